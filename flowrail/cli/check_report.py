@@ -25,22 +25,13 @@ _WORD = re.compile(r"([\"']).*?\1|[\w$-]+")
 _AFTER_MARK = 20
 
 
-class _Sources:
-    """The lines of the files with findings, each read once."""
-
-    def __init__(self) -> None:
-        self._files: dict[str, list[str]] = {}
-
-    def line(self, path: str, number: int) -> str:
-        """Return one line, or nothing if the file cannot be read."""
-        if path not in self._files:
-            try:
-                data = read_bounded(path, limit=limits.TEXT_BYTES, what="the file")
-                self._files[path] = decode(data, source=path).split("\n")
-            except DocumentError:
-                self._files[path] = []
-        lines = self._files[path]
-        return lines[number - 1] if 0 < number <= len(lines) else ""
+def _source_line(path: str, number: int) -> str:
+    """Return one line of a file, or nothing if the file cannot be read."""
+    try:
+        lines = decode(read_bounded(path, limit=limits.TEXT_BYTES, what="the file"), source=path).split("\n")
+    except DocumentError:
+        return ""
+    return lines[number - 1] if 0 < number <= len(lines) else ""
 
 
 def plain_report(reports: Sequence[CheckReport], *, cwd: str) -> Report:
@@ -56,14 +47,13 @@ def plain_report(reports: Sequence[CheckReport], *, cwd: str) -> Report:
 
 def terminal_report(reports: Sequence[CheckReport], *, cwd: str, width: int) -> Report:
     """Return each finding with the line of its source, and a summary."""
-    sources = _Sources()
     codes: list[str] = []
     severities: Counter[str] = Counter()
     for report in reports:
         for finding in report.findings:
             codes.append(finding.code)
             severities[finding.severity] += 1
-            yield from _with_source(report, finding, sources, cwd=cwd, width=width)
+            yield from _with_source(report, finding, cwd=cwd, width=width)
             yield ""
     yield _summary(reports, severities)
     if codes:
@@ -92,9 +82,7 @@ def change_lines(changes: Sequence[WorkflowChange], revision: str) -> Iterator[s
     yield f"{count(len(changes), 'change')} since {one_line(revision)}"
 
 
-def _with_source(
-    report: CheckReport, finding: Finding, sources: _Sources, *, cwd: str, width: int
-) -> Iterator[str | Line]:
+def _with_source(report: CheckReport, finding: Finding, *, cwd: str, width: int) -> Iterator[str | Line]:
     location = finding.place
     head = (status(finding.severity), " ", Span(finding.code, Style.TITLE), f": {one_line(finding.message)}")
     yield line(*head)
@@ -103,7 +91,7 @@ def _with_source(
     )
     part = f" ({location.part})" if location.part else ""
     yield line(Span("  --> ", Style.ACTIVE), one_line(f"{_relative(report, finding, cwd)}{position}{part}"))
-    source = visible(sources.line(_path(report, finding), location.line)).replace("\t", " ")
+    source = visible(_source_line(_path(report, finding), location.line)).replace("\t", " ")
     if source.strip():
         number = str(location.line)
         gap = " " * len(number)

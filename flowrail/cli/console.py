@@ -6,7 +6,6 @@ import io
 import re
 import sys
 from collections.abc import Sequence
-from itertools import chain, islice
 from typing import NamedTuple
 
 from rich import console as rich_console
@@ -150,12 +149,9 @@ def _put_line(target: rich_console.Console, line: str | Line, view: View) -> Non
 
 
 def _put_table(target: rich_console.Console, table: Table, view: View) -> None:
-    remaining = iter(table.rows)
-    rows = [*islice(remaining, MOST_ROWS)]
-    more = next(remaining, None)
-    if more is not None:
-        everything = chain(rows, [more], remaining)
-        for line in plain_lines([table._replace(rows=everything)]):
+    rows = [*table.rows]
+    if len(rows) > MOST_ROWS:
+        for line in plain_lines([table._replace(rows=rows)]):
             target.print(Text(visible(line)), soft_wrap=True)
         return
     cells = [[_cell(part, view) for part in row] for row in rows]

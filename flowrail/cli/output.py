@@ -15,7 +15,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
-from itertools import chain
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -40,12 +39,8 @@ def text(message: str) -> None:
 
 
 def lines(texts: Iterable[str]) -> None:
-    """Print one answer like `text`, line by line."""
-    together()
-    for shown in texts:
-        with _answer_or_refusal():
-            sys.stdout.write(f"{visible(shown)}\n")
-    put("")
+    """Print one answer of several lines, or of none."""
+    put("".join(f"{visible(shown)}\n" for shown in texts))
 
 
 def report(content: Report) -> None:
@@ -54,8 +49,9 @@ def report(content: Report) -> None:
     if is_for_people():
         put(terminal().rendered(content))
     else:
-        parts = ((part,) if isinstance(part, str) else part.plain_lines() for part in content)
-        lines(chain.from_iterable(parts))
+        lines(
+            shown for part in content for shown in ((part,) if isinstance(part, str) else part.plain_lines())
+        )
 
 
 def terminal() -> Terminal:

@@ -21,8 +21,6 @@ from support.sandbox import (
 from support.skills import head, put
 
 from flowrail import __version__
-from flowrail.operations import doctor
-from flowrail.operations.doctor.section import Section, SetupFinding
 
 OURS = "#!/bin/sh\n# from flowrail.__main__ import main\n"
 
@@ -281,17 +279,6 @@ def test_another_program_of_that_name_is_told(on_path: Path) -> None:
 
     assert (finding["severity"], finding["place"]) == ("warning", str(on_path))
     assert f"`flow {__version__}`" in finding["remedy"]
-
-
-def test_many_kinds_of_findings_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
-    more = [SetupFinding(f"CODE_{number:02}", "warning", "x", "y", "") for number in range(25)]
-    monkeypatch.setattr(doctor, "installation_section", lambda _: Section("installation", [], more, {}))
-
-    out = flow("doctor").out
-
-    assert "CODE_19" in out
-    assert "CODE_20" not in out
-    assert "  and 5 more kinds; --json has them all\n" in out
 
 
 def test_paused_hooks_are_found() -> None:

@@ -9,7 +9,6 @@ from flowrail.text.phrases import count
 from flowrail.text.report import FilePath, Line, Part, Report, Span, Style, line, paragraphs, status, title
 from flowrail.text.safe_text import shortened
 
-_MOST_KINDS = 20
 _MOST_FINDINGS = 3
 
 
@@ -38,10 +37,8 @@ def _findings(name: str, findings: Sequence[Mapping[str, Any]]) -> Iterator[str 
         if finding["section"] == name:
             by_kind.setdefault((finding["severity"], finding["code"]), []).append(finding)
     kinds = sorted(by_kind.items(), key=lambda kind: kind[0][0])  # errors first
-    for (severity, code), same_kind in kinds[:_MOST_KINDS]:
+    for (severity, code), same_kind in kinds:
         yield from _findings_of_kind(status(severity), code, same_kind)
-    if len(kinds) > _MOST_KINDS:
-        yield f"  and {len(kinds) - _MOST_KINDS} more kinds; --json has them all"
 
 
 def _findings_of_kind(

@@ -8,17 +8,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.sandbox import flow, put_skill, sessions_folder, told, unchanged
 
 from flowrail.cli.environment import SessionCall
 from flowrail.cli.options import Age
-from flowrail.operations.environment import World
-from flowrail.operations.sessions import prune
 from flowrail.operations.sessions.prune import DAY
-from flowrail.operations.sessions.timeline import rewind
 
 AGENTS = """\
 name: NAME
@@ -231,16 +227,3 @@ def test_a_child_that_lost_its_work_has_ended() -> None:
     with after(2 * MUCH_LATER):
         assert told("session", "prune", "--dry-run", "--status", "lost")["sessions"] != []
         assert gone() == {parent, first, second}
-
-
-def test_one_that_is_opened_again_in_between_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = ended("abandoned")
-    real = prune._remove
-
-    def remove(world: World, *more: Any) -> str:
-        rewind(world, session, 0)
-        return real(world, *more)
-
-    monkeypatch.setattr(prune, "_remove", remove)
-    with after(MUCH_LATER):
-        assert stays() == {session: "it was opened again"}
