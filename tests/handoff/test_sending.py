@@ -408,17 +408,6 @@ def test_facts_that_cannot_be_written_are_refused(version: str) -> None:
     assert told("handoff", "status")["handoffs"][0]["phase"] == "failed"
 
 
-def test_targets_are_listed_even_if_they_cannot_be_cached() -> None:
-    target("digger")
-    session_id = session()
-    (sessions_folder() / session_id / "available-workflows.yaml").mkdir()
-
-    ran = flow("handoff", "targets", "--session", session_id)
-
-    assert ran.status == 0
-    assert "the menu was not cached" in ran.err
-
-
 def test_another_file_with_the_payloads_name_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     target("digger", schema_version='"2.0"')
     session_id = session()

@@ -182,17 +182,16 @@ def sync_command(call: Call, dry_run: bool, replace: tuple[str, ...]) -> None:
 
 
 @Call.command("check", "flow registry check")
-@click.option("--strict", is_flag=True, help="Fail on warnings too: entries that a sync would update.")
 @options.as_json
-def check_command(call: Call, strict: bool) -> int:
+def check_command(call: Call) -> int:
     """List the errors of the registry and its differences from the skills
 
-    Exits 1 if anything is wrong. A missing registry is not an error.
+    Exits 1 on any error. A missing registry is not an error.
     """
     discovery = _discover(call.environment)
     notes = registry_check_module.check(discovery)
     call.answer(page.check_data(discovery.registry, notes), page.check_report(discovery.registry, notes))
-    return int(any(strict or note.severity == "error" for note in notes))
+    return int(any(note.severity == "error" for note in notes))
 
 
 def _discover(environment: Environment) -> Discovery:

@@ -64,20 +64,13 @@ class MenuRequest(NamedTuple):
             yield f"unknown payload version `{version}`; known: {', '.join(VERSIONS)}"
 
 
-class UnsuitableCandidate(NamedTuple):
-    """A skill that accepts handoffs but does not fit the request, and why."""
-
-    candidate: Candidate
-    reasons: tuple[str, ...]
-
-
 class Menu(NamedTuple):
     """The skills that fit, sorted, how many of them to show, those that do not fit, and a message if none fits."""
 
     asked: MenuRequest
     ranked: tuple[Ranked, ...]
     length: int
-    unfit: tuple[UnsuitableCandidate, ...]
+    unfit: tuple[Ranked, ...]
     nothing: EmptyMenu | None
 
     @property
@@ -98,10 +91,10 @@ class Menu(NamedTuple):
 def offer(discovery: Discovery, asked: MenuRequest, *, top: int | None = None) -> Menu:
     """Return the menu for a request. It shows the first *top* skills, or three to five."""
     fitting: list[Candidate] = []
-    unfit: list[UnsuitableCandidate] = []
+    unfit: list[Ranked] = []
     for candidate in discovery.candidates:
         if reasons := tuple(misses(candidate, asked.query)):
-            unfit.append(UnsuitableCandidate(candidate, reasons))
+            unfit.append(Ranked(candidate, None, reasons))
         else:
             fitting.append(candidate)
     ranked = (

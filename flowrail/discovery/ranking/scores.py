@@ -74,10 +74,11 @@ class Score(int):
 
 
 class Ranked(NamedTuple):
-    """A candidate and its score; `None` if nothing was requested."""
+    """A candidate and its score; `None` if nothing was requested, or if it does not fit because of what it ``misses``."""
 
     candidate: Candidate
     score: Score | None
+    misses: tuple[str, ...] = ()
 
 
 class Synthesis(NamedTuple):

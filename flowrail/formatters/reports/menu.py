@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import CODES, ERROR, INFO, Note
 from flowrail.discovery.index import Discovery, EmptyMenu
-from flowrail.discovery.ranking.menu import RELEVANCE, Menu, MenuRequest, UnsuitableCandidate, remarks
+from flowrail.discovery.ranking.menu import RELEVANCE, Menu, MenuRequest, remarks
 from flowrail.discovery.ranking.scores import Ranked, Score
 from flowrail.text.phrases import count, joined
 from flowrail.text.report import FilePath, Line, Report, Span, Style, line, paragraphs, section
@@ -95,7 +95,7 @@ def data(
 def items(menu: Menu, *, everything: bool = False, top: int | None = None) -> list[dict[str, object]]:
     """Return the skills that fit, or the first *top*; with *everything* also the others."""
     fitting = [_item(ranked, menu.asked, rank <= menu.length) for rank, ranked in menu.places[:top]]
-    unfit = [_item(Ranked(skill.candidate, None), menu.asked, False, skill.reasons) for skill in menu.unfit]
+    unfit = [_item(ranked, menu.asked, False) for ranked in menu.unfit]
     return fitting + (unfit if everything else [])
 
 
@@ -210,9 +210,9 @@ def _skipped_counts(skipped: Sequence[Skipped], command: str) -> Report:
     return [f"Skipped: {counts}. `{command} --all` lists them, `flow discover --why NAME` explains one."]
 
 
-def _unfit(unfit: Sequence[UnsuitableCandidate], most: int) -> Report:
+def _unfit(unfit: Sequence[Ranked], most: int) -> Report:
     lines = [
-        f"  {names(skill.candidate)}: {'; '.join(map(shortened, skill.reasons))}" for skill in unfit[:most]
+        f"  {names(skill.candidate)}: {'; '.join(map(shortened, skill.misses))}" for skill in unfit[:most]
     ]
     if len(unfit) > most:
         lines.append(f"  and {len(unfit) - most} more; --all lists them all")
@@ -230,9 +230,14 @@ def _cache(cache: CacheUse | None) -> Report:
     return [line(head, FilePath(cache.path), "; `--rescan` searches again.")]
 
 
-def _item(ranked: Ranked, request: MenuRequest, shown: bool, misses: Sequence[str] = ()) -> dict[str, object]:
+def _item(ranked: Ranked, request: MenuRequest, shown: bool) -> dict[str, object]:
     score = {"score": None, "parts": []} if ranked.score is None else ranked.score.data()
-    fit_data = {"most": request.most, "fits": not misses, "misses": list(misses), "shown": shown}
+    fit_data = {
+        "most": request.most,
+        "fits": not ranked.misses,
+        "misses": list(ranked.misses),
+        "shown": shown,
+    }
     return {**ranked.candidate.data(), **score, **fit_data}
 
 
