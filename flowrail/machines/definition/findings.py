@@ -193,7 +193,7 @@ class WorkflowError(FlowError):
         lines = "\n".join(f"  {finding.line}" for finding in findings)
         super().__init__(
             f"workflow `{name}` has {count}\n{lines}",
-            hint=Hint("fix the findings, then check again: ", Command("check")),
+            hint=Hint("fix the findings, then check again: ", Command("check", name)),
             workflow=name,
             findings=[finding.data() for finding in findings],
         )

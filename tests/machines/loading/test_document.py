@@ -237,6 +237,20 @@ def test_an_error_is_reported_once_with_its_line(text: str, code: str, line: int
     assert [(finding.code, finding.place.line) for finding in parsed(text).findings] == [(code, line)]
 
 
+def test_a_version_without_quotes_must_be_quoted() -> None:
+    text = """\
+name: dull
+params: {version: {type: string, example: 1.4}}
+steps:
+  - {id: look, title: Look, actions: [Look at $version.], next: {ok: null}}
+"""
+
+    (finding,) = parsed(text).findings
+
+    assert finding.message == "the example of `version` does not fit: it takes text, not 1.4"
+    assert finding.remedy == "put it in quotes"
+
+
 def test_a_misspelt_step_id_is_one_finding() -> None:
     text = """\
 name: dull
@@ -249,7 +263,7 @@ steps:
     (finding,) = parsed(text).findings
 
     assert (finding.code, str(finding.place)) == ("FR102", "workflow.yaml:3")
-    assert finding.message == ("step `look` leads to unknown step `formulate`, and so do 2 other transitions")
+    assert finding.message == ("step `look` leads to unknown step `formulate`, as 2 other transitions do")
     assert finding.remedy == "did you mean `formulat`?"
 
 

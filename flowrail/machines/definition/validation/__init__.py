@@ -44,7 +44,7 @@ def findings_of_reader(
     """Yield the problems of *reader* and, with *rules*, the errors of the *workflow* that it read; paths are in the data."""
     problems = sorted(reader.problems, key=lambda problem: len(problem.path))
     ids = dict(zip(reader.steps_read, (step.id for step in workflow.steps), strict=False))
-    for raw in first([map(shape_finding, problems)]):
+    for raw in first([(shape_finding(problem, ids) for problem in problems)]):
         yield raw._replace(step=ids.get(step_index(raw)))
     if rules:
         findings = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)

@@ -6,7 +6,7 @@ definition classes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.from_data import DocumentProblem
@@ -25,27 +25,26 @@ _JUDGED_TOGETHER = {"dispatch", "gate", "questions"}
 """Keys of a step whose own keys depend on each other."""
 
 
-def shape_finding(problem: DocumentProblem) -> UnplacedFinding:
-    """Return a value of the wrong shape as a finding."""
+def shape_finding(problem: DocumentProblem, ids: Mapping[int, str]) -> UnplacedFinding:
+    """Return a value of the wrong shape as a finding; *ids* are those of the steps that could be read."""
     path = problem.path
     remedy = problem.remedy
     if problem.known:
         expected = f"use one of {', '.join(problem.known)}"
         remedy = did_you_mean(problem.word, problem.known, expected)
     at = path[:-1] if problem.message == "is missing" else path
-    return UnplacedFinding(problem.code, at, f"{_name(path)} {problem.message}", remedy)
+    return UnplacedFinding(problem.code, at, f"{_name(path, ids)} {problem.message}", remedy)
 
 
-def _name(path: Path) -> str:
-    """Return a path in words, with positions counted from 1, such as `reports.size` of step 2."""
+def _name(path: Path, ids: Mapping[int, str]) -> str:
+    """Return a path in words, such as `reports.size` of step `look`; positions are counted from 1."""
     words = [str(part + 1) if isinstance(part, int) else str(part) for part in path]
     if not words:
         return "the file"
-    is_in_step = len(path) > 1 and path[0] == "steps" and isinstance(path[1], int)
-    inside = in_quotes(".".join(words[2:] if is_in_step else words))
-    if not is_in_step:
-        return f"`{inside}`"
-    return f"`{inside}` of step {words[1]}" if inside else f"step {words[1]}"
+    if len(path) == 1 or path[0] != "steps" or not isinstance(path[1], int):
+        return f"`{in_quotes('.'.join(words))}`"
+    step = f"step `{in_quotes(ids[path[1]])}`" if path[1] in ids else f"step {words[1]}"
+    return f"`{in_quotes('.'.join(words[2:]))}` of {step}" if words[2:] else step
 
 
 def independent(

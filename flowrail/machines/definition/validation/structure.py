@@ -62,7 +62,7 @@ def _targets(scope: Scope) -> Iterator[UnplacedFinding]:
                 path: Path = ("steps", index, "next", str(outcome))
                 unknown.setdefault(target, []).append((step.id, path))
     for target, [(source, first_path), *others] in unknown.items():
-        more = f", and so do {len(others)} other transitions" if others else ""
+        more = f", as {phrases.count(len(others), 'other transition')} do" if others else ""
         message = f"step `{source}` leads to unknown step `{target}`{more}"
         hint = scope.did_you_mean(target, scope.index, "use the id of a step; `null` ends the run")
         yield UnplacedFinding("FR102", first_path, message, hint)
@@ -137,7 +137,8 @@ def _transitions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
         yield UnplacedFinding("FR112", (), message, hint)
     for outcome in step.next:
         if not isinstance(outcome, Outcome):
-            hint = f"use one of {phrases.listed(Outcome)}"
+            outcomes = [known for known in Outcome if known is not Outcome.DEFAULT]
+            hint = f"use one of {phrases.listed(outcomes)}, or `{Outcome.DEFAULT}` for all others"
             yield UnplacedFinding("FR113", ("next", outcome), f"unknown outcome `{outcome}`", hint)
     if all(outcome in step.next for outcome in Outcome):
         message = f"step `{step.id}` names every outcome, so its default transition is never taken"

@@ -172,7 +172,9 @@ def _value_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
     for label, value in (("default", default), ("example", arg.example)):
         problem = arg.problem(value) if value is not None else None
         if problem:
-            yield f"the {label} of `{name}` does not fit: it {problem}", f"change the {label} or the bounds"
+            is_unquoted = arg.kind == "string" and not isinstance(value, str)
+            remedy = "put it in quotes" if is_unquoted else f"change the {label} or the bounds"
+            yield f"the {label} of `{name}` does not fit: it {problem}", remedy
 
 
 def _has_odd_bounds(arg: Arg) -> bool:
