@@ -67,15 +67,11 @@ def _fitting(
 
 def _height(entry: BoardEntry, cell: int) -> int:
     """Return how many lines the rows of an entry take if a cell is that wide."""
-    return 1 + (max(1, ceil(len(entry.note) / cell)) if _has_second_row(entry) else 0)
-
-
-def _has_second_row(entry: BoardEntry) -> bool:
-    return bool(entry.note) or entry.group in {Group.NEEDS_YOU, Group.STALLED}
+    return 1 + ceil(len(entry.note) / cell)
 
 
 def _table(entries: Iterable[BoardEntry], now: str) -> Table:
-    """Return a row for each session, and a second one with its note and id if a person should look at it."""
+    """Return a row for each session, and a second one with its note, if it has one."""
     table = Table(box=None, show_header=False, expand=True, padding=(0, 2, 0, 0))
     table.add_column(ratio=1, overflow="ellipsis", no_wrap=True)
     table.add_column(ratio=1, overflow="ellipsis", no_wrap=True)
@@ -85,10 +81,7 @@ def _table(entries: Iterable[BoardEntry], now: str) -> Table:
         is_open = entry.group is not Group.ENDED
         position = entry.position.text if entry.position and is_open else entry.status
         age = ago(entry.active_at, now) if entry.active_at else ""
-        table.add_row(Text(f"  {entry.skill}{topic}"), Text(one_line(position)), age)
-        if _has_second_row(entry):
-            table.add_row(
-                Text(f"    {entry.session}", style="dim"),
-                Text(one_line(entry.note), no_wrap=False, overflow="fold"),
-            )
+        table.add_row(Text(f"  {entry.session}{topic}"), Text(one_line(position)), age)
+        if entry.note:
+            table.add_row("", Text(one_line(entry.note), no_wrap=False, overflow="fold"))
     return table

@@ -125,7 +125,7 @@ def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
             f"`{path}` has no option `{error.option_name}`", hint=meant, option=error.option_name
         )
     message = error.format_message().rstrip(".")
-    return NoSuchOptionError(f"{path}: {message[:1].lower()}{message[1:]}", hint=meant)
+    return NoSuchOptionError(f"{message[:1].lower()}{message[1:]}", hint=meant)
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -175,7 +175,7 @@ def _problem_in(
     demanded = [fill(text, context.values) for text in check.contains]
     missing = [text for text in demanded if text.encode() not in data]
     if missing:
-        return f"{path} does not contain {joined([repr(text) for text in missing])}", f"add it to {path}"
+        return f"{path} without {joined([repr(text) for text in missing])}", f"add it to {path}"
     if check.citations:
         wrong = _problem_of_citations(path, data, context.folder)
         if wrong:

@@ -43,11 +43,11 @@ def test_an_unknown_command_is_refused_with_near_ones(
     [
         (["step", "x", "--sesion", "y"], "`flow step` has no option `--sesion`", "did you mean `--session`"),
         (["--versio"], "`flow` has no option `--versio`", "did you mean `--version`?"),
-        (["step"], "flow step: missing argument 'SKILL'", "see `flow step --help`"),
-        (["step", "a", "b", "c"], "flow step: got unexpected extra argument (c)", "see `flow step --help`"),
+        (["step"], "missing argument 'SKILL'", "see `flow step --help`"),
+        (["step", "a", "b", "c"], "got unexpected extra argument (c)", "see `flow step --help`"),
         (
             ["step", "a", "ok", "--expect", "-1"],
-            "flow step: invalid value for '--expect': -1 is not in the range x>=0",
+            "invalid value for '--expect': -1 is not in the range x>=0",
             "see `flow step --help`",
         ),
     ],

@@ -111,7 +111,7 @@ def test_one_session_is_watched_alone() -> None:
     with watching(watched) as screen:
         shown = screen.wait_for("Running (1)")
 
-    assert "release: one" in shown
+    assert f"  {watched}: one" in shown
     assert unwatched not in shown
     assert flow("watch", "release-zzzzzz").status == 2
 

@@ -84,7 +84,8 @@ def test_the_audit_can_be_limited_to_one_id_or_to_recent_changes() -> None:
     assert refused("audit", "handoff-zzzzzz")[1]["code"] == "UNKNOWN_HANDOFF"
     assert len(told("audit", "--since", "5m")["handoffs"]) == 2
     assert told("audit", "--since", "2999-01-01T00:00:00Z")["handoffs"] == []
-    assert flow("audit", "--since", "2999-01-01").out == "no handoffs and no sessions\n"
+    assert flow("audit", "--since", "2999-01-01").out == "no handoffs and no sessions since 2999-01-01\n"
+    assert flow("audit", "--handoffs", "--since", "2999-01-01").out == "no handoffs since 2999-01-01\n"
     assert refused("audit", "--all", "--handoffs")[0] == refused("audit", "verify", "--since", "1h")[0] == 2
 
 

@@ -54,7 +54,8 @@ def audit_command(
         since=None if since is None else _since(context, since),
     )
     data = page.data(context, report)
-    call.answer(data, page.report(data, report.sessions))
+    none = f"no handoffs{'' if only_handoffs else ' and no sessions'}{f' since {since}' if since else ''}"
+    call.answer(data, page.report(data, report.sessions, otherwise=none))
     return 1 if report.unreadable else 0
 
 

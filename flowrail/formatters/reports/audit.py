@@ -38,8 +38,8 @@ def data(context: HandoffContext, audit: AuditReport) -> dict[str, object]:
     }
 
 
-def report(audit: Mapping[str, Any], sessions: Sequence[Sequence[Record]]) -> Report:
-    """Return the `data` of an audit for people; the records of *sessions* become tables."""
+def report(audit: Mapping[str, Any], sessions: Sequence[Sequence[Record]], *, otherwise: str) -> Report:
+    """Return the `data` of an audit for people, or *otherwise*; the records of *sessions* become tables."""
     parts: list[Report] = [_handoff(handoff) for handoff in audit["handoffs"]]
     parts += [_session(*session) for session in zip(audit["sessions"], sessions, strict=True)]
     parts += [
@@ -48,7 +48,7 @@ def report(audit: Mapping[str, Any], sessions: Sequence[Sequence[Record]]) -> Re
     ]
     foreign = "is foreign: it was not recorded by you on this machine"
     parts += [[_problem_line(id_, foreign)] for id_ in audit["foreign"]]
-    return paragraphs(*parts) if parts else ["no handoffs and no sessions"]
+    return paragraphs(*parts) if parts else [otherwise]
 
 
 def _problem_line(name: str, problem: str) -> Line:
