@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from flowrail.machines.definition.step import DONE
-from flowrail.machines.definition.workflow import from_plain
 from flowrail.operations.environment import Environment
 from flowrail.operations.explanations import known_codes
 from flowrail.skills.catalog import listing, workflows
@@ -59,10 +58,9 @@ def _outcomes(params: Params) -> Iterable[str]:
     """
     store = _environment(params).store
     ids = [str(params["session_id"])] if params.get("session_id") else list(_open_sessions(params))
-    definition: dict[str, Any] = store.definition(ids[0]) if len(ids) == 1 else {"functions": True}
-    if definition["functions"]:
+    if len(ids) != 1 or store.definition(ids[0]).functions:
         return ["ok", "fail", "skip", "iterate", "done"]
-    step = from_plain(definition["workflow"]).get(store.read(ids[0]).session.step)
+    step = store.workflow(ids[0]).get(store.read(ids[0]).session.step)
     return [] if step is None else [DONE] if step.decides else map(str, step.transitions)
 
 

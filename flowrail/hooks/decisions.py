@@ -303,10 +303,9 @@ def _with_agents(store: Store, session: Session) -> Session:
 
 def _steps(store: Store, session_id: str) -> Sequence[Mapping[str, object]]:
     try:
-        steps = store.definition(session_id)["workflow"]["steps"]
-    except (FlowError, KeyError, TypeError):
+        return store.definition(session_id).steps
+    except FlowError:
         return ()
-    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else ()
 
 
 def _command(verb: str, glance: SessionGlance, *words: str) -> str:

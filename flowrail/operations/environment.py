@@ -7,7 +7,7 @@ import pwd
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.discovery.locations import (
     BUNDLED,
@@ -28,6 +28,7 @@ from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
+    from flowrail.machines.sessions.record import StoredDefinition
     from flowrail.machines.sessions.store import Store
     from flowrail.storage.database import Database
     from flowrail.storage.sql_store import SqlBackend
@@ -260,7 +261,7 @@ class OpenedWorkflow(NamedTuple):
     """
 
     workflow: Workflow
-    definition: Mapping[str, Any]
+    definition: StoredDefinition
     source: str
     notes: tuple[str, ...] = ()
     changed: bool = False
@@ -276,7 +277,11 @@ class OpenedWorkflow(NamedTuple):
         return os.path.dirname(definition_folder(self.definition)) if self.source == Scope.EXTRA.value else ""
 
 
-def definition_folder(definition: Mapping[str, object]) -> str:
+def definition_folder(definition: StoredDefinition) -> str:
     """Return the skill's folder of a stored definition."""
-    name = str(definition["folder"])
-    return os.path.join(bundled_folder(), os.path.basename(name)) if definition["source"] == BUNDLED else name
+    is_bundled = definition.source == BUNDLED
+    return (
+        os.path.join(bundled_folder(), os.path.basename(definition.folder))
+        if is_bundled
+        else definition.folder
+    )

@@ -142,7 +142,7 @@ def _checks(records: Sequence[Record]) -> Iterator[tuple[str, EvidenceResult]]:
 
 def _guidance(store: Store, workflow: Workflow, record: Record) -> tuple[Guidance | None, str]:
     """Return the guidance that the agent read after *record*, or the reason why it is unknown."""
-    if store.definition(record.session.id).get("functions"):
+    if store.definition(record.session.id).functions:
         return None, COMPUTED
     try:
         return guide(

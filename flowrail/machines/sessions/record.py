@@ -16,6 +16,7 @@ from flowrail.storage.file_store import SideFiles
 from flowrail.storage.files import sha256_hex
 from flowrail.storage.journal import DamagedError, Encoding, too_large
 from flowrail.storage.records import from_plain, to_plain
+from flowrail.text import json as strict_json
 from flowrail.text import limits
 
 
@@ -71,10 +72,44 @@ def session_of_today(data: dict[str, Any]) -> dict[str, object]:
     return _with_typed_parts(data) if _format_of(data, FORMAT, "session") == 1 else data
 
 
-def definition_of_today(data: dict[str, object]) -> dict[str, object]:
-    """Return the definition that a session keeps of its workflow, in the newest format."""
-    is_first = _format_of(data, DEFINITION_FORMAT, "definition") == 1
-    return _with_named_rules_and_variants(data) if is_first else data
+class StoredDefinition(NamedTuple):
+    """The workflow as a session uses it, and where it came from.
+
+    ``folder`` is the skill's folder: its name if the skill is bundled, and empty if a Python program defined the
+    workflow. ``file`` is the workflow's file in it, ``files`` are the digests of all files that were read. With
+    ``functions``, code of the author is needed to continue.
+    """
+
+    skill: str
+    source: str
+    folder: str
+    file: str
+    files: Mapping[str, str]
+    functions: bool
+    workflow: Mapping[str, Any]
+    format: int = DEFINITION_FORMAT
+
+    @property
+    def steps(self) -> Sequence[Mapping[str, Any]]:
+        """The steps as they are stored."""
+        steps: Sequence[Mapping[str, Any]] = self.workflow["steps"]
+        return steps
+
+
+def read_definition(data: bytes) -> StoredDefinition:
+    """Return the definition in *data*, in the newest format; `ValueError` if it has another form."""
+    value = strict_json.parse(data.decode())
+    stored = value if isinstance(value, dict) else {}  # which lacks every key
+    if _format_of(stored, DEFINITION_FORMAT, "definition") == 1:
+        stored = _with_named_rules_and_variants(stored)
+    current = {
+        key: item for key, item in stored.items() if key not in {"mac", "texts"}
+    }  # of earlier versions
+    definition = from_plain(current, StoredDefinition)
+    steps = definition.workflow.get("steps")
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        raise ValueError("it has no steps")
+    return definition
 
 
 def _format_of(data: Mapping[str, object], newest: int, kind: str) -> int:

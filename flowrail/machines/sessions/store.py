@@ -13,12 +13,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
-from flowrail.machines.sessions.record import Record, RecordNote, definition_of_today, encoding
-from flowrail.machines.sessions.session import DEFINITION_FORMAT, ENDED, OPEN, Session
+from flowrail.machines.definition.workflow import Workflow, from_plain
+from flowrail.machines.sessions.record import Record, RecordNote, StoredDefinition, encoding, read_definition
+from flowrail.machines.sessions.session import ENDED, OPEN, Session
 from flowrail.storage.file_store import (
     FileStore,
     HeldEntry,
@@ -33,7 +34,6 @@ from flowrail.storage.file_store import (
 from flowrail.storage.files import sha256_hex
 from flowrail.storage.journal import JournalFullError, too_large
 from flowrail.storage.ownership import Owner
-from flowrail.text import json as strict_json
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
 
@@ -89,7 +89,7 @@ class Store:
     def create(
         self,
         session: Session,
-        definition: Mapping[str, object],
+        definition: StoredDefinition,
         *,
         at: str,
         by: str,
@@ -189,18 +189,26 @@ class Store:
             arrival = record if record.session.revision == revision else None
         return arrival if arrival is not None and arrival.seq == 0 else None
 
-    def definition(self, session_id: str) -> dict[str, Any]:
+    def definition(self, session_id: str) -> StoredDefinition:
         """Return the definition that the session keeps of its workflow."""
-        value = _read_definition(self.entries.side_files(session_id))
-        if value is None:
-            path = f"{self.folder(session_id)}/{DEFINITION}"
-            migrate = Command("session migrate", session_id, store=self.named)
-            raise StorageError(
-                f"{path} is damaged",
-                hint=Hint("the journal is intact; write it again: ", migrate),
-                place=path,
-            )
-        return value
+        try:
+            return read_definition(_definition_file(self.entries.side_files(session_id)))
+        except (ValueError, RecursionError):
+            raise self._damaged_definition(session_id) from None
+
+    def workflow(self, session_id: str, definition: StoredDefinition | None = None) -> Workflow:
+        """Return the workflow of a session's *definition*, by default the stored one, without the author's functions."""
+        definition = definition or self.definition(session_id)
+        try:
+            return from_plain(definition.workflow)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise self._damaged_definition(session_id) from None
+
+    def _damaged_definition(self, session_id: str) -> StorageError:
+        path = f"{self.folder(session_id)}/{DEFINITION}"
+        migrate = Command("session migrate", session_id, store=self.named)
+        hint = Hint("the journal is intact; write it again: ", migrate)
+        return StorageError(f"{path} is damaged", hint=hint, place=path, session=session_id)
 
     def definition_digest(self, session_id: str) -> str:
         """Return the digest of the definition that the session keeps, or an empty text if it keeps none."""
@@ -278,7 +286,7 @@ class SessionChange:
         by: str,
         note: RecordNote | None = None,
         last: bool = False,
-        definition: Mapping[str, object] | None = None,
+        definition: StoredDefinition | None = None,
     ) -> Record:
         """Add one record and return it once it is stored. The *last* one has room in a full journal.
 
@@ -324,28 +332,14 @@ class SessionChange:
         )
 
 
-def definition_bytes(definition: Mapping[str, object]) -> bytes:
+def definition_bytes(definition: StoredDefinition) -> bytes:
     """Return *definition* as a session keeps it; refused if it is too large to be read again."""
-    text = json.dumps(definition, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(definition._asdict(), ensure_ascii=False, separators=(",", ":"))
     data = text.encode("utf-8", "backslashreplace")
     if len(data) > limits.DEFINITION_BYTES:
         hint = "split the workflow, or put long texts into files and name their paths"
         raise too_large("the workflow", len(data), limits.DEFINITION_BYTES, hint=hint)
     return data
-
-
-def _read_definition(side_files: SideFiles) -> dict[str, object] | None:
-    """Return the definition that a session keeps, or `None` if it cannot be read."""
-    try:
-        value = strict_json.parse(_definition_file(side_files).decode())
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict):
-        return None
-    value.pop("mac", None)  # earlier versions signed definitions
-    if value.get("format") != DEFINITION_FORMAT:
-        return definition_of_today(value)
-    return value
 
 
 def _definition_file(side_files: SideFiles) -> bytes:

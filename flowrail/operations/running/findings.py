@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import reviews
@@ -109,16 +108,8 @@ def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]
         session = world.store.read(home_id).session
         if session.parent:
             agents.append(session)
-        if _has_gate(world.store.definition(home_id)):
+        if any(step.get("gate") for step in world.store.definition(home_id).steps):
             return home_id, agents
         if not session.parent:
             return session_id, agents[:1]
         home_id = session.parent.session
-
-
-def _has_gate(definition: Mapping[str, Any]) -> bool:
-    """Return whether the stored workflow of a session has a gate; this needs no code of the skill."""
-    try:
-        return any(step.get("gate") for step in definition["workflow"]["steps"])
-    except (KeyError, TypeError, AttributeError):
-        return False  # damaged, which opening the session reports

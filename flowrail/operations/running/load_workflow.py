@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from flowrail import approval
 from flowrail.command import Command, Hint
@@ -16,7 +15,8 @@ from flowrail.machines.definition.workflow import Workflow, has_functions, to_pl
 from flowrail.machines.loading import run_python, skill_folder
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.machines.sessions.session import DEFINITION_FORMAT, Session
+from flowrail.machines.sessions.record import StoredDefinition
+from flowrail.machines.sessions.session import Session
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, World, definition_folder
 from flowrail.skills.bundled_copies import BundledCopy, of_bundled
 from flowrail.skills.catalog import (
@@ -74,8 +74,8 @@ def _opened(skill: Skill, file: WorkflowFile, roots: Sequence[Root], state: str)
 
 def of_program(workflow: Workflow, roots: Sequence[Root], state: str) -> OpenedWorkflow:
     """Return a workflow of the calling Python program."""
-    definition = _definition(
-        workflow, skill=workflow.name, source=PROGRAM, folder="", file="", texts="", files={}
+    definition = StoredDefinition(
+        workflow.name, PROGRAM, "", "", {}, has_functions(workflow), to_plain(workflow)
     )
     return OpenedWorkflow(_with_resources(workflow, roots, state), definition, PROGRAM)
 
@@ -98,9 +98,7 @@ def _with_resources(workflow: Workflow, roots: Sequence[Root], state: str) -> Wo
     return workflow.located(workflow.folder, resources)
 
 
-def open_beside(
-    world: World, address: str, session: Session, definition: Mapping[str, object]
-) -> OpenedWorkflow:
+def open_beside(world: World, address: str, session: Session, definition: StoredDefinition) -> OpenedWorkflow:
     """Return the workflow that an agent of *session* must run, in any folder.
 
     A workflow of the same skill comes from the session's own skill folder. Another one is searched
@@ -109,12 +107,10 @@ def open_beside(
     roots, state = world.roots, world.state
     if address in world.workflows:
         return of_program(world.workflows[address], roots, state)
-    if definition["source"] == PROGRAM:
+    if definition.source == PROGRAM:
         return open_skill(address, roots, state)
     name = address.partition("/")[0]
-    source, folder = _verified_origin(
-        str(definition["source"]), session.skill, definition_folder(definition), roots
-    )
+    source, folder = _verified_origin(definition.source, session.skill, definition_folder(definition), roots)
     if name == session.skill.partition("/")[0]:
         skill = Skill(name, folder, source, _hidden(session.skill, folder, roots))
     else:
@@ -124,14 +120,14 @@ def open_beside(
 
 
 def open_again(
-    world: World, session: Session, definition: Mapping[str, Any], now: Mapping[str, str]
-) -> OpenedWorkflow | None:
-    """Return the workflow of a session from its files; `None` if its skill does not have that workflow.
+    world: World, session: Session, definition: StoredDefinition, now: Mapping[str, str]
+) -> OpenedWorkflow:
+    """Return the workflow of a session from its files.
 
     *now* are the digests of the files that the session knows.
     """
     roots, state = world.roots, world.state
-    if definition["source"] == PROGRAM:
+    if definition.source == PROGRAM:
         if session.skill not in world.workflows:
             raise ChangedError(
                 f"session `{session.id}` runs functions of the Python program that started it",
@@ -145,40 +141,34 @@ def open_again(
         message = f"the skill's folder {folder} is missing, and session `{session.id}` runs code from it"
         hint = Hint("restore the folder, or end the session: ", Command("session abandon", session.id))
         raise ChangedError(message, hint=hint, session=session.id)
-    source, folder = _verified_origin(str(definition["source"]), session.skill, folder, roots)
+    source, folder = _verified_origin(definition.source, session.skill, folder, roots)
     skill = Skill(session.skill.partition("/")[0], folder, source, _hidden(session.skill, folder, roots))
-    file = skill_folder.file_at(folder, session.skill, str(definition["file"]))
-    if file is None:
-        return None
+    file = skill_folder.file_at(folder, session.skill, definition.file)
+    if file is None:  # no other file of the folder may be run instead
+        raise ChangedError(
+            f"{folder} has no workflow `{session.skill}`, and session `{session.id}` runs code from it",
+            hint=Hint("restore the file, or end the session: ", Command("session abandon", session.id)),
+            session=session.id,
+        )
     loaded = run_allowed(skill, file, roots, state, session=session.id)
     workflow = _with_resources(loaded.definition, roots, state)
-    if now == definition["files"] and file.path == definition["file"]:
+    if now == definition.files and file.path == definition.file:
         return OpenedWorkflow(workflow, definition, session.source)
     renewed = _skill_definition(workflow, loaded, file, skill)
     return OpenedWorkflow(workflow, renewed, skill.source, (), changed=True)
 
 
-def _definition(workflow: Workflow, **origin: object) -> dict[str, object]:
-    """Return the stored definition of *workflow*; *origin* is its skill, source, folder and files."""
-    return {
-        "format": DEFINITION_FORMAT,
-        **origin,
-        "functions": has_functions(workflow),
-        "workflow": to_plain(workflow),
-    }
-
-
 def _skill_definition(
     workflow: Workflow, loaded: LoadedWorkflow, file: WorkflowFile, skill: Skill
-) -> dict[str, object]:
-    return _definition(
-        workflow,
+) -> StoredDefinition:
+    return StoredDefinition(
         skill=file.address,
         source=skill.source,
         folder=skill.name if skill.source == BUNDLED else os.path.abspath(skill.folder),
         file=file.path,
-        texts=file.text_folder,
         files=loaded.digests,
+        functions=has_functions(workflow),
+        workflow=to_plain(workflow),
     )
 
 

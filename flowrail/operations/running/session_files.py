@@ -16,14 +16,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
-from flowrail.errors import ChangedError, FlowError, StorageError
-from flowrail.machines.definition.workflow import Workflow, from_plain, step_fingerprint, workflow_fingerprint
+from flowrail.errors import ChangedError, FlowError
+from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
 from flowrail.machines.guidance.guide import now_at
 from flowrail.machines.loading import skill_folder
+from flowrail.machines.sessions.record import StoredDefinition
 from flowrail.machines.sessions.session import WORK, Session, WorkingFile
 from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World, definition_folder
 from flowrail.storage import files
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
         def open_skill(self, address: str, roots: Sequence[Root], state: str) -> OpenedWorkflow: ...
 
         def open_again(
-            self, world: World, session: Session, definition: Mapping[str, Any], now: Mapping[str, str]
-        ) -> OpenedWorkflow | None: ...
+            self, world: World, session: Session, definition: StoredDefinition, now: Mapping[str, str]
+        ) -> OpenedWorkflow: ...
 
         def start_command(self, world: World, address: str) -> Command: ...
 
@@ -53,51 +54,35 @@ MOST_LISTED = 50
 MOST_BYTES = 16_000_000
 """Working files that are larger together have no digest."""
 _STORE = ".flow"
-_SHAPE = {
-    "source": str,
-    "folder": str,
-    "file": str,
-    "texts": str,
-    "files": dict,
-    "functions": bool,
-    "workflow": dict,
-}
 
 
 def open_session(world: World, session: Session) -> OpenedWorkflow:
     """Return the workflow of a session as it continues; `ChangedError` if it cannot."""
     definition = world.store.definition(session.id)
     opened = as_it_is(world, session, definition)
-    return _compared(session, opened) if opened.changed or not definition["functions"] else opened
+    return _compared(session, opened) if opened.changed or not definition.functions else opened
 
 
-def file_exists(definition: Mapping[str, object]) -> bool:
+def file_exists(definition: StoredDefinition) -> bool:
     """Return whether the workflow's file still exists at its stored path."""
-    if any(type(definition.get(key)) is not str for key in ("source", "folder", "file")):
-        return False
-    return os.path.lexists(os.path.join(definition_folder(definition), str(definition["file"])))
+    return os.path.lexists(os.path.join(definition_folder(definition), definition.file))
 
 
-def as_it_is(world: World, session: Session, definition: Mapping[str, Any]) -> OpenedWorkflow:
+def as_it_is(world: World, session: Session, definition: StoredDefinition) -> OpenedWorkflow:
     """Return the workflow of a session as its files are now, even if its current step has changed."""
-    if (
-        any(type(definition.get(key)) is not kind for key, kind in _SHAPE.items())
-        or "\0" in definition["folder"]
-    ):
-        raise _damaged(session)
-    is_program = definition["source"] == PROGRAM
-    known = dict(definition["files"])
-    now = known if is_program else skill_folder.digests(definition_folder(definition), known)
-    if not definition["functions"] and session.skill not in (world.workflows if is_program else ()):
-        if now == known:
-            return OpenedWorkflow(_from_copy(session, definition), definition, session.source)
-        if not any(now.values()):
-            note = f"the skill's folder {definition_folder(definition)} is missing; the session continues from its copy"
-            return OpenedWorkflow(_from_copy(session, definition), definition, session.source, (note,))
-    opened = loading().open_again(world, session, definition, now)
-    if opened is None:  # no other file of the folder may be run instead
-        raise _damaged(session)
-    return opened
+    is_program, folder = definition.source == PROGRAM, definition_folder(definition)
+    known = definition.files
+    now = known if is_program else skill_folder.digests(folder, known)
+    if not definition.functions and session.skill not in (world.workflows if is_program else ()):
+        notes = (
+            ()
+            if now == known
+            else (f"the skill's folder {folder} is missing; the session continues from its copy",)
+        )
+        if now == known or not any(now.values()):
+            stored = world.store.workflow(session.id, definition).located(folder or None)
+            return OpenedWorkflow(stored, definition, session.source, notes)
+    return loading().open_again(world, session, definition, now)
 
 
 def loading() -> _WorkflowLoading:
@@ -105,21 +90,6 @@ def loading() -> _WorkflowLoading:
     from flowrail.operations.running import load_workflow  # brings PyYAML, and a report reads no workflow
 
     return load_workflow
-
-
-def _from_copy(session: Session, definition: Mapping[str, Any]) -> Workflow:
-    try:
-        return from_plain(definition["workflow"]).located(definition_folder(definition) or None)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise _damaged(session) from None
-
-
-def _damaged(session: Session) -> StorageError:
-    return StorageError(
-        f"the workflow copy in session `{session.id}` is damaged",
-        hint=Hint("write it again: ", Command("session migrate", session.id)),
-        session=session.id,
-    )
 
 
 def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:

@@ -28,7 +28,7 @@ from flowrail.machines.engine.advance import (
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reports import UnknownOutcomeError, ValuesError, check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.record import Record, RecordNote, memory_note
+from flowrail.machines.sessions.record import Record, RecordNote, StoredDefinition, memory_note
 from flowrail.machines.sessions.session import (
     ABANDONED,
     FOUND,
@@ -323,7 +323,7 @@ def _commit(
     after: Session,
     reported: Report,
     now: str,
-    definition: Mapping[str, object] | None,
+    definition: StoredDefinition | None,
 ) -> Record:
     """Store *after*. The end of a child session also ends its dispatch, both under the parent's lock.
 

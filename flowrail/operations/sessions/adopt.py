@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.definition.validation import raw_findings
 from flowrail.machines.definition.workflow import from_plain
-from flowrail.machines.sessions.record import Record
+from flowrail.machines.sessions.record import Record, StoredDefinition
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import DEFINITION, UnknownSessionError
 from flowrail.operations.environment import World
@@ -62,8 +61,8 @@ def adopt(world: World, session_id: str) -> AdoptionResult:
         begun_by=first.by,
         begun_at=first.at,
         records=newest.seq + 1,
-        folder=str(definition.get("folder", "unknown")),
-        code=bool(definition.get("functions")),
+        folder=definition.folder if definition else "unknown",
+        code=definition.functions if definition else False,
         was_foreign=was_foreign,
         command=resume if newest.session.is_open else None,
     )
@@ -80,12 +79,12 @@ def _take_baseline(world: World, session: Session) -> None:
             change.commit(after, kind="adopt", at=world.now(), by=world.by)
 
 
-def _definition(world: World, session: Session, *, check: bool) -> Mapping[str, object]:
-    """Return the stored definition, or an empty one if it cannot be read; *check* that it is valid."""
+def _definition(world: World, session: Session, *, check: bool) -> StoredDefinition | None:
+    """Return the stored definition, or `None` if it cannot be read; *check* that it is valid."""
     try:
         definition = world.store.definition(session.id)
     except StorageError:
-        return {}  # `flow session migrate` writes it again
+        return None  # `flow session migrate` writes it again
     if not check:
         return definition
     problem = _problem_in(definition, session)
@@ -95,10 +94,10 @@ def _definition(world: World, session: Session, *, check: bool) -> Mapping[str, 
     return definition
 
 
-def _problem_in(definition: Mapping[str, Any], session: Session) -> str | None:
+def _problem_in(definition: StoredDefinition, session: Session) -> str | None:
     """Return why no session could have started with this definition, if so."""
     try:
-        workflow = from_plain(definition["workflow"])
+        workflow = from_plain(definition.workflow)
         errors = [finding for finding in raw_findings(workflow) if finding.severity == "error"]
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError, FlowError) as error:
         return f"it holds no workflow ({type(error).__name__}: {shortened(str(error), LONGEST_REASON)})"

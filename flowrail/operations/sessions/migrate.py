@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from flowrail.command import Command
 from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.workflow import Workflow, from_plain, workflow_fingerprint
+from flowrail.machines.definition.workflow import Workflow, workflow_fingerprint
 from flowrail.machines.engine.migration import ACCEPT, MAP, PARAMS, MigrationPlan, migrated, note_of, plan
 from flowrail.machines.engine.reports import read_values
+from flowrail.machines.sessions.record import StoredDefinition
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World
 from flowrail.operations.running import evidence
@@ -83,11 +84,11 @@ def _outlook(
     world: World, session: Session, maps: Mapping[str, str], params: Mapping[str, object]
 ) -> tuple[MigrationPlan, OpenedWorkflow]:
     """Return the plan, and the workflow, which counts as changed if the session does not use it yet."""
-    definition: Mapping[str, Any] | None = None
+    definition: StoredDefinition | None = None
     old: Workflow | None = None
-    with suppress(StorageError, KeyError, TypeError, ValueError, AttributeError):  # the definition is damaged
+    with suppress(StorageError):  # the definition is damaged
         definition = world.store.definition(session.id)
-        old = from_plain(definition["workflow"])
+        old = world.store.workflow(session.id, definition)
     opened = _as_it_is(world, session, definition)
     values = read_values(params, opened.workflow.params)
     decided = plan(session, old, opened.workflow, given=maps, params=values)
@@ -95,7 +96,7 @@ def _outlook(
     return decided, opened._replace(changed=opened.changed or is_different or old is None or bool(values))
 
 
-def _as_it_is(world: World, session: Session, definition: Mapping[str, object] | None) -> OpenedWorkflow:
+def _as_it_is(world: World, session: Session, definition: StoredDefinition | None) -> OpenedWorkflow:
     """Return the current workflow from its old folder, or from the folder in which it is found by name."""
     if definition is not None and (file_exists(definition) or session.skill in world.workflows):
         with suppress(StorageError):  # the stored definition is damaged

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail.errors import FlowError, StorageError, UsageError
-from flowrail.machines.definition.workflow import from_plain, workflow_fingerprint
+from flowrail.machines.definition.workflow import workflow_fingerprint
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import DEFINITION, ForeignSessionError, Store, UnknownSessionError
 from flowrail.storage.file_store import JOURNAL
@@ -99,10 +99,9 @@ def _definition_problems(store: Store, session_id: str, newest: Record | None) -
     """
     location = f"{os.path.join(store.folder(session_id), DEFINITION)}:1"
     try:
-        fingerprint = workflow_fingerprint(from_plain(store.definition(session_id)["workflow"]))
-    except (FlowError, KeyError, TypeError, ValueError, AttributeError) as error:
-        message = error.message if isinstance(error, FlowError) else f"no workflow ({type(error).__name__})"
-        yield Discrepancy("DEFINITION_DAMAGED", location, message)
+        fingerprint = workflow_fingerprint(store.workflow(session_id))
+    except FlowError as error:
+        yield Discrepancy("DEFINITION_DAMAGED", location, error.message)
         return
     is_current = newest is not None and newest.session.workflow_fingerprint == fingerprint
     if newest and is_current and newest.definition not in {"", store.definition_digest(session_id)}:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from flowrail.command import Command, Hint
+from flowrail.command import Command
 from flowrail.discovery.locations import Root
-from flowrail.errors import FlowError, StorageError, UsageError
+from flowrail.errors import FlowError, UsageError
 from flowrail.machines.definition.findings import Finding, raise_errors
-from flowrail.machines.definition.workflow import Workflow, from_plain
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.loaded_workflow import COMPUTED
 from flowrail.machines.loading.workflow_source import ReadFile
@@ -78,12 +78,4 @@ def of_session(session_id: str, address: str | None, store: Store) -> Subject:
             session=session_id,
             skill=skill,
         )
-    try:
-        workflow = from_plain(store.definition(session_id)["workflow"])
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise StorageError(
-            f"the stored workflow of session `{session_id}` is damaged",
-            hint=Hint("write it again: ", Command("session migrate", session_id)),
-            session=session_id,
-        ) from None
-    return Subject(workflow, store.records(session_id))
+    return Subject(store.workflow(session_id), store.records(session_id))

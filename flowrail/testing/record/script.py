@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from flowrail.command import Command, Hint
-from flowrail.errors import StorageError
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
-from flowrail.machines.definition.workflow import Workflow, from_plain
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.actions import Act
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import BY_AGENT, CANCELLED, FINISHED, Dispatched, Session
@@ -58,7 +56,7 @@ def script(store: Store, session_id: str, *, into: str = "", revision: int | Non
 
     Raises `StorageError` if its journal cannot be read.
     """
-    definition = _definition(store, session_id)
+    definition = store.workflow(session_id)
     records = [record.shown for record in store.records(session_id)]
     forks = (index for index, record in enumerate(records) if into and record.note.get("into") == into)
     names = _StepNames(records, next(forks, len(records)))
@@ -131,17 +129,6 @@ def _changed_params(definition: Workflow, session: Session) -> Mapping[str, obje
         for name, value in session.params.items()
         if name not in declared or not declared[name].has_default or declared[name].default != value
     }
-
-
-def _definition(store: Store, session_id: str) -> Workflow:
-    try:
-        return from_plain(store.definition(session_id)["workflow"])
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise StorageError(
-            f"the stored workflow of session `{session_id}` is damaged",
-            hint=Hint("write it again: ", Command("session migrate", session_id)),
-            session=session_id,
-        ) from None
 
 
 def _turn(step: StepDef | None, step_start: Session, before: Record, after: Record) -> Turn:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from flowrail.errors import StorageError
-from flowrail.machines.sessions.record import Record
+from flowrail.machines.sessions.record import Record, StoredDefinition
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.storage.file_store import LinesLostError
@@ -22,6 +22,7 @@ from flowrail.storage.journal import DamagedError
 from flowrail.storage.ownership import Owner
 
 ID = "skill-abcdef"
+DEFINITION = StoredDefinition("skill", "library", "", "", {}, False, {"name": "skill", "steps": []})
 
 
 def session(session_id: str = ID, **values: Any) -> Session:
@@ -35,7 +36,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def create(store: Store, session_id: str = ID) -> Record:
-    return store.create(session(session_id), {"name": "skill"}, at="then", by="me")
+    return store.create(session(session_id), DEFINITION, at="then", by="me")
 
 
 def move(store: Store, revision: int, **values: Any) -> Record:
@@ -123,7 +124,7 @@ def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_p
     with pytest.raises(UnknownSessionError), store.change(name):
         pass  # pragma: no cover
     with pytest.raises(UnknownSessionError):
-        store.create(session(name), {}, at="", by="")
+        store.create(session(name), DEFINITION, at="", by="")
 
 
 # --- damage -------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ import pytest
 from support.sandbox import home_skills, put_skill
 
 from flowrail.cli.environment import SessionCall
-from flowrail.operations.running import session_files, steps
+from flowrail.machines.sessions import store
+from flowrail.operations.running import steps
 from flowrail.storage import journal
 
 AUTHORED = """\
@@ -59,7 +60,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     count(journal, "opened")
     count(os, "fsync")
-    count(session_files, "from_plain")
+    count(store, "from_plain")
     count(steps, "guide")
     return counted
 

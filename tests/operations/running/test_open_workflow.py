@@ -202,7 +202,7 @@ def spoil_definition(**changes: object) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{key: None} for key in ("source", "folder", "file", "texts", "files", "functions", "workflow")]
+    [{key: None} for key in ("source", "folder", "file", "files", "functions", "workflow")]
     + [{"files": []}, {"workflow": {}}, {"workflow": {"name": "x", "steps": [3]}}, {"folder": 3}],
 )
 def test_a_damaged_copy_of_the_definition_is_reported(folder: Path, changes: dict[str, object]) -> None:
