@@ -31,7 +31,6 @@ MEANINGS = {
     "by": "who did it: the name given by `--as`, or the user",
     "cache": "whether the answer came from the session's cache, and its age",
     "cancel": "the command that cancels the dispatch",
-    "candidate": "what is known about the requested skill",
     "candidates": "the skills that can take over, best first",
     "capped": "whether `iterate` took the `ok` transition because the limit was reached",
     "categories": "the kinds of work that it does",

@@ -50,13 +50,14 @@ class CachedMenu(NamedTuple):
 class CacheUse(NamedTuple):
     """The source of a menu: the cache at ``path``, or a new scan for this ``reason``.
 
-    ``timestamp`` is when the skills were found.
+    ``timestamp`` is when the skills were found. ``problem`` says why a new scan could not be written to the cache.
     """
 
     path: str
     timestamp: datetime
     used: bool
     reason: str = ""
+    problem: str = ""
 
     def data(self) -> dict[str, object]:
         """Return the use as plain data, for JSON."""
@@ -76,7 +77,10 @@ def read(folder: str) -> CachedMenu | None:
 def write(
     folder: str, candidates: Iterable[Candidate], now: datetime, scores: Mapping[str, int] | None = None
 ) -> str:
-    """Write the cache of a session's *folder* and return its path. Scores are null until the work is ranked."""
+    """Write the cache of a session's *folder*, and return an error message or an empty text.
+
+    Scores are null until the work is ranked. Without a cache, the next menu only takes longer.
+    """
     path = os.path.join(folder, FILE)
     known = scores or {}
     moment = now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -86,8 +90,11 @@ def write(
             "workflows": [_entry(candidate, known.get(candidate.skill)) for candidate in candidates],
         }
     )
-    files.write_atomic(path, text.encode(), durable=False)
-    return path
+    try:
+        files.write_atomic(path, text.encode(), durable=False)
+    except files.WriteFailedError as error:
+        return error.message
+    return ""
 
 
 def _entry(candidate: Candidate, score: int | None) -> dict[str, object]:

@@ -40,7 +40,7 @@ from flowrail.hosts.conversation import host_id
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
-from flowrail.operations.handoffs.handoff_menu import known_work
+from flowrail.operations.handoffs.handoff_menu import find_targets, known_work
 from flowrail.operations.handoffs.receive import receive_handoff
 from flowrail.operations.running import dispatched_work, findings, steps
 from flowrail.operations.running import (
@@ -371,8 +371,9 @@ class Tools:
                 for item in items
             ]
             return ToolAnswer(table(["skill", "steps", "params", "purpose"], rows), {"skills": items})
-        discovery = self.handoffs.discover()
         work = known_work(world.store, session, problem_type)
+        now = self.handoffs.current_time()
+        discovery, cache = find_targets(world.store, session, now, self.handoffs.discover)
         query = Query(
             tuple(categories),
             source,
@@ -382,7 +383,8 @@ class Tools:
             chain=work.chain,
         )
         menu = offer(discovery, MenuRequest(query, work.synthesis), top=None)
-        return ToolAnswer(plain_text(as_menu.report(menu, discovery)), as_menu.data(menu, discovery))
+        data = as_menu.data(menu, discovery, cache=cache)
+        return ToolAnswer(plain_text(as_menu.report(menu, discovery)), data)
 
     def handoff(
         self,

@@ -216,11 +216,11 @@ def test_an_error_in_a_declaration_is_shown_with_its_line() -> None:
         assert (severity, code) in examined
 
 
-def test_where_nothing_can_be_kept_the_menu_is_shown_and_that_is_told(session: str) -> None:
+def test_a_menu_that_cannot_be_cached_is_shown(session: str) -> None:
     (sessions_folder() / session / "available-workflows.yaml").mkdir()
 
     ran = flow("discover", "--session", session)
 
     assert ran.status == 0
     assert "1. builder" in ran.out
-    assert ran.err.startswith("flow: the menu was not cached: ")
+    assert "\nThe skills are not cached for this session: " in ran.out

@@ -35,9 +35,9 @@ SKILLS = (
 
 
 def test_each_entry_begins_with_the_keys_of_the_document(tmp_path: Path) -> None:
-    path = menu_cache.write(str(tmp_path), SKILLS, NOW, {"lit-pm": 7})
+    assert menu_cache.write(str(tmp_path), SKILLS, NOW, {"lit-pm": 7}) == ""
 
-    text = Path(path).read_text()
+    text = (tmp_path / menu_cache.FILE).read_text()
     assert text.startswith(
         "discovery:\n"
         "  timestamp: '2026-02-07T18:30:00.000Z'\n"
@@ -61,7 +61,8 @@ def test_each_entry_begins_with_the_keys_of_the_document(tmp_path: Path) -> None
     [{"scope": {}}, {"scope": "far"}, {"categories": [["a"]]}, {"autonomous": "no"}, {"mood": "good"}],
 )
 def test_a_cache_with_a_value_of_another_type_is_not_read(tmp_path: Path, odd: dict[str, object]) -> None:
-    path = Path(menu_cache.write(str(tmp_path), SKILLS[:1], NOW))
+    menu_cache.write(str(tmp_path), SKILLS[:1], NOW)
+    path = tmp_path / menu_cache.FILE
     document = yaml_text.load(path.read_bytes(), source="c").value
     assert isinstance(document, dict)
     document["workflows"][0].update(odd)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 
 import click
@@ -11,7 +10,6 @@ from flowrail.cli import options, output
 from flowrail.cli.options import Call
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.locations import Scope
-from flowrail.discovery.menu_cache import CacheUse
 from flowrail.discovery.ranking.explain import explain
 from flowrail.discovery.ranking.menu import Menu, MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query
@@ -20,11 +18,9 @@ from flowrail.discovery.registry import sync as registry_sync_module
 from flowrail.formatters.reports import menu as as_menu
 from flowrail.formatters.reports import registry as page
 from flowrail.formatters.reports import skill_explanation
-from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.handoff_menu import find_targets, known_work
 from flowrail.skills.bundled import bundled, with_bundled
-from flowrail.storage.files import WriteFailedError
 from flowrail.text.report import paragraphs
 
 menu_options = options.stacked(
@@ -100,7 +96,7 @@ def discover_command(
     is_special = everything or name is not None or bool(call.roots)  # the cache does not have this
     cache = None
     if session_id is not None and not is_special:
-        targets, cache = cached_targets(
+        targets, cache = find_targets(
             environment.store,
             session_id,
             datetime.fromisoformat(environment.now),
@@ -124,17 +120,6 @@ def discover_command(
         data | {"bundled": as_menu.items(bundled_menu, everything=everything, top=top)},
         paragraphs(shown, as_menu.bundled(bundled_menu, everything=everything)),
     )
-
-
-def cached_targets(
-    store: Store, session_id: str | None, now: datetime, scan: Callable[[], Discovery], *, rescan: bool
-) -> tuple[Discovery, CacheUse | None]:
-    """Return the skills that can take over, from the session's cache while it is valid."""
-    try:
-        return find_targets(store, session_id, now, scan, rescan=rescan)
-    except WriteFailedError as error:  # without a cache the next menu only takes longer
-        output.notes([f"the menu was not cached: {error.message}"])
-        return scan(), None
 
 
 def _explain(

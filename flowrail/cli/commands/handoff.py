@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from functools import cached_property
 
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.commands.discover import cached_targets, menu_options
+from flowrail.cli.commands.discover import menu_options
 from flowrail.cli.environment import SessionCall, facts_of
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS
@@ -29,9 +28,8 @@ from flowrail.handoff.request import HandoffRequest, extra_root, skill_source
 from flowrail.handoff.sending import SentHandoff, cancel, retry, send
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
-from flowrail.operations.handoffs.handoff_menu import keep_scores, known_work, synthesis
+from flowrail.operations.handoffs.handoff_menu import find_targets, keep_scores, known_work, synthesis
 from flowrail.operations.handoffs.receive import receive_handoff
-from flowrail.storage.files import WriteFailedError
 from flowrail.text.phrases import count
 
 
@@ -105,11 +103,10 @@ def targets_command(
         discovery = context.discover()
     else:
         now = context.current_time()
-        discovery, cache = cached_targets(context.store, session_id, now, context.discover, rescan=rescan)
+        discovery, cache = find_targets(context.store, session_id, now, context.discover, rescan=rescan)
     menu = offer(discovery, asked, top=top)
     if session is not None and cache is not None:
-        with suppress(WriteFailedError):  # the scores are only kept for readers of the file
-            keep_scores(context.store, session.id, discovery, cache, menu)
+        keep_scores(context.store, session.id, discovery, cache, menu)
     offers = [_offer(context, session, ranked.candidate, asked) for _, ranked in menu.places]
     if call.as_json:
         data = as_menu.data(menu, discovery, cache=cache, everything=everything, top=top)

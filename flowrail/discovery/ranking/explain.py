@@ -11,41 +11,21 @@ from flowrail.discovery.locations import Root
 from flowrail.discovery.ranking.scores import Query, Score, Synthesis, score_query, score_relevance
 
 
-class LocationSeen(NamedTuple):
-    """A location, and the paths of that name in it."""
-
-    root: Root
-    paths: tuple[str, ...]
-
-
 class SkillExplanation(NamedTuple):
     """Everything that is known about a name.
 
-    ``verdict`` is one sentence. ``candidate`` is the one that is offered, ``skipped`` are those that are not.
+    ``verdict`` is one sentence. ``places`` are the searched folders, each with the paths of that name in it.
+    ``candidate`` is the one that is offered, ``skipped`` are those that are not.
     There is a ``score`` if there was a request.
     """
 
     name: str
     verdict: str
-    places: tuple[LocationSeen, ...]
+    places: tuple[tuple[Root, tuple[str, ...]], ...]
     candidate: Candidate | None = None
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[Note, ...] = ()
     score: Score | None = None
-
-    def data(self) -> dict[str, object]:
-        """Return the explanation as plain data, for JSON."""
-        return {
-            "skill": self.name,
-            "verdict": self.verdict,
-            "locations": [
-                {**location.root.data(), "found": list(location.paths)} for location in self.places
-            ],
-            "candidate": self.candidate.data() if self.candidate else None,
-            "skipped": [skill.data() for skill in self.skipped],
-            "notes": [note.data() for note in self.notes],
-            "score": self.score.data() if self.score is not None else None,
-        }
 
 
 def explain(discovery: Discovery, name: str, *, asked: Query | Synthesis | None = None) -> SkillExplanation:
@@ -58,7 +38,7 @@ def explain(discovery: Discovery, name: str, *, asked: Query | Synthesis | None 
     chosen = next((c for c in candidates if c.skill == name), candidates[0] if candidates else None)
     named: list[Candidate | Skipped] = [*candidates, *skipped]
     locations = tuple(
-        LocationSeen(root, tuple(skill.path for skill in named if skill.root == root.path))
+        (root, tuple(skill.path for skill in named if skill.root == root.path))
         for root in discovery.places.roots
     )
     files = {skill.path for skill in named}

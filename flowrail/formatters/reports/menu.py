@@ -222,6 +222,8 @@ def _unfit(unfit: Sequence[Ranked], most: int) -> Report:
 def _cache(cache: CacheUse | None) -> Report:
     if cache is None:
         return []
+    if cache.problem:
+        return [f"The skills are not cached for this session: {shortened(cache.problem)}"]
     if not cache.used:
         reason = f"Searched again, because {cache.reason}; cached for this session in "
         return [line(reason, FilePath(cache.path), ".")]

@@ -41,8 +41,13 @@ def data(explanation: SkillExplanation, menu: Menu) -> dict[str, object]:
     candidate = explanation.candidate
     rank = menu.place(candidate) if candidate else 0
     return {
+        "skill": explanation.name,
+        "verdict": explanation.verdict,
+        "locations": [{**root.data(), "found": list(paths)} for root, paths in explanation.places],
         "candidates": [candidate.data()] if candidate else [],
-        **explanation.data(),
+        "skipped": [skill.data() for skill in explanation.skipped],
+        "notes": [note.data() for note in explanation.notes],
+        "score": None if explanation.score is None else explanation.score.data(),
         "place": rank,
         "fits": rank > 0,
         "misses": list(misses(candidate, menu.asked.query)) if candidate else [],
@@ -81,11 +86,11 @@ def _searched_folders(explanation: SkillExplanation) -> Report:
     lines = [
         line(
             "  ",
-            FilePath(folder.root.path),
-            f" ({folder.root.origin}): ",
-            shortened(folder.root.problem) or ", ".join(map(shortened, folder.paths)) or "not found",
+            FilePath(root.path),
+            f" ({root.origin}): ",
+            shortened(root.problem) or ", ".join(map(shortened, paths)) or "not found",
         )
-        for folder in explanation.places
+        for root, paths in explanation.places
     ]
     return section("Searched folders", lines)
 

@@ -65,22 +65,23 @@ def find_targets(
 ) -> tuple[Discovery, CacheUse | None]:
     """Return the skills that can take over: from the session's cache while it is valid, otherwise from a scan.
 
-    A scan for a session writes the cache; `WriteFailedError` if that is impossible.
+    A scan for a session writes the cache.
     """
     if session_id is None:
         return scan(), None
     store.read(session_id)  # refuses an unknown or foreign session
     folder = store.folder(session_id)
+    path = os.path.join(folder, FILE)
     cached = None if rescan else read(folder)
     reason = "a new scan was requested" if rescan else "no cache was found"
     if cached is not None:
         reason = cached.stale(now, resumed=_resumed(store, session_id))
         if not reason:
-            path = os.path.join(folder, FILE)
             discovery = Discovery(cached.candidates, skills=len(cached.candidates))
             return discovery, CacheUse(path, cached.timestamp, used=True)
     discovery = scan()
-    return discovery, CacheUse(write(folder, discovery.candidates, now), now, used=False, reason=reason)
+    problem = write(folder, discovery.candidates, now)
+    return discovery, CacheUse(path, now, used=False, reason=reason, problem=problem)
 
 
 def keep_scores(store: Store, session_id: str, discovery: Discovery, use: CacheUse, menu: Menu) -> None:
