@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import NamedTuple
 
+from flowrail.discovery.locations import bundled_folder
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.step import LONGEST_NAME, WORKFLOW_NAME
 from flowrail.machines.loading.skill_folder import entry_file
-from flowrail.discovery.locations import bundled_folder
 from flowrail.skills.scaffold import draft
 from flowrail.skills.scaffold.draft import DraftFinding
 from flowrail.storage.files import make_dir, write_atomic
