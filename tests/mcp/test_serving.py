@@ -235,20 +235,17 @@ def test_the_store_and_the_folder_can_be_named(tmp_path: Path) -> None:
         assert tools.refused("start", skill="small")["code"] == "UNKNOWN_SKILL"
 
 
-@pytest.mark.parametrize(("skill", "mode"), [("decision-critic", "legacy"), ("problem-analysis", "auto")])
+@pytest.mark.parametrize(
+    ("skill", "mode"),
+    [
+        ("decision-critic", "legacy"),
+        ("problem-analysis", "auto"),
+        *(pytest.param(skill, "auto", marks=pytest.mark.long) for skill in BUNDLED),
+    ],
+)
 def test_a_bundled_skill_is_walked_to_its_end_by_calls_alone(skill: str, mode: str) -> None:
     with served(mode=mode) as tools:
         assert len(tools.ask("list_tools").tools) == len(VERBS)
-        assert tools.refused("start", skill="nosuch")["code"] == "UNKNOWN_SKILL"
-        end = ToolTeam(tools).run(as_command("start", {"skill": skill, "params": params_of(tools, skill)}))
-        assert end.status == "completed"
-    assert flow("session", "verify").status == 0
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("skill", BUNDLED)
-def test_every_bundled_skill_is_walked_to_its_end_by_calls_alone(skill: str) -> None:
-    with served() as tools:
         end = ToolTeam(tools).run(as_command("start", {"skill": skill, "params": params_of(tools, skill)}))
         assert end.status in {"completed", "failed"}
     assert flow("session", "verify").status == 0

@@ -63,25 +63,6 @@ def test_a_lock_ends_with_its_block_even_after_an_error_and_its_file_stays_priva
     assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
 
 
-def test_counting_processes_do_not_lose_a_count(tmp_path: Path) -> None:
-    (tmp_path / "count").write_text("0")
-    code = """
-        import pathlib, sys
-        from flowrail.storage.files import write_atomic
-        from flowrail.storage.files import locked
-
-        count = pathlib.Path(sys.argv[1], "count")
-        for _ in range(20):
-            with locked(sys.argv[1] + "/lock", wait=30, what="the count"):
-                write_atomic(count, str(int(count.read_text()) + 1).encode(), durable=False)
-    """
-
-    processes = [subprocess.Popen(python(code, tmp_path)) for _ in range(4)]
-
-    assert [process.wait(timeout=60) for process in processes] == [0] * 4
-    assert (tmp_path / "count").read_text() == "80"
-
-
 def test_a_lock_is_not_taken_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "target").write_bytes(b"content")
     (tmp_path / "lock").symlink_to("target")

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import re
-import signal
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -201,76 +197,6 @@ def test_damaged_records_are_not_restored(open_store: Open) -> None:
         store.restore(key, WrittenRecords((line.replace(b"text", b"test"),), {"texts/long": b"words"}))
 
     assert open_store().side_files(key).size("texts/long") == -1
-
-
-def test_only_one_of_many_processes_can_add_the_same_record(open_store: Open) -> None:
-    key = started(open_store())
-    processes, gate = 6, multiprocessing.get_context("fork").Barrier(6)
-    results = multiprocessing.get_context("fork").Queue()
-
-    def race(number: int) -> None:
-        store = open_store()
-        before = store.newest(key)[0]
-        gate.wait()
-        with store.change(key, wait=30) as held:
-            won = held.newest.seq == before.seq
-            if won:
-                held.append(Entry(before.seq + 1, before.hash, key, f"by {number}"))
-        results.put(won)
-
-    running = [multiprocessing.get_context("fork").Process(target=race, args=(n,)) for n in range(processes)]
-    for process in running:
-        process.start()
-    won = [results.get(timeout=60) for _ in running]
-    for process in running:
-        process.join()
-
-    assert sum(won) == 1
-    assert len(list(open_store().records(key))) == 2
-
-
-@pytest.mark.parametrize("kills", [3, pytest.param(200, marks=pytest.mark.long)])
-def test_no_acknowledged_record_is_lost_when_the_writer_is_killed(
-    open_store: Open, kills: int, tmp_path: Path
-) -> None:
-    reader = open_store()
-    key = started(reader)
-    acknowledged = 0
-
-    for _ in range(kills):
-        process = multiprocessing.get_context("fork").Process(
-            target=write, args=(open_store, key, tmp_path / "log")
-        )
-        process.start()
-        wait_for_lines(tmp_path / "log", more_than=acknowledged)
-        time.sleep(0.05)
-        assert process.pid is not None
-        os.kill(process.pid, signal.SIGKILL)
-        process.join()
-        lines = (tmp_path / "log").read_text().split("\n")[:-1] if (tmp_path / "log").exists() else []
-        acknowledged = int(lines[-1]) if lines else 0
-        stored = [entry.seq for entry in reader.records(key)]
-
-        assert stored == list(range(len(stored)))
-        assert stored[-1] >= acknowledged
-
-
-def wait_for_lines(log: Path, *, more_than: int) -> None:
-    deadline = time.monotonic() + 60
-    while not log.exists() or int((log.read_text().split("\n")[:-1] or ["0"])[-1]) <= more_than:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def write(open_store: Open, key: str, log: Path) -> None:
-    store = open_store()
-    with log.open("a") as file:
-        while True:
-            with store.change(key, wait=30) as held:
-                number = held.newest.seq + 1
-                held.append(Entry(number, held.newest.hash, key, "x"))
-            file.write(f"{number}\n")
-            file.flush()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
