@@ -189,10 +189,13 @@ def test_the_first_stage_fills_the_cache_and_the_last_offers_the_ranked_targets(
     session = handed_over_by_the_swarm(answer)["session"]
 
     lines = flow("handoff", "targets", "--session", session, "--options").out.splitlines()
+    whole = flow("handoff", "targets", "--session", session, "--all").out
 
     assert (first["cache"]["used"], again["cache"]["used"]) == (False, True)
     assert lines[0] == "C. lit-pm: Comprehensive literature review (4-24 hours) (score: 5 of 10)"
-    assert [line[:2] for line in lines] == ["C.", "D.", "E.", "F.", "G."][: len(lines)]
+    assert [line[:2] for line in lines[:5]] == ["C.", "D.", "E.", "F.", "G."]
+    assert lines[5:] == [f"3 more with `flow handoff targets --session {session} --options --all`."]
+    assert whole.count("flow handoff send ") == 8
     cached = (sessions_folder() / session / "available-workflows.yaml").read_text()
     assert "- skill: lit-pm" in cached
     assert "relevance_score: 5" in cached

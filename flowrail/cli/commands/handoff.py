@@ -108,18 +108,30 @@ def targets_command(
     if session is not None and cache is not None:
         keep_scores(context.store, session.id, discovery, cache, menu)
     offers = [_offer(context, session, ranked.candidate, asked) for _, ranked in menu.places]
+    again = str(
+        context.command(
+            "handoff targets",
+            session=session_id,
+            problem_type=problem_type,
+            category=categories,
+            autonomous=autonomous,
+            options=lettered,
+            root=next(iter(call.roots), ""),
+            **{"from": source or None},
+        )
+    )
     if call.as_json:
         data = as_menu.data(menu, discovery, cache=cache, everything=everything, top=top)
         by_skill = {entry["skill"]: entry for entry in offers}
         for item in data["candidates"]:
             item.update(by_skill.get(item["skill"], {}))
         output.data(data)
-    elif lettered:
-        output.text(as_menu.options(menu))
+    elif lettered and not menu.nothing:
+        output.text(as_menu.options(menu, again, everything=everything))
     else:
-        again = str(context.command("handoff targets", session=session.id if session else None))
+        length = len(as_menu.shown_places(menu, everything=everything))
         shown = as_menu.report(menu, discovery, cache=cache, everything=everything, command=again)
-        output.report(page.targets_report(shown, offers[: menu.length] if session or source else ()))
+        output.report(page.targets_report(shown, offers[:length] if session or source else ()))
 
 
 def _offer(

@@ -113,14 +113,21 @@ def bundled(menu: Menu, *, everything: bool = False) -> Report:
     return section("Bundled skills that can take over", [*lines, *more])
 
 
-def options(menu: Menu) -> str:
+def options(menu: Menu, command: str, *, everything: bool = False) -> str:
     """Return the menu as options for the user, from C on: A and B accept and refine the result of the work."""
     letters = islice(ascii_uppercase, 2, None)
-    return "\n".join(
+    shown = shown_places(menu, everything=everything)
+    lines = [
         f"{letter}. {names(ranked.candidate)}: {shortened(ranked.candidate.description)}"
         + (f" (score: {int(ranked.score)} of {menu.asked.most})" if ranked.score is not None else "")
-        for letter, ranked in zip(letters, menu.ranked[: menu.length], strict=False)
-    )
+        for letter, (_, ranked) in zip(letters, shown, strict=False)
+    ]
+    return "\n".join([*lines, *_more(menu, shown, command)])
+
+
+def shown_places(menu: Menu, *, everything: bool) -> list[tuple[int, Ranked]]:
+    """Return the skills of a menu that are printed, each with its place: the first ones, or all that fit."""
+    return menu.places if everything else menu.places[: menu.length]
 
 
 def names(candidate: Candidate) -> str:
@@ -146,10 +153,14 @@ def _offers(menu: Menu, command: str, *, everything: bool) -> Iterator[Report]:
     fitting = f"{count(len(menu.ranked), 'skill')} can take over"
     accepting_text = f", of {len(menu.ranked) + len(menu.unfit)} that accept handoffs" if menu.unfit else ""
     yield [f"{fitting}{accepting_text}. {_order(menu.asked)}"]
-    shown = menu.places if everything else menu.places[: menu.length]
+    shown = shown_places(menu, everything=everything)
     yield from (_offer(rank, ranked, menu.asked) for rank, ranked in shown)
-    if hidden_count := len(menu.ranked) - len(shown):
-        yield [f"{hidden_count} more with `{command} --all`."]
+    yield _more(menu, shown, command)
+
+
+def _more(menu: Menu, shown: Sequence[object], command: str) -> list[str]:
+    hidden_count = len(menu.ranked) - len(shown)
+    return [f"{hidden_count} more with `{command} --all`."] if hidden_count else []
 
 
 def _order(request: MenuRequest) -> str:
