@@ -71,6 +71,7 @@ class Handoff(NamedTuple):
     session; ``received`` is then the handoff by which the work came to it, if any. ``lost`` names the values for which
     the payload's version has no field. ``problem_type`` is used if the source reports none. ``root`` is the folder that
     was named with ``--root`` and contains the target. ``foreign`` marks a payload that another user or machine wrote.
+    ``cancelled`` is the reason for which the sender cancelled it; empty if nobody did.
     """
 
     id: str
@@ -114,6 +115,7 @@ class Handoff(NamedTuple):
     claim: HandoffClaim | None = None
     foreign: bool = False
     root: str = ""
+    cancelled: str = ""
 
     @property
     def is_open(self) -> bool:

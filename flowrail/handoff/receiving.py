@@ -154,7 +154,11 @@ def _read(path: str, request: ReceiveRequest) -> tuple[Payload, bytes]:
     data = files.read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload")
     digest = sha256_hex(data)
     if request.digest and request.digest.removeprefix("sha256:") != digest:
-        raise _payload_changed(path, digest, request.digest)
+        raise _digest_differs(
+            f"{path} does not have the given digest: it has {digest}, the given one is {request.digest[:80]}",
+            hint="compare it with the line that the sender printed; if they agree, ask for a new payload",
+            preserved=path,
+        )
     try:
         return read(data, source=path), data
     except DocumentError as error:
@@ -190,7 +194,8 @@ def _refuse_unless_open(context: HandoffContext, change: HandoffChange, request:
         receive = context.command("handoff receive", request.path, sha256=request.digest or None, force=True)
         hint = Hint("ask for a new one, or accept it: ", receive)
     else:
-        problem, hint = f"is {handoff.phase}", Hint("see why: ", status)
+        problem = f"was cancelled: {handoff.cancelled}" if handoff.cancelled else f"is {handoff.phase}"
+        hint = Hint("see its state: ", status)
     raise HandoffClosedError(
         f"handoff `{handoff.id}` {problem}",
         hint=hint,
@@ -214,7 +219,12 @@ def _validate(
     """Return the warnings about the payload; refuse an invalid payload, and one that differs from the one sent."""
     handoff = change.handoff
     if handoff.digest != payload.digest:
-        raise _payload_changed(request.path, payload.digest, handoff.digest)
+        raise _digest_differs(
+            f"{request.path} is not the payload that was sent: it has the digest {payload.digest}, "
+            f"the sent one had {handoff.digest}",
+            hint="ask for a new one",
+            preserved=request.path,
+        )
     problems = validation_problems(context, payload, request)
     serious = errors(problems)
     if not serious:
@@ -302,10 +312,7 @@ def _unknown_target(context: HandoffContext, handoff: Handoff) -> tuple[PayloadP
     return (PayloadProblem("handoff.target.skill", message, severity=WARNING),)
 
 
-def _payload_changed(path: str, digest: str, sent: str) -> ValidationFailedError:
+def _digest_differs(message: str, *, hint: str, preserved: str) -> ValidationFailedError:
     return ValidationFailedError(
-        f"{path} is not the payload that was sent: its digest is {digest}, the sent one had {sent[:80]}",
-        hint="ask for a new one",
-        preserved=path,
-        validation_errors=["the digest of the file differs"],
+        message, hint=hint, preserved=preserved, validation_errors=["the digest of the file differs"]
     )

@@ -94,8 +94,8 @@ def cancel(context: HandoffContext, handoff_id: str, reason: str = "") -> Handof
         handoff = change.handoff
         if handoff.phase in ENDED:
             raise _closed(handoff, context.command("handoff status", handoff_id))
-        note = {"reason": reason} if reason else {}
-        return advance(context, change, handoff, "cancel", kind="cancel", note=note)
+        cancelled = handoff._replace(cancelled=reason or "no reason given")
+        return advance(context, change, cancelled, "cancel", kind="cancel")
 
 
 @contextmanager
@@ -153,8 +153,9 @@ def _continue(
 
 
 def _closed(handoff: Handoff, hint: Hint | Command) -> HandoffClosedError:
+    state = f"cancelled: {handoff.cancelled}" if handoff.cancelled else handoff.phase
     return HandoffClosedError(
-        f"handoff `{handoff.id}` is over: {handoff.phase}", hint=hint, handoff=handoff.id, phase=handoff.phase
+        f"handoff `{handoff.id}` is over: {state}", hint=hint, handoff=handoff.id, phase=handoff.phase
     )
 
 

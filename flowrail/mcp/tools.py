@@ -417,8 +417,10 @@ class Tools:
         if action == "status":
             if handoff:
                 return self._handoff(handoff_data(context, context.handoffs.read(handoff)))
-            items = [handoff_data(context, own) for own in context.handoffs.own_ones() if own.is_open]
-            return ToolAnswer(plain_text(handoff_page.list_report(items)), {"handoffs": items})
+            handoffs = list(context.handoffs.own_ones())
+            items = [handoff_data(context, own) for own in handoffs if own.is_open]
+            page = handoff_page.list_report(items, ended=len(handoffs) - len(items))
+            return ToolAnswer(plain_text(page), {"handoffs": items})
         if action == "receive":
             payload = _needed(file, "file", action)
             received, answer = receive_handoff(

@@ -313,8 +313,11 @@ def test_a_handoff_can_be_cancelled() -> None:
     assert cancelled["phase"] == "rejected"
     status, error = refused(*sent["receive_command"].split()[1:])
     assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
+    assert error["message"] == f"handoff `{sent['handoff']}` was cancelled: the user said so"
     assert refused("handoff", "cancel", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
-    assert "cancelled: the user said so\n" in flow("audit", sent["handoff"]).out
+    for words in (["audit"], ["handoff", "status"]):
+        assert "cancelled: the user said so\n" in flow(*words, sent["handoff"]).out
+    assert flow("handoff", "status").out.startswith("no open handoffs; `flow handoff status --all` lists")
     suggested = refused("handoff", "retry", sent["handoff"])[1]["hint"].partition("flow ")[2].split()
     assert suggested[4:] == [sent["session"], "-s", "area=north"]
     assert told(*suggested)["phase"] == "invocation"

@@ -300,7 +300,7 @@ def status_command(call: HandoffCall, handoff_id: str | None, include_ended: boo
     if unreadable:
         number = count(len(unreadable), "handoff")
         output.notes([f"{number} cannot be read or foreign; see {context.command('audit')}"])
-    call.answer({"handoffs": items}, page.list_report(items))
+    call.answer({"handoffs": items}, page.list_report(items, ended=len(handoffs) - len(shown)))
 
 
 @HandoffCall.command("retry", "flow handoff retry handoff-k3x9q2")

@@ -127,11 +127,6 @@ def _handoff(handoff: Mapping[str, Any]) -> Report:
     ]
     events = handoff["events"]
     lines += [
-        f"cancelled: {shortened(event['note']['reason'])}"
-        for event in events
-        if event["kind"] == "cancel" and event["note"].get("reason")
-    ]
-    lines += [
         line(
             Span("  passed", Style.GOOD) if check["holds"] else Span("  FAILED", Style.BAD),
             f" {shortened(check['name'])}: {shortened(check['message'], 160)}",
@@ -143,14 +138,13 @@ def _handoff(handoff: Mapping[str, Any]) -> Report:
             Moment(event["at"]),
             event["by"],
             event["kind"],
-            event["event_type"] or "",
             duration(event["seconds"]),
             event["hash"][:16],
         ]
         for event in events
     ]
-    titles = ("at", "by", "record", "event", "after", "hash")
-    return [*lines, Table(columns(*titles, wraps=("record", "event"), optional=("by", "hash")), rows, 2)]
+    titles = ("at", "by", "record", "after", "hash")
+    return [*lines, Table(columns(*titles, wraps=("record",), optional=("by", "hash")), rows, 2)]
 
 
 def _session(session: Mapping[str, Any], records: Sequence[Record]) -> Report:

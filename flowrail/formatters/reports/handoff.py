@@ -68,6 +68,7 @@ def as_data(
         "attempts": handoff.attempts,
         "failure": to_plain(handoff.failure),
         "claim": to_plain(handoff.claim),
+        "cancelled": handoff.cancelled or None,
         "foreign": handoff.foreign,
         "has_workflow": handoff.has_workflow,
         "invocation": handoff.invocation or None,
@@ -152,6 +153,8 @@ def summary(item: Mapping[str, Any]) -> list[str | Line]:
     lines += [f"chain    {shortened(' → '.join(item['chain']))}  (hop {item['hops']})"]
     if item["reason"]:
         lines.append(f"reason   {shortened(item['reason'])}")
+    if item["cancelled"]:
+        lines.append(f"cancelled: {shortened(item['cancelled'])}")
     if item["payload"]:
         size = f"{item['size']} bytes" + (f", {item['token_count']} tokens" if item["token_count"] else "")
         about = f"  ({shortened(item['schema'])}, {shortened(size)})"
@@ -167,8 +170,10 @@ def summary(item: Mapping[str, Any]) -> list[str | Line]:
     return lines
 
 
-def list_report(items: Sequence[Mapping[str, Any]]) -> Report:
-    """Return handoffs as a table."""
+def list_report(items: Sequence[Mapping[str, Any]], *, ended: int = 0) -> Report:
+    """Return handoffs as a table. *ended* is the number of those that are not shown because they are over."""
+    if not items and ended:
+        return [f"no open handoffs; `flow handoff status --all` lists those that ended ({ended})"]
     if not items:
         return ["no handoffs; `flow handoff targets` lists the skills that can take over"]
     rows = [
