@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.evidence import demand, report, write
 from support.hooks import A, B, claude_code, codex, hook, within
-from support.sandbox import put_skill, refused, told
+from support.sandbox import flow, put_skill, refused, told
 
 TESTS = {"id": "tests", "run": ["pytest", "-q"]}
 
@@ -161,6 +161,7 @@ def test_an_observation_is_less_than_a_check() -> None:
     shown = told("evidence", "show", session)["evidence"][0]
     assert (shown["level"], shown["passed"]) == ("observed", False)
     assert shown["found"] == "it passed, but was only observed"
+    assert "only observed  " in flow("evidence", "show", session).out
 
 
 def test_a_host_whose_events_do_not_say_whether_a_command_succeeded_proves_nothing() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flowrail.formatters.guidance.content import plain
-from flowrail.machines.definition.evidence import CommandRun, EvidenceResult
+from flowrail.machines.definition.evidence import CommandRun, EvidenceResult, Verdict
 from flowrail.machines.guidance.evidence import StepEvidenceView, line_of
 from flowrail.text.phrases import count, duration
 from flowrail.text.report import Part, Report, Span, Style, Table, columns
@@ -74,4 +74,5 @@ def _state(result: EvidenceResult) -> Span:
         return Span(f"waived by {result.by}", Style.WARNING)
     if result.passed:
         return Span(f"{result.verdict} ({result.level})", Style.GOOD)
-    return Span(str(result.verdict), Style.BAD)
+    verdict = f"only {result.level}" if result.verdict == Verdict.PASS else str(result.verdict)
+    return Span(verdict, Style.BAD)
