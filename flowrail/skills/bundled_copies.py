@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from flowrail import approval
@@ -22,7 +20,6 @@ from flowrail.text import limits
 
 MANIFEST = ".flowrail-install.json"
 FORMAT = 1
-_VERSION = r"[0-9a-z.]{1,40}\Z"
 
 
 class BundledCopy(NamedTuple):
@@ -30,20 +27,6 @@ class BundledCopy(NamedTuple):
 
     content: approval.FolderContent
     changes: tuple[str, ...]
-    installed: str | None
-    """The version of flowrail that wrote it, if its manifest still matches; anyone can write a manifest."""
-
-    @property
-    def same(self) -> bool:
-        """Whether it is the bundled skill, file for file."""
-        return not self.changes
-
-
-class Manifest(NamedTuple):
-    """What `flow install` wrote, or what a file claims: the version of flowrail, and the digest of each file."""
-
-    version: str
-    files: Mapping[str, str]
 
 
 def shipped(name: str) -> approval.FolderContent:
@@ -56,14 +39,7 @@ def of_bundled(skill: Skill) -> BundledCopy | None:
     if all(source != BUNDLED for source, _ in skill.hides):
         return None
     own = approval.snapshot(skill.folder)
-    now, original = digests(own), digests(shipped(skill.name))
-    manifest = read_manifest(skill.folder)
-    untouched = manifest is not None and manifest.files == now
-    return BundledCopy(
-        own,
-        tuple(approval.changes(original, now)),
-        (manifest.version or None) if manifest and untouched else None,
-    )
+    return BundledCopy(own, tuple(approval.changes(digests(shipped(skill.name)), digests(own))))
 
 
 def as_bundled(skill: Skill) -> bool | None:
@@ -72,7 +48,7 @@ def as_bundled(skill: Skill) -> bool | None:
         copy = of_bundled(skill)
     except FlowError:  # it contains a link or a device, so it is not a copy
         return False
-    return None if copy is None else copy.same
+    return None if copy is None else not copy.changes
 
 
 def digests(snapshot: approval.FolderContent) -> dict[str, str]:
@@ -87,14 +63,11 @@ def digests(snapshot: approval.FolderContent) -> dict[str, str]:
     }
 
 
-def read_manifest(folder: str) -> Manifest | None:
-    """Return the manifest in *folder*, or `None` if there is no readable one."""
+def read_manifest(folder: str) -> dict[str, str] | None:
+    """Return the digests of the files that the manifest in *folder* lists, or `None` if there is no readable one."""
+    path = os.path.join(folder, MANIFEST)
     try:
-        data = json.loads(
-            read_bounded(os.path.join(folder, MANIFEST), limit=limits.JSON_BYTES, what="the list of files")
-        )
-        version = str(data["version"])
-        files = {path: str(digest) for path, digest in data["files"].items()}
-        return Manifest(version if re.match(_VERSION, version) else "", files)
+        data = json.loads(read_bounded(path, limit=limits.JSON_BYTES, what="the list of files"))
+        return {path: str(digest) for path, digest in data["files"].items()}
     except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

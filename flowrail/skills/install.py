@@ -18,7 +18,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, DocumentError, UsageError
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.loading.skill_folder import ENTRY_FILES
-from flowrail.skills.bundled_copies import FORMAT, MANIFEST, Manifest, digests, read_manifest, shipped
+from flowrail.skills.bundled_copies import FORMAT, MANIFEST, digests, read_manifest, shipped
 from flowrail.skills.catalog import UnknownSkillError, listing
 from flowrail.storage.files import MissingFileError, make_dir, read_bounded, remove, sha256_hex, write_atomic
 from flowrail.text.phrases import did_you_mean
@@ -88,7 +88,7 @@ def uninstall(names: Iterable[str], root: str, *, dry_run: bool = False) -> list
     """Remove what `install` wrote into *root*, except files that have changed since."""
     folders = {name: os.path.join(root, name) for name in dict.fromkeys(names)}
     removed = [
-        InstalledSkill(name, folder, _removals(folder, _installed(name, folder).files))
+        InstalledSkill(name, folder, _removals(folder, _installed(name, folder)))
         for name, folder in folders.items()
     ]
     if not dry_run:
@@ -111,7 +111,8 @@ def installed(root: str) -> list[str]:
 class _Planned(NamedTuple):
     placed: InstalledSkill
     contents: Mapping[str, bytes]
-    manifest: Manifest
+    written: Mapping[str, str]
+    """The digests of the files that are ours, for the manifest."""
 
 
 def _bundled_name(name: str) -> str:
@@ -131,9 +132,9 @@ def _plan(name: str, root: str, *, force: bool) -> _Planned:
     original = shipped(name)
     shipped_files = digests(original)
     manifest = read_manifest(folder)
-    installed_files = manifest.files if manifest is not None else {}
     if manifest is None and not force:
         _refuse_foreign(folder, name, shipped_files)
+    installed_files = manifest or {}
     files: dict[str, str] = {}
     written: dict[str, str] = {}
     for path, digest in shipped_files.items():
@@ -144,8 +145,7 @@ def _plan(name: str, root: str, *, force: bool) -> _Planned:
             written[path] = installed_files[path]
     unwanted = {path: digest for path, digest in installed_files.items() if path not in shipped_files}
     files |= {path: state for path, state in _removals(folder, unwanted).items() if state != GONE}
-    placed = InstalledSkill(name, folder, files)
-    return _Planned(placed, original.contents, Manifest(__version__, written))
+    return _Planned(InstalledSkill(name, folder, files), original.contents, written)
 
 
 def _refuse_foreign(folder: str, name: str, shipped_files: Mapping[str, str]) -> None:
@@ -174,7 +174,7 @@ def _state(
 
 
 def _carry_out(planned: _Planned) -> None:
-    folder, manifest = planned.placed.folder, planned.manifest
+    folder = planned.placed.folder
     for path, state in planned.placed.files.items():
         full = os.path.join(folder, path)
         if state in {NEW, UPDATED}:
@@ -182,13 +182,14 @@ def _carry_out(planned: _Planned) -> None:
             write_atomic(full, planned.contents[path], mode=0o644, durable=False)
         elif state == REMOVED:
             _remove(folder, path)
-    files = dict(sorted(manifest.files.items()))
-    document = {"format": FORMAT, "skill": planned.placed.skill, "version": manifest.version, "files": files}
+    files = dict(sorted(planned.written.items()))
+    document = {"format": FORMAT, "skill": planned.placed.skill, "version": __version__, "files": files}
     text = json.dumps(document, indent=1) + "\n"
     write_atomic(os.path.join(folder, MANIFEST), text.encode(), mode=0o644)
 
 
-def _installed(name: str, folder: str) -> Manifest:
+def _installed(name: str, folder: str) -> Mapping[str, str]:
+    """Return the digests of the files that were installed in *folder*."""
     if not WORKFLOW_NAME.match(name) or "/" in name or (manifest := read_manifest(folder)) is None:
         skills = installed(os.path.dirname(folder))
         raise NotInstalledError(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.installed import SKILL, as_by_another_version
+from support.installed import SKILL
 from support.sandbox import flow, refused, told
 
 
@@ -43,20 +43,8 @@ def test_a_changed_copy_asks_for_leave_and_names_the_change(installed: Path, cha
     assert (status, error["code"]) == (7, "NOT_TRUSTED")
     assert f"differs from it: {named} and has not been approved" in error["message"]
     again = f"flow install {SKILL} --to {installed.parent} --force"
-    assert error["hint"] == f"a person runs: flow skill trust {SKILL}; or undo the change: {again}"
+    assert error["hint"] == f"a person runs: flow skill trust {SKILL}; or replace it: {again}"
     assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is False
-
-
-def test_a_copy_of_another_version_is_said_to_be_one(installed: Path) -> None:
-    as_by_another_version(installed)
-
-    error = refused("step", SKILL)[1]
-
-    assert (
-        "differs from it, installed by flowrail 0.0.9 as its list says: steps/old.md (new)"
-        in error["message"]
-    )
-    assert error["hint"].endswith(f"bring it up to date: flow install {SKILL} --to {installed.parent}")
 
 
 def test_a_session_of_a_copy_stops_where_the_copy_changes(installed: Path) -> None:

@@ -242,7 +242,7 @@ def allowed_contents(
     if not skill.hides_own:
         return None
     copy = of_bundled(skill)
-    if copy is not None and copy.same:
+    if copy is not None and not copy.changes:
         return copy.content.contents
     why, instead = _why_not(skill, copy)
     now = None if copy is None else copy.content
@@ -255,13 +255,9 @@ def _why_not(skill: Skill, copy: BundledCopy | None) -> tuple[str, str | Hint]:
     """Return why a project's skill needs approval, and an alternative to approving it."""
     if copy is None:
         return f"of this project overrides your own at {skill.hides[-1][1]}", ""
-    reinstall = Command("install", skill.name, to=os.path.realpath(os.path.dirname(skill.folder)))
-    difference = "of this project overrides the bundled one and differs from it"
-    changes = joined(copy.changes)
-    if copy.installed is not None:
-        reason = f"{difference}, installed by flowrail {copy.installed} as its list says: {changes}"
-        return reason, Hint("bring it up to date: ", reinstall)
-    return f"{difference}: {changes}", Hint("or undo the change: ", reinstall.with_options(force=True))
+    why = f"of this project overrides the bundled one and differs from it: {joined(copy.changes)}"
+    folder = os.path.realpath(os.path.dirname(skill.folder))
+    return why, Hint("or replace it: ", Command("install", skill.name, to=folder, force=True))
 
 
 def start_command(world: World, address: str) -> Command:
