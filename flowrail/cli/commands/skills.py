@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -120,16 +120,20 @@ def install_command(
     Files that were changed by hand, or were there before, are left as they are. An unchanged copy
     runs like the bundled skill. A changed copy needs `flow skill trust`.
     """
-    if bool(names) == every:
-        raise UsageError("either names of skills or --all is needed", hint="give one of them")
-    environment = call.environment
-    root = locations.place(to, host, cwd=environment.cwd, home=environment.home, environ=environment.environ)
-    wanted = install.bundled() if every else names
-    placed = install.install(wanted, root, force=force, dry_run=dry_run)
+    root = _location(call, names, every, to, host)
+    placed = install.install(install.bundled() if every else names, root, force=force, dry_run=dry_run)
     lines = [line for skill in placed for line in _installed_lines(skill)]
     lines += ["nothing was written"] if dry_run else []
     data = {"installed": [skill.as_data() for skill in placed], "dry_run": dry_run}
     call.answer(data, "\n".join(map(one_line, lines)))
+
+
+def _location(call: Call, names: Sequence[str], every: bool, to: str, host: str) -> str:
+    """Return the folder of skills that *to* and *host* name; refuse both names and `--all`, and neither."""
+    if bool(names) == every:
+        raise UsageError("either names of skills or --all is needed", hint="give one of them")
+    environment = call.environment
+    return locations.place(to, host, cwd=environment.cwd, home=environment.home, environ=environment.environ)
 
 
 def _installed_lines(placed: InstalledSkill) -> Iterator[str]:
@@ -157,12 +161,8 @@ def uninstall_command(
 
     Files that were changed since, and files that it did not write, stay.
     """
-    if bool(names) == every:
-        raise UsageError("either names of skills or --all is needed", hint="give one of them")
-    environment = call.environment
-    root = locations.place(to, host, cwd=environment.cwd, home=environment.home, environ=environment.environ)
-    wanted = install.installed(root) if every else names
-    placed = install.uninstall(wanted, root, dry_run=dry_run)
+    root = _location(call, names, every, to, host)
+    placed = install.uninstall(install.installed(root) if every else names, root, dry_run=dry_run)
     lines = [line for skill in placed for line in _uninstalled_lines(skill, dry_run=dry_run)]
     lines = lines or [f"no skill was installed in {root}"]
     lines += ["nothing was removed"] if dry_run else []
