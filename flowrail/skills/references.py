@@ -16,7 +16,7 @@ from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
-from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.machines.loading.skill_folder import WorkflowFile, find_file
 from flowrail.skills.catalog import Skill, find, workflow_file, workflows
 from flowrail.text import phrases, placeholders
 
@@ -51,14 +51,6 @@ class WorkflowInterfaces:
 
     def __init__(self) -> None:
         self._interfaces: dict[WorkflowFile, WorkflowInterface | None] = {}
-        self._folders: dict[tuple[str, str], dict[str, WorkflowFile]] = {}
-
-    def in_folder(self, skill: str, folder: str) -> Mapping[str, WorkflowFile]:
-        """Return the workflows of the skill in *folder* by address."""
-        if (skill, folder) not in self._folders:
-            files = workflows(Skill(skill, folder, "path"))
-            self._folders[skill, folder] = {file.address: file for file in files}
-        return self._folders[skill, folder]
 
     def get(self, file: WorkflowFile) -> WorkflowInterface | None:
         """Return the interface of the workflow in *file*, or `None` if it cannot be read."""
@@ -112,7 +104,7 @@ class _References:
         self.roots = roots
         self.interfaces = interfaces
         self.files: dict[str, WorkflowFile | None] = {}
-        self.siblings = interfaces.in_folder(file.address.partition("/")[0], file.folder)
+        self.skill = Skill(file.address.partition("/")[0], file.folder, "path")
         self.suggestions = phrases.Suggestions()
         reported = {name: arg for step in loaded.definition.steps for name, arg in step.reports.items()}
         self.declared = {**loaded.definition.params, **reported}
@@ -173,15 +165,18 @@ class _References:
     def _file(self, address: str) -> WorkflowFile | None:
         if not WORKFLOW_NAME.match(address):
             return None
+        if address.partition("/")[0] == self.skill.name and (own := find_file(self.skill.folder, address)):
+            return own
         try:
-            return self.siblings.get(address) or workflow_file(address, find(address, self.roots))
+            return workflow_file(address, find(address, self.roots))
         except (FlowError, DocumentError):
             return None
 
     def _hint(self, address: str) -> str:
         """Return a hint for an unknown address."""
-        otherwise = f"this skill has {phrases.listed(self.siblings)}; `flow list` shows other skills"
-        return self.suggestions.did_you_mean(address, self.siblings, otherwise)
+        siblings = [file.address for file in workflows(self.skill)]
+        otherwise = f"this skill has {phrases.listed(siblings)}; `flow list` shows other skills"
+        return self.suggestions.did_you_mean(address, siblings, otherwise)
 
     def _addresses(self, then: str) -> Iterator[str]:
         """Yield the possible values of *then*; nothing if they are unknown, or if it is empty."""
