@@ -129,6 +129,7 @@ _CODES: Mapping[str, tuple[str, str | Hint]] = {
     "SPEC_NAME_CHARACTERS": (WARNING, "use lower-case letters, digits and single hyphens, none at the ends"),
     "SPEC_NAME_FOLDER": (WARNING, "give the folder and the skill the same name"),
     "SPEC_DESCRIPTION_MISSING": (ERROR, "say in `description` what the skill does and when to use it"),
+    "SPEC_DESCRIPTION_TODO": (WARNING, "say in `description` what the skill does and when to use it"),
     "SPEC_DESCRIPTION_LENGTH": (WARNING, "use at most 1024 characters"),
     "SPEC_COMPATIBILITY": (WARNING, "use one text of 1 to 500 characters"),
     "SPEC_LICENSE": (WARNING, "use one text"),

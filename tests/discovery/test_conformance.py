@@ -33,6 +33,7 @@ def test_names_have_their_rules(name: str, codes: list[str]) -> None:
     [
         ("description: ''", "SPEC_DESCRIPTION_MISSING"),
         ("description: [a]", "SPEC_DESCRIPTION_MISSING"),
+        ("description: 'TODO: say it'", "SPEC_DESCRIPTION_TODO"),
         (f"description: {'a' * 1025}", "SPEC_DESCRIPTION_LENGTH"),
         ("description: x\nlicense: [MIT]", "SPEC_LICENSE"),
         ("description: x\ncompatibility:", "SPEC_COMPATIBILITY"),

@@ -52,6 +52,8 @@ def _description(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
             f"the description has {len(description)} characters, at most {_LONGEST_DESCRIPTION} are allowed"
         )
         yield "SPEC_DESCRIPTION_LENGTH", "description", reason
+    elif description.startswith("TODO"):
+        yield "SPEC_DESCRIPTION_TODO", "description", "the description is not written yet"
 
 
 def _other_fields(front: Frontmatter) -> Iterator[tuple[str, str, str]]:
