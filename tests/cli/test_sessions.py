@@ -69,6 +69,16 @@ def test_open_sessions_are_listed_newest_first() -> None:
     assert re.split(" {2,}", rows[1]) == [second["session"], "active", "nothing", "1 of 2: look", "just now"]
 
 
+def test_the_status_has_the_time_of_the_last_report() -> None:
+    session = told("start", "small")["session"]
+    assert "last report" not in flow("status", session).out
+
+    told("step", "small", "ok")
+
+    (item,) = told("sessions")["sessions"]
+    assert f"started {item['started_at']}; last report {item['moved_at']}\n" in flow("status", session).out
+
+
 def test_ended_sessions_are_listed_when_asked_for() -> None:
     session = told("start", "small")["session"]
     told("step", "small", "fail")

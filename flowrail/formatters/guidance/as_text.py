@@ -227,7 +227,9 @@ def standing(guidance: Guidance, show: Show = str) -> str:
 def state_report(guidance: Guidance, show: Show = str) -> Report:
     """Return the same for a terminal."""
     yield from _header(guidance)
-    yield line("started ", Moment(one_line(guidance.started_at)), _params(guidance))
+    is_moved = guidance.moved_at != guidance.started_at
+    last_report = ("; last report ", Moment(one_line(guidance.moved_at))) if is_moved else ()
+    yield line("started ", Moment(one_line(guidance.started_at)), _params(guidance), *last_report)
     yield from _working_files(guidance)
     if guidance.claim:
         yield one_line(guidance.claim)

@@ -151,6 +151,7 @@ class Guidance(NamedTuple):
     actions: tuple[str, ...]
     next: tuple[OfferedTransition, ...]
     started_at: str
+    moved_at: str
     params: Mapping[str, Any]
     replayed: bool = False
     resumed: bool = False
@@ -232,6 +233,7 @@ def guide(
         else (),
         next=(),
         started_at=session.started_at,
+        moved_at=session.moved_at,
         params=session.params,
         replayed=replayed,
         resumed=resumed,
