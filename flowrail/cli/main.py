@@ -346,9 +346,9 @@ itself never runs a command.
 """
 
 _REGISTRY = {
-    "sync": Entry("discover", "Commands", "Update the registry from the skills in your home folder"),
+    "sync": Entry("registry", "Commands", "Update the registry from the skills in your home folder"),
     "check": Entry(
-        "discover", "Commands", "List the errors of the registry and its differences from the skills"
+        "registry", "Commands", "List the errors of the registry and its differences from the skills"
     ),
 }
 _REGISTRY_HELP = """

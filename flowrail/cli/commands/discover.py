@@ -1,4 +1,4 @@
-"""`flow discover` and `flow registry`: skills that can take over work, and what the registry says about them."""
+"""`flow discover`: skills that can take over work."""
 
 from __future__ import annotations
 
@@ -13,12 +13,8 @@ from flowrail.discovery.locations import Scope
 from flowrail.discovery.ranking.explain import explain
 from flowrail.discovery.ranking.menu import Menu, MenuRequest, offer
 from flowrail.discovery.ranking.scores import Query
-from flowrail.discovery.registry import check as registry_check_module
-from flowrail.discovery.registry import sync as registry_sync_module
 from flowrail.formatters.reports import menu as as_menu
-from flowrail.formatters.reports import registry as page
 from flowrail.formatters.reports import skill_explanation
-from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.handoff_menu import find_targets, known_work
 from flowrail.skills.bundled import bundled, with_bundled
 from flowrail.text.report import paragraphs
@@ -137,47 +133,3 @@ def _explain(
     call.answer(
         skill_explanation.data(explanation, menu), skill_explanation.report(explanation, menu, installed)
     )
-
-
-@Call.command("sync", "flow registry sync --dry-run")
-@click.option("--dry-run", is_flag=True, help="Show the difference without writing it.")
-@click.option(
-    "--replace",
-    multiple=True,
-    metavar="FIELD",
-    help="Overwrite your edits of a field (FIELD, SKILL.FIELD or SKILL) with the skill's value. Repeatable.",
-)
-@options.as_json
-def sync_command(call: Call, dry_run: bool, replace: tuple[str, ...]) -> None:
-    """Update the registry from the skills in your home folder
-
-    Comments, order, entries and values that a person wrote stay. Values that a sync wrote are replaced
-    if the skill declares others; they are listed. The result is checked before it replaces the file.
-    """
-    environment = call.environment
-    discovery = _discover(environment)
-    now = datetime.fromisoformat(environment.now)
-    planned = registry_sync_module.plan(
-        discovery.registry.path, discovery, home=environment.home, now=now, replace=replace
-    )
-    if not dry_run:
-        registry_sync_module.apply(planned)
-    written = planned.changes and not dry_run
-    call.answer(page.sync_data(planned, written=written), page.sync_report(planned, written=written))
-
-
-@Call.command("check", "flow registry check")
-@options.as_json
-def check_command(call: Call) -> int:
-    """List the errors of the registry and its differences from the skills
-
-    Exits 1 on any error. A missing registry is not an error.
-    """
-    discovery = _discover(call.environment)
-    notes = registry_check_module.check(discovery)
-    call.answer(page.check_data(discovery.registry, notes), page.check_report(discovery.registry, notes))
-    return int(any(note.severity == "error" for note in notes))
-
-
-def _discover(environment: Environment) -> Discovery:
-    return discover(environment.cwd, environment.home, environment.environ)
