@@ -96,8 +96,8 @@ def finish_command(
         ended = dispatched_work.cancel(world, session_id, dispatch)
     elif outcome is None or token is None:
         raise UsageError(
-            "the outcome and its token are missing",
-            hint="give both, or give --cancel",
+            "the outcome is missing" if outcome is None else "--token is missing",
+            hint="give ok or fail with the token that came with the prompt, or give --cancel",
         )
     else:
         facts = facts_of(assignments, facts_file)
