@@ -118,10 +118,9 @@ def settings_files(cwd: str, home: str, environ: Mapping[str, str]) -> list[Sett
     return list({os.path.realpath(file.path): file for file in files}.values())
 
 
-def hooks(forbidden: Iterable[str] = ()) -> dict[str, list[Settings]]:
-    """Return all our hooks as a host's settings hold them. *forbidden* are the rules of workflows about tools."""
-    rules = tuple(forbidden)
-    return {name: [_entry(event, rules)] for event, name in EVENTS.items()}
+def hooks() -> dict[str, list[Settings]]:
+    """Return all our hooks as a host's settings hold them, for a project whose workflows forbid no tools."""
+    return {name: [_entry(event, ())] for event, name in EVENTS.items()}
 
 
 def hook_command(event: str) -> str:

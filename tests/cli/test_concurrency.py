@@ -9,7 +9,6 @@ import time
 from typing import Any
 
 import pytest
-from support.dispatching_skill import put_lead
 from support.interruptions import killed_after, together
 from support.sandbox import flow, put_skill, refused, told
 
@@ -121,21 +120,6 @@ def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() ->
 
     assert len(turned(begun["session"])) == 1
     assert refused(*words[:-1], "by=other")[1]["code"] == "REVISION_CONFLICT"
-
-
-def test_of_many_that_claim_one_dispatch_one_gets_it() -> None:
-    put_lead()
-    begun = told("start", "lead")
-    command = begun["dispatches"][0]["command"].split()[1:]
-
-    def claim() -> None:
-        ran = flow(*command, "--json")
-        assert ran.status == 0 or (ran.status, ran.error["code"]) == (4, "DISPATCH_GONE"), ran
-
-    together([claim] * 6)
-
-    kinds = [record["kind"] for record in told("history", begun["session"])["steps"]]
-    assert kinds == ["start", "claim"]
 
 
 def test_no_session_waits_for_another() -> None:

@@ -30,7 +30,7 @@ _HOW = (
 )
 
 
-def assignment_text(assignment: Assignment, show: Show = str) -> str:
+def assignment_text(assignment: Assignment) -> str:
     """Return the task of a free-form dispatch as text for its agent."""
     lines = [visible("\n".join(_pieces(assignment))), ""]
     if assignment.evidence:
@@ -45,9 +45,9 @@ def assignment_text(assignment: Assignment, show: Show = str) -> str:
     lines += [
         "When this is done, run the first command, with each fact of the result as -s NAME=VALUE.",
         "If it cannot be done, run the second, with -s reason=TEXT. Return what it prints as your answer.",
-        *(f"  {visible(show(command))}" for command in assignment.finish),
+        *(f"  {visible(str(command))}" for command in assignment.finish),
         "",
-        *_commands(assignment, show),
+        *_commands(assignment, str),
     ]
     return "\n".join(lines)
 
@@ -143,14 +143,14 @@ def put_data(pending: PendingQuestions, show: Show = str) -> dict[str, object]:
     }
 
 
-def answered(guidance: Guidance, store: str | None, show: Show = str) -> str:
+def answered(guidance: Guidance, store: str | None) -> str:
     """Return what to do after answers were recorded, in at most three lines."""
     waiting = [question for question in guidance.questions if question.answer is None]
     if waiting:
         names = ", ".join(question.id for question in waiting)
-        commands = [visible(show(question.command)) for question in waiting[:1] if question.command]
+        commands = [visible(str(question.command)) for question in waiting[:1] if question.command]
         return "\n".join((f"Recorded. Still open: {names}. Ask the user, then run:", *commands))
-    resume = visible(show(Command("resume", guidance.session, store=store)))
+    resume = visible(str(Command("resume", guidance.session, store=store)))
     if guidance.parent:
         task = "Its whole task is: run this command and do what it prints, step by step, to the end."
         return f"Recorded. Launch a new agent for this work.\n{task}\n{resume}"
@@ -161,7 +161,7 @@ def answered(guidance: Guidance, store: str | None, show: Show = str) -> str:
     ]
     if len(ready) == len(guidance.next) == 1 and ready[0].command:
         next_text = "Recorded. Do what the step asks after the answer, if anything. Then report the step:"
-        return f"{next_text}\n{visible(show(ready[0].command))}"
+        return f"{next_text}\n{visible(str(ready[0].command))}"
     return f"Recorded. Continue with the step. This prints it again:\n{resume}"
 
 

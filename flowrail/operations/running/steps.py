@@ -525,6 +525,7 @@ def prepare_answer(
     guidance = guide(
         opened.workflow,
         session,
+        head=head,
         store=world.shown_store,
         place=world.store.address,
         folder=world.store.folder(session.id),
@@ -540,7 +541,7 @@ def prepare_answer(
     if resumed and guidance.evidence and world.demands_evidence:
         checks = _evidence().with_verdicts(world, opened.workflow, session, guidance.evidence)
         guidance = guidance._replace(evidence=checks)
-    return Answer(guidance._replace(head=head), session, opened.workflow, (*opened.notes, *notes))
+    return Answer(guidance, session, opened.workflow, (*opened.notes, *notes))
 
 
 def _facts(step: StepDef, facts: Mapping[str, object] | None) -> dict[str, object]:
