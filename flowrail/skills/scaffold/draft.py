@@ -129,25 +129,18 @@ def _step_titles(sections: list[_Section]) -> Mapping[int, str]:
     These are the numbered headings of the highest level that has two. Without any, they are the headings of the
     highest level below the title that has two, except those whose names announce something else, such as "Examples".
     """
-    numbered = {
-        at: match for at, section in enumerate(sections) if (match := _NUMBERED.fullmatch(section.title))
+    matches = {at: _NUMBERED.fullmatch(section.title) for at, section in enumerate(sections)}
+    numbered = {at: match[1] or sections[at].title for at, match in matches.items() if match}
+    others = {
+        at: section.title
+        for at, section in enumerate(sections)
+        if section.level > 1 and not _NOT_STEPS.fullmatch(section.title)
     }
-    levels = Counter(sections[at].level for at in numbered)
-    level = min((level for level, number in levels.items() if number >= _FEWEST_STEPS), default=0)
-    if level:
-        return {
-            at: match[1] or sections[at].title
-            for at, match in numbered.items()
-            if sections[at].level == level
-        }
-    for level in range(2, 7):
-        titles = {
-            at: section.title
-            for at, section in enumerate(sections)
-            if section.level == level and not _NOT_STEPS.fullmatch(section.title)
-        }
-        if len(titles) >= _FEWEST_STEPS:
-            return titles
+    for titles in (numbered, others):
+        levels = Counter(sections[at].level for at in titles)
+        level = min((level for level, number in levels.items() if number >= _FEWEST_STEPS), default=0)
+        if level:
+            return {at: title for at, title in titles.items() if sections[at].level == level}
     return {}
 
 
