@@ -22,7 +22,7 @@ from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.skills.catalog import Skill, workflows
+from flowrail.skills.catalog import Skill, unread_workflows, workflows
 from flowrail.skills.references import WorkflowInterface, WorkflowInterfaces
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
@@ -104,11 +104,6 @@ def of_card(path: str) -> list[Finding]:
     except DocumentError as error:
         return [*unread, _unreadable(error)]
     return [*unread, *_spec(path, data), *_handoff(data)]
-
-
-def unread_workflows(folder: str) -> list[str]:
-    """Return the names of files in a skill's *folder* that look like its workflow but are not read."""
-    return [name for name in ("workflow.yml", "workflow.json") if os.path.lexists(os.path.join(folder, name))]
 
 
 def _read(folder: str) -> bytes:

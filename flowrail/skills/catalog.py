@@ -113,6 +113,21 @@ def workflows(skill: Skill) -> Iterator[WorkflowFile]:
     yield from named_files(skill.folder, skill.name)
 
 
+def unread_workflows(folder: str) -> list[str]:
+    """Return the names of files in a skill's *folder* that look like its workflow but are not read."""
+    return [name for name in ("workflow.yml", "workflow.json") if os.path.lexists(os.path.join(folder, name))]
+
+
+def with_unread_workflow(roots: Sequence[Root]) -> Iterator[str]:
+    """Yield the folders of skills that have no workflow except one with a name that is not read."""
+    for root in roots:
+        with suppress(OSError):
+            for name in sorted(os.listdir(root.path)):
+                folder = os.path.join(root.path, name)
+                if unread_workflows(folder) and not [*workflows(Skill(name, folder, root.origin))]:
+                    yield folder
+
+
 def _named(name: str, roots: Sequence[Root]) -> Skill | None:
     """Return the nearest skill of that name, with those that it hides."""
     folders = [(source, os.path.join(root, name)) for source, root in places(roots)]

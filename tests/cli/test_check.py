@@ -111,9 +111,11 @@ def test_a_workflow_with_another_ending_is_found_when_all_skills_are_checked() -
     folder = put_skill("misnamed")
     (folder / "workflow.yaml").rename(folder / "workflow.yml")
 
+    listed = flow("list").err
     everything = told("check")
     by_path = told("check", ".claude/skills")
 
+    assert listed.endswith(f"/misnamed has no workflow that is read; see why: flow check {folder}\n")
     for report in (everything, by_path):
         (finding,) = report["findings"]
         assert (finding["workflow"], finding["code"], finding["place"]) == (

@@ -6,8 +6,10 @@ from functools import partial
 
 from flowrail.cli import options, output
 from flowrail.cli.options import Call
+from flowrail.command import Command
 from flowrail.machines.loading import workflow_source
 from flowrail.skills import summary
+from flowrail.skills.catalog import with_unread_workflow
 from flowrail.text.phrases import count, listed
 from flowrail.text.report import Part, Span, Style, Table, columns
 
@@ -33,6 +35,8 @@ def list_command(call: Call, run_code: bool) -> None:
     computed = [str(item["name"]) for item in items if item["computed"]]
     if computed and not run_code:
         output.notes([f"parts of {listed(computed)} are only known when its Python runs: flow list --run"])
+    for folder in with_unread_workflow(call.environment.roots):
+        output.notes([f"{folder} has no workflow that is read; see why: {Command('check', folder)}"])
     titles = ("skill", "steps", "gates", "params", "source", "purpose")
     head = columns(*titles, wraps=("params", "source", "purpose"), optional=("gates", "params"))
     call.answer({"skills": items}, [Table(head, map(_skill_row, items))])

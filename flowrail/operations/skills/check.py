@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail.diagrams.renderers.markdown import steps_table
@@ -20,7 +19,15 @@ from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.skills import card_checks, references
-from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
+from flowrail.skills.catalog import (
+    Skill,
+    find,
+    listing,
+    unread_workflows,
+    with_unread_workflow,
+    workflow_file,
+    workflows,
+)
 from flowrail.skills.references import WorkflowInterfaces
 
 Progress = Callable[[str, int, int], None]
@@ -71,7 +78,7 @@ def _found(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> Iterator[
     """Yield every workflow that *targets* name, and the folder of each skill that has none."""
     if not targets:
         yield from (file for skill in listing(roots) for file in workflows(skill))
-        yield from _with_unread_workflow(roots)
+        yield from with_unread_workflow(roots)
     for target in targets:
         path = os.path.normpath(os.path.join(cwd, target))
         if os.path.isfile(path):
@@ -83,16 +90,6 @@ def _found(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> Iterator[
         else:
             skill = find(target, roots)
             yield from [workflow_file(target, skill)] if "/" in target else workflows(skill)
-
-
-def _with_unread_workflow(roots: Sequence[Root]) -> Iterator[str]:
-    """Yield the folders of skills that have no workflow except one with a name that is not read."""
-    for root in roots:
-        with suppress(OSError):
-            for name in sorted(os.listdir(root.path)):
-                path = os.path.join(root.path, name)
-                if card_checks.unread_workflows(path) and [*_in_skill(path)] == [path]:
-                    yield path
 
 
 def _in_folder(path: str, target: str) -> list[WorkflowFile | str]:
@@ -116,7 +113,7 @@ def _in_skill(path: str) -> Iterator[WorkflowFile | str]:
     inside = list(workflows(Skill(os.path.basename(path), path, "path")))
     if inside:
         yield from inside
-    elif os.path.lexists(os.path.join(path, card_checks.CARD)) or card_checks.unread_workflows(path):
+    elif os.path.lexists(os.path.join(path, card_checks.CARD)) or unread_workflows(path):
         yield path
 
 
