@@ -505,10 +505,7 @@ def _name(name: str, value: Any) -> None:
             "",
         )
         return
-    if (
-        not (isinstance(value, type) and issubclass(value, (Enum, Exception)))
-        and value is not flowrail.ResourceProvider
-    ):
+    if not (isinstance(value, type) and issubclass(value, (Enum, Exception))):
         out("```python", _signature(name, value), "```", "")
     out(inspect.cleandoc(value.__doc__ or "").replace("<", "&lt;"), "")
     if isinstance(value, type) and issubclass(value, Enum):

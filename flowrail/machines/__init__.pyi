@@ -86,7 +86,6 @@ from flowrail.machines.loading.packages import (
     register_workflow as register_workflow,
 )
 from flowrail.machines.loading.skill_folder import (
-    FolderResources as FolderResources,
     ResourceProvider as ResourceProvider,
 )
 from flowrail.machines.loading.skill_decorator import skill as skill

@@ -22,7 +22,7 @@ from flowrail.errors import UsageError, require_extra
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.skill_folder import FolderResources, UnknownResourceError
+from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError
 from flowrail.storage.ownership import Owner, configured_store, state_folder
 from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import is_shown
@@ -152,7 +152,7 @@ class Environment:
     def convention(self, name: str) -> str | None:
         """Return the text of a convention for all skills, or `None` if it is unknown."""
         try:
-            return FolderResources(project=self.project, conventions=self.conventions).get_convention(name)
+            return ResourceProvider(project=self.project, conventions=self.conventions).get_convention(name)
         except UnknownResourceError:
             return None
 

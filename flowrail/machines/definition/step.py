@@ -93,7 +93,7 @@ class _NoResources:
     get_convention = read_file = get_resource = get_workflow = get_step = _refuse
 
 
-NO_RESOURCES = _NoResources()
+NO_RESOURCES: "ResourceProvider" = _NoResources()  # type: ignore[assignment]  # it refuses every method
 
 
 class StepContext(FrozenObject):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.definition.step import StepDef
@@ -119,33 +119,11 @@ class UnknownResourceError(UsageError):
     code = "UNKNOWN_RESOURCE"
 
 
-@runtime_checkable
-class ResourceProvider(Protocol):
-    """The resources that a function can read besides its workflow: five methods."""
+class ResourceProvider:
+    """The texts and workflows that a function can read besides its own workflow.
 
-    def get_convention(self, name: str) -> str:
-        """Return the text of a convention for all skills."""
-        ...
-
-    def read_file(self, path: str) -> str:
-        """Return the text of a file below the project."""
-        ...
-
-    def get_resource(self, name: str) -> str:
-        """Return the text of a resource of the skill."""
-        ...
-
-    def get_workflow(self, address: str) -> Workflow:
-        """Return another workflow by its address."""
-        ...
-
-    def get_step(self, address: str, step_id: str) -> StepDef:
-        """Return a step of another workflow."""
-        ...
-
-
-class FolderResources:
-    """Resources from folders; the nearest folder wins. Nothing outside them is read, and links are not followed."""
+    They are in folders, of which the nearest wins. Nothing outside these is read, and links are not followed.
+    """
 
     def __init__(
         self,

@@ -86,7 +86,7 @@ def _with_resources(workflow: Workflow, roots: Sequence[Root], state: str) -> Wo
         return workflow
     environment = Environment()
     folders = () if workflow.folder is None else (workflow.folder,)
-    resources = skill_folder.FolderResources(
+    resources = skill_folder.ResourceProvider(
         project=environment.project,
         resources=[os.path.join(folder, "resources") for folder in folders],
         conventions=[

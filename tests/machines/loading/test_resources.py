@@ -11,12 +11,12 @@ from support.workflows import linear
 
 from flowrail import Outcome, StepDef, Workflow, guide, open_store, start
 from flowrail.errors import DocumentError, UsageError
-from flowrail.machines.loading.skill_folder import FolderResources, ResourceProvider, UnknownResourceError
+from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError
 from flowrail.text import limits
 
 
 @pytest.fixture
-def resources(tmp_path: Path) -> FolderResources:
+def resources(tmp_path: Path) -> ResourceProvider:
     for path, text in {
         "near/severity.md": "near",
         "far/severity.md": "far",
@@ -30,7 +30,7 @@ def resources(tmp_path: Path) -> FolderResources:
         file.write_text(text)
     (tmp_path / "secret.md").write_text("secret")
     known = {"other": linear("a", "b", name="other")}
-    return FolderResources(
+    return ResourceProvider(
         project=str(tmp_path / "work"),
         resources=[str(tmp_path / "own")],
         conventions=[str(tmp_path / "nowhere"), str(tmp_path / "near"), str(tmp_path / "far")],
@@ -38,22 +38,19 @@ def resources(tmp_path: Path) -> FolderResources:
     )
 
 
-def test_there_are_five_methods(resources: FolderResources) -> None:
-    provider: ResourceProvider = resources
-
-    assert isinstance(resources, ResourceProvider)
-    assert provider.get_convention("temporal") == provider.get_convention("temporal.md") == "time"
-    assert provider.get_convention("severity") == "near"
-    assert provider.get_resource("plan-format.md") == "plan"
-    assert provider.read_file("src/main.py") == "code"
-    assert provider.get_workflow("other").name == "other"
-    assert provider.get_step("other", "b").id == "b"
+def test_there_are_five_methods(resources: ResourceProvider) -> None:
+    assert resources.get_convention("temporal") == resources.get_convention("temporal.md") == "time"
+    assert resources.get_convention("severity") == "near"
+    assert resources.get_resource("plan-format.md") == "plan"
+    assert resources.read_file("src/main.py") == "code"
+    assert resources.get_workflow("other").name == "other"
+    assert resources.get_step("other", "b").id == "b"
 
 
 @pytest.mark.parametrize(
     "name", ["severty", "../secret", "/etc/passwd", "", ".hidden", "a/b", "notes.txt", "x\0y", "x" * 500]
 )
-def test_an_unknown_name_is_refused_with_the_known_names(resources: FolderResources, name: str) -> None:
+def test_an_unknown_name_is_refused_with_the_known_names(resources: ResourceProvider, name: str) -> None:
     with pytest.raises(UnknownResourceError) as caught:
         resources.get_convention(name)
 
@@ -76,7 +73,9 @@ def test_an_unknown_name_is_refused_with_the_known_names(resources: FolderResour
         "src",
     ],
 )
-def test_only_texts_below_the_project_are_read(resources: FolderResources, tmp_path: Path, path: str) -> None:
+def test_only_texts_below_the_project_are_read(
+    resources: ResourceProvider, tmp_path: Path, path: str
+) -> None:
     (tmp_path / "work/link.md").symlink_to(tmp_path / "secret.md")
     (tmp_path / "near/link.md").symlink_to(tmp_path / "secret.md")
     (tmp_path / "work/large").write_bytes(b"x" * (limits.YAML_BYTES + 1))
