@@ -165,7 +165,8 @@ class Workflow(FrozenObject):
     def located(self, folder: str | None, provider: "ResourceProvider | None" = None) -> "Workflow":
         """Return the same workflow as loaded from the skill's *folder*; its functions read from *provider*."""
         same = copy(self)
-        same.__dict__.update(folder=folder, provider=provider)
+        derived = self.derived if provider is self.provider else same.derived  # the folder decides nothing
+        same.__dict__.update(folder=folder, provider=provider, derived=derived)
         return same
 
     def with_resources(self, resources: Mapping[str, str]) -> "Workflow":
@@ -378,7 +379,7 @@ def from_plain(data: Mapping[str, object]) -> Workflow:
     return _from_text(json.dumps(data))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def _from_text(text: str) -> Workflow:
     reader = Reader(is_stored=True)
     workflow: Workflow = reader.part(json.loads(text), Workflow, ())
