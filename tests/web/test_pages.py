@@ -123,16 +123,6 @@ def test_an_answer_to_a_session_that_moved_on_is_refused(site: Website) -> None:
     assert told("status", session)["status"] == "waiting"
 
 
-def test_a_session_is_abandoned_on_the_page(site: Website) -> None:
-    session = started()
-
-    refused = site.change(f"/sessions/{session}/abandon", {"revision": 3, "reason": "enough"})
-    abandoned = site.change(f"/sessions/{session}/abandon", {"revision": 0, "reason": "enough"})
-
-    assert (refused.status, abandoned.status) == (409, 200)
-    assert "enough" in site.request(f"/sessions/{session}").text
-
-
 def test_the_skill_page_counts_transitions_and_shows_where_sessions_loop(site: Website) -> None:
     report(started(), "iterate", "iterate", "ok")
     report(started(), "ok")

@@ -99,7 +99,6 @@ class BoardEntry(NamedTuple):
     parent: str | None = None
     queued: bool = False
     """Whether it waits for a worker of a fleet to start its first agent."""
-    readable: bool = True
 
     @property
     def note(self) -> str:
@@ -151,9 +150,7 @@ class Board:
         except FlowError as error:
             reason = error.message
         skill = session_id.rpartition("-")[0]
-        return BoardEntry(
-            session_id, skill, "", "unreadable", Group.NEEDS_YOU, reason, None, "", 0, readable=False
-        )
+        return BoardEntry(session_id, skill, "", "unreadable", Group.NEEDS_YOU, reason, None, "", 0)
 
     def _grouped(self, entry: BoardEntry, now: str) -> BoardEntry:
         if entry.group is not Group.RUNNING:
