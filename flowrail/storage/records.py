@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, get_origin, get_type_hints, is_typeddict
+from typing import Any, TypeAlias, TypeVar, get_origin, get_type_hints, is_typeddict
 
 from cattrs import (
     AttributeValidationNote,
@@ -131,15 +131,12 @@ def _named_tuple(value: object, kind: Any) -> object:
     return kind(**structured)
 
 
-class _Part(NamedTuple):
-    """The type of a value in a record, and the function that structures it: looking that up takes longer than its call."""
-
-    kind: Any
-    structure: Callable[[object, Any], object]
+_Part: TypeAlias = tuple[Any, Callable[[object, Any], object]]
+"""The type of a value in a record, and the function that structures it: looking that up takes longer than its call."""
 
 
 def _part(kind: Any) -> _Part:
-    return _Part(kind, _converter().get_structure_hook(kind))
+    return kind, _converter().get_structure_hook(kind)
 
 
 @cache

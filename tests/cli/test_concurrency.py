@@ -10,17 +10,7 @@ from typing import Any
 
 import pytest
 from support.interruptions import killed_after, together
-from support.sandbox import flow, put_skill, refused, told
-
-ROUND = """\
-name: NAME
-steps:
-  - id: work
-    title: Work
-    actions: [Work.]
-    reports: {by: {type: string}}
-    next: {ok: work, skip: null}
-"""
+from support.sandbox import ROUND, flow, put_skill, refused, told
 
 
 def turned(session: str) -> list[dict[str, Any]]:

@@ -12,21 +12,11 @@ import pytest
 from support.databases import Server, postgres
 from support.dispatching_skill import put_lead
 from support.interruptions import at_moment, killed_at_statement, together
-from support.sandbox import flow, put_skill, told
+from support.sandbox import ROUND, flow, put_skill, told
 
 pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
 
 from flowrail.storage import database
-
-ROUND = """\
-name: NAME
-steps:
-  - id: work
-    title: Work
-    actions: [Work.]
-    reports: {by: {type: string}}
-    next: {ok: work, skip: null}
-"""
 
 
 def every(stride: int) -> pytest.MarkDecorator:

@@ -38,6 +38,17 @@ steps:
 """
 """Two steps. `put_skill` replaces NAME by the skill's name."""
 
+ROUND = """\
+name: NAME
+steps:
+  - id: work
+    title: Work
+    actions: [Work.]
+    reports: {by: {type: string}}
+    next: {ok: work, skip: null}
+"""
+"""One step that can be reported without end."""
+
 LOOP = """\
 name: NAME
 params: {topic: {type: string, default: x}}
