@@ -44,7 +44,7 @@ def explain(code: str) -> Explanation:
         return Explanation(wanted, "finding", _finding_page(wanted))
     if wanted in NOTES:
         note = NOTES[wanted]
-        text = f"`flow discover` and `flow doctor` report it: {note.severity}.\n\nWhat to do: {note.hint}."
+        text = f"Severity: {note.severity}. `flow discover` and `flow doctor` report it.\n\nWhat to do: {note.hint}."
         return Explanation(wanted, "note", f"# {wanted}\n\n{text}\n")
     if wanted in (errors := _errors()):
         return Explanation(wanted, "error", f"# {wanted}\n\n{errors[wanted]}\n")
