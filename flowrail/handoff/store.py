@@ -136,7 +136,7 @@ class Handoffs:
 
     def read(self, handoff_id: str) -> Handoff:
         """Return a handoff as it is now, without waiting for a lock."""
-        return self.entries.newest(handoff_id)[0].handoff
+        return self.entries.newest(handoff_id).handoff
 
     @contextmanager
     def change(self, handoff_id: str, *, wait: float = 10.0) -> Iterator[HandoffChange]:

@@ -141,15 +141,12 @@ class RecordStore(ABC, Generic[T]):
         """Store a first record and return its hash; the id must be new, or its creation was interrupted."""
 
     @abstractmethod
-    def newest(self, key: str) -> tuple[T, int]:
-        """Return the newest record and how many bytes of an interrupted write follow it."""
+    def newest(self, key: str) -> T:
+        """Return the newest record."""
 
     def newest_of_all(self) -> Iterator[tuple[str, Callable[[], T]]]:
         """Yield each id with a function that reads its newest record."""
-        return ((key, partial(self._newest_record, key)) for key in self.ids())
-
-    def _newest_record(self, key: str) -> T:
-        return self.newest(key)[0]
+        return ((key, partial(self.newest, key)) for key in self.ids())
 
     @abstractmethod
     def first(self, key: str) -> T:
@@ -377,17 +374,14 @@ class FileStore(RecordStore[T]):
             FolderFiles(folder).write(name, data)
         self.owner.claim(folder, first_hash)
 
-    def newest(self, key: str) -> tuple[T, int]:
-        """Return the newest record and how many bytes of an interrupted write follow it.
-
-        The journal is flushed first if the writer of that record may have died before its flush.
-        """
+    def newest(self, key: str) -> T:
+        """Return the newest record. The journal is flushed first if its writer may have died before its flush."""
         with self._opened(key) as (opened, folder):
             record, is_ahead = self._load(opened, folder, key)
             if is_ahead:
                 with suppress(StorageError):  # a file system that is read-only can still be read
                     opened.flush()
-            return record, opened.torn
+            return record
 
     def first(self, key: str) -> T:
         """Return the first record."""

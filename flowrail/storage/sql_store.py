@@ -208,10 +208,10 @@ class SqlStore(RecordStore[T]):
             newest = self._restored(key, written)
             self._insert(connection, key, newest, newest.hash, written.lines)
 
-    def newest(self, key: str) -> tuple[T, int]:
-        """Return the newest record. Nothing follows it: a database leaves no incomplete records."""
+    def newest(self, key: str) -> T:
+        """Return the newest record."""
         with self.database.reading() as connection:
-            return self._newest(connection, key)[0], 0
+            return self._newest(connection, key)[0]
 
     def newest_of_all(self) -> Iterator[tuple[str, Callable[[], T]]]:
         """Yield each id with a function that returns its newest record. One query finds many of them."""
@@ -251,7 +251,7 @@ class SqlStore(RecordStore[T]):
 
     def newest_first(self, key: str) -> Iterator[T]:
         """Yield all records, newest first, each checked against the one after it."""
-        newest, _ = self.newest(key)
+        newest = self.newest(key)
         older = self._lines_before(key, newest.seq)
         yield from journal.chained_backwards(self.encoding(key), newest, older, self._address_of(key))
 

@@ -100,7 +100,7 @@ def test_records_are_read_in_both_directions_and_follow_each_other(open_store: O
 
     assert [entry.text for entry in store.records(key)] == ["first", "second", "third"]
     assert [entry.text for entry in store.newest_first(key)] == ["third", "second", "first"]
-    assert store.newest(key)[0].text == "third"
+    assert store.newest(key).text == "third"
     assert store.first(key).text == "first"
     assert store.ids() == [key]
 
@@ -158,8 +158,8 @@ def test_another_session_can_start_while_one_is_held(open_store: Open) -> None:
         child = started(store, "child")
         held.append(held.newest._replace(seq=1, prev=held.newest.hash, text="with child"))
 
-    assert open_store().newest(parent)[0].text == "with child"
-    assert open_store().newest(child)[0].text == "child"
+    assert open_store().newest(parent).text == "with child"
+    assert open_store().newest(child).text == "child"
 
 
 def test_the_stamp_of_a_session_changes_with_each_record(open_store: Open) -> None:

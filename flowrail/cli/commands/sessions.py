@@ -348,8 +348,6 @@ def _verified_lines(result: verify.VerificationResult) -> Iterator[str | Line]:
     yield line(f"{result.session}: ", verdict, "" if is_foreign else counts)
     for problem in result.problems:
         yield f"  {one_line(problem.place)}: {one_line(problem.message)} [{problem.code}]"
-    for note in result.notes:
-        yield f"  note: {one_line(note)}"
 
 
 @SessionCall.command("adopt", "flow session adopt problem-analysis-k3x9q2")

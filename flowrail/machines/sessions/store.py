@@ -157,11 +157,7 @@ class Store:
 
     def read(self, session_id: str) -> Record:
         """Return the newest record of a session, without waiting for a lock."""
-        return self.entries.newest(session_id)[0]
-
-    def incomplete_bytes(self, session_id: str) -> int:
-        """Return how many bytes of an interrupted write follow the newest record."""
-        return self.entries.newest(session_id)[1]
+        return self.entries.newest(session_id)
 
     @contextmanager
     def change(self, session_id: str, *, wait: float = 10.0) -> Iterator[SessionChange]:

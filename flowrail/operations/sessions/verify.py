@@ -43,7 +43,6 @@ class VerificationResult(NamedTuple):
     moves: int
     head: str
     problems: tuple[Discrepancy, ...]
-    notes: tuple[str, ...]
 
 
 def verify(store: Store, session_id: str, *, head: str | None = None) -> VerificationResult:
@@ -56,18 +55,15 @@ def verify(store: Store, session_id: str, *, head: str | None = None) -> Verific
         )
     journal = os.path.join(store.folder(session_id), JOURNAL)
     problems: list[Discrepancy] = []
-    notes: list[str] = []
     hashes: list[str] = []
     moves = 0
     newest: Record | None = None
     try:
-        if torn := store.incomplete_bytes(session_id):
-            notes.append(f"{torn} bytes at the end are an interrupted write; the next record removes them")
+        with suppress(StorageError):  # reading all records reports the problem with its location
+            store.read(session_id)
     except ForeignSessionError as error:
         problem = Discrepancy(error.code, f"{journal}:1", f"{error.message}; {error.hint}")
-        return VerificationResult(session_id, 0, 0, "", (problem,), ())
-    except StorageError:
-        pass  # reading the records reports the problem with its location
+        return VerificationResult(session_id, 0, 0, "", (problem,))
     try:
         for newest in store.records(session_id):
             hashes.append(newest.hash)
@@ -82,7 +78,7 @@ def verify(store: Store, session_id: str, *, head: str | None = None) -> Verific
         message = f"no record has the head {head}: what was seen earlier is not in this journal"
         problems.append(Discrepancy("HEAD_GONE", f"{journal}:{max(1, len(hashes))}", message))
     newest_head = hashes[-1][:16] if hashes else ""
-    return VerificationResult(session_id, len(hashes), moves, newest_head, tuple(problems), tuple(notes))
+    return VerificationResult(session_id, len(hashes), moves, newest_head, tuple(problems))
 
 
 def verify_all(store: Store, ids: Iterable[str] | None = None) -> Iterator[VerificationResult]:
