@@ -270,7 +270,7 @@ def _has_value(draft: Mapping[str, object], path: str) -> bool:
 
 
 def _health_check_passed(subject: GuardInput) -> CheckResult:
-    name = "health_check_passed"
+    name = health_check.NAME
     if not subject.handoff.health:
         return CheckResult(name, True, "not requested")
     if subject.target.health_check and not subject.target.remote:
@@ -281,7 +281,7 @@ def _health_check_passed(subject: GuardInput) -> CheckResult:
         except FlowError as error:
             return CheckResult(name, False, f"the health check did not run: {error.message}; {error.hint}")
     health = health_check.run(subject.target, subject.context.environ)
-    return CheckResult(name, health.passed, f"health check: {health.message}")
+    return health._replace(message=f"health check: {health.message}")
 
 
 _GUARDS: Mapping[str, Callable[[GuardInput], CheckResult]] = {

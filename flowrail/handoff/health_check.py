@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
 
 from flowrail import approval, processes
 from flowrail.discovery.candidate import Candidate
@@ -17,18 +16,13 @@ from flowrail.discovery.locations import Scope
 from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.errors import TrustError
+from flowrail.handoff.handoff import CheckResult
 
+NAME = "health_check_passed"
 SECONDS = 10.0
 LARGEST_OUTPUT = 1024 * 1024
 """A check that prints more is stopped."""
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
-
-
-class HealthCheck(NamedTuple):
-    """The result of a health check: whether it passed, and what it printed."""
-
-    passed: bool
-    message: str
 
 
 def require_approval(candidate: Candidate, state: str, trusted_roots: Collection[str]) -> None:
@@ -48,16 +42,16 @@ def require_approval(candidate: Candidate, state: str, trusted_roots: Collection
         )
 
 
-def run(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SECONDS) -> HealthCheck:
+def run(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SECONDS) -> CheckResult:
     """Run the check that *candidate* declares."""
     try:
         command = shlex.split(candidate.health_check or "")
     except ValueError as error:
-        return HealthCheck(False, f"the command cannot be read: {str(error).lower()}")
+        return CheckResult(NAME, False, f"the command cannot be read: {str(error).lower()}")
     if not command:
-        return HealthCheck(True, "the target declares none")
+        return CheckResult(NAME, True, "the target declares none")
     if candidate.remote:
-        return HealthCheck(False, "the target is remote, so its check cannot run here")
+        return CheckResult(NAME, False, "the target is remote, so its check cannot run here")
     folder, environment = os.path.dirname(candidate.path), {n: environ[n] for n in _PASSED_ON if n in environ}
     try:
         ended = processes.run(
@@ -65,10 +59,10 @@ def run(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SE
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        return HealthCheck(False, f"`{command[0]}` cannot be started: {reason}")
+        return CheckResult(NAME, False, f"`{command[0]}` cannot be started: {reason}")
     printed = " ".join(ended.output.decode("utf-8", "replace").split())[:200]
     message = (ended.problem or _outcome(ended.status or 0)) + (f": {printed}" if printed else "")
-    return HealthCheck(ended.status == 0, message)
+    return CheckResult(NAME, ended.status == 0, message)
 
 
 def _declared_check(snapshot: approval.FolderContent, candidate: Candidate) -> str | None:

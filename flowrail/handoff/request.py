@@ -14,7 +14,7 @@ from flowrail.discovery.compatibility import normal_version
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.ranking.scores import default_problem_type
-from flowrail.discovery.scan.eligibility import is_plain
+from flowrail.discovery.scan.eligibility import TRIGGER, is_plain
 from flowrail.errors import DocumentError
 from flowrail.handoff.chain import chain_of, extend_chain, judge_handoff
 from flowrail.handoff.context import HandoffContext
@@ -281,20 +281,17 @@ def skill_file_digest(candidate: Candidate) -> str:
     return sha256_hex(data)
 
 
-PLACEHOLDER = "{payload_path}"
-
-
 def trigger_template(trigger: str, skill: str) -> str:
     """Return the line with its placeholder. A trigger with shell operators is replaced by the placeholder."""
     printable = "".join(char if char.isprintable() else " " for char in trigger)
-    text = (" ".join(printable.split()) if is_plain(printable) else "") or PLACEHOLDER
+    text = (" ".join(printable.split()) if is_plain(printable) else "") or TRIGGER
     for quote in "\"'":  # the path is quoted when it is inserted
-        text = text.replace(f"{quote}{PLACEHOLDER}{quote}", PLACEHOLDER)
-    if PLACEHOLDER not in text:
-        text = f"{text} {PLACEHOLDER}"
+        text = text.replace(f"{quote}{TRIGGER}{quote}", TRIGGER)
+    if TRIGGER not in text:
+        text = f"{text} {TRIGGER}"
     return text if text.startswith("/") else f"/{shlex.quote(skill)} {text}"
 
 
 def trigger_line(trigger: str, skill: str, path: str) -> str:
     """Return the line with the payload's path."""
-    return trigger_template(trigger, skill).replace(PLACEHOLDER, shlex.quote(path))
+    return trigger_template(trigger, skill).replace(TRIGGER, shlex.quote(path))

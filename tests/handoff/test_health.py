@@ -43,17 +43,17 @@ def python(code: str) -> str:
 def test_a_check_that_does_not_is_bad(command: str, told: str) -> None:
     health = run(candidate(command), ENVIRON)
 
-    assert not health.passed
+    assert not health.holds
     assert told in health.message
 
 
 def test_no_shell_reads_the_command_and_its_environment_is_minimal() -> None:
     health = run(candidate("echo $SECRET; touch canary | cat"), ENVIRON)
 
-    assert (health.passed, health.message) == (True, "passed: $SECRET; touch canary | cat")
+    assert (health.holds, health.message) == (True, "passed: $SECRET; touch canary | cat")
     assert not Path("canary").exists()
     assert "hidden" not in run(candidate(python("import os; print(dict(os.environ))")), ENVIRON).message
-    assert run(candidate(None), ENVIRON).passed
+    assert run(candidate(None), ENVIRON).holds
 
 
 def test_it_ends_with_all_its_processes_when_the_time_is_up() -> None:
@@ -81,7 +81,7 @@ def _alive(pid: int) -> bool:
 def test_endless_output_is_cut() -> None:
     health = run(candidate(python("while True: print('x' * 1000)")), ENVIRON, seconds=0.5)
 
-    assert not health.passed
+    assert not health.holds
     assert len(health.message) < 1000
 
 

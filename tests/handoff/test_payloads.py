@@ -29,7 +29,6 @@ def test_all_problems_are_listed_with_their_lines() -> None:
 
     result = validate(read(text.encode(), source="p.yaml"), ValidationRules(NOW))
 
-    assert not result.valid
     assert [(p.line, p.field.removeprefix("handoff.")) for p in result.problems[:6]] == [
         (3, "timestamp"),
         (12, "target.skill"),
@@ -77,7 +76,7 @@ def test_unknown_fields_are_ignored_and_listed(version: str) -> None:
 
     result = validate(document(payload), ValidationRules(NOW))
 
-    assert result.valid
+    assert [problem.severity for problem in result.problems] == ["warning"] * len(result.problems)
     assert set(result.ignored) == {"handoff.mood", "handoff.source.mood"}
 
 

@@ -21,6 +21,7 @@ EDITED = "registry, edited"
 """The origin of a value that a person edited in the registry."""
 
 TRIGGER = "{payload_path}"
+"""The trigger of a skill that declares none, and the placeholder in the others."""
 _SHELL = re.compile(r"[;|&<>`$()\\]")
 _VERSION = {"v2": "2.0"}
 _NEWEST = "3.0"

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from flowrail.handoff.chain import LONG_CHAIN, format_chain
-from flowrail.handoff.errors import ERROR, EXPIRED, INTEGRITY, WARNING, PayloadProblem, errors, first_of
+from flowrail.handoff.errors import ERROR, EXPIRED, INTEGRITY, WARNING, PayloadProblem, first_of
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import Payload, get, text_at, texts_at
 from flowrail.handoff.payload.models import (
@@ -44,11 +44,6 @@ class ValidationResult(NamedTuple):
     version: str
     problems: tuple[PayloadProblem, ...]
     ignored: tuple[str, ...] = ()
-
-    @property
-    def valid(self) -> bool:
-        """Whether the payload can be handed off."""
-        return not errors(self.problems)
 
 
 def validate(payload: Payload, rules: ValidationRules) -> ValidationResult:
