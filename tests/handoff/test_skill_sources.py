@@ -185,7 +185,7 @@ def test_targets_print_the_command_of_a_skill_without_a_session() -> None:
 
     commands = {c["skill"]: c["command"] for c in first["candidates"]}
     assert commands["lit-pm"].replace("'", "") == (
-        "flow handoff send lit-pm -s prompt=… -s problem_type=strategic --from perspective-swarm"
+        "flow handoff send lit-pm --from perspective-swarm -s prompt=… -s problem_type=strategic"
     )
     assert "problem_type=implementation" in commands["programming-pm"]
     [printed] = [c["command"] for c in second["candidates"] if c["skill"] == "programming-pm"]

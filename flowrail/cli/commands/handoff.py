@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import click
@@ -18,7 +19,7 @@ from flowrail.errors import UsageError
 from flowrail.formatters.guidance.as_data import render as as_data
 from flowrail.formatters.reports import handoff as page
 from flowrail.formatters.reports import menu as as_menu
-from flowrail.handoff.chain import LOOP, chain_of, format_chain
+from flowrail.handoff.chain import LOOP, format_chain
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import (
     ValidationFailedError,
@@ -28,7 +29,13 @@ from flowrail.handoff.request import HandoffRequest, extra_root, skill_source
 from flowrail.handoff.sending import SentHandoff, cancel, retry, send
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
-from flowrail.operations.handoffs.handoff_menu import find_targets, keep_scores, known_work, synthesis
+from flowrail.operations.handoffs.handoff_menu import (
+    KnownWork,
+    find_targets,
+    keep_scores,
+    known_work,
+    synthesis,
+)
 from flowrail.operations.handoffs.receive import receive_handoff
 from flowrail.text.phrases import count
 
@@ -107,7 +114,8 @@ def targets_command(
     menu = offer(discovery, asked, top=top)
     if session is not None and cache is not None:
         keep_scores(context.store, session.id, discovery, cache, menu)
-    offers = [_offer(context, session, ranked.candidate, asked) for _, ranked in menu.places]
+    candidates = [ranked.candidate for ranked in menu.ranked]
+    offers = list(_offers(context, work, source, asked, candidates))
     again = str(
         context.command(
             "handoff targets",
@@ -134,24 +142,23 @@ def targets_command(
         output.report(page.targets_report(shown, offers[:length] if session or source else ()))
 
 
-def _offer(
-    context: HandoffContext, session: Session | None, candidate: Candidate, asked: MenuRequest
-) -> dict[str, object]:
-    """Return the command that hands off to a candidate, and the loop that this would be, if it is one."""
-    skill, source, facts = candidate.skill, asked.query.source, _problem_type_fact(session, candidate, asked)
-    root = extra_root(candidate)
-    if session is not None:
-        chain = chain_of(session)
-        command = context.command("handoff send", skill, session=session.id, facts=facts, root=root)
+def _offers(
+    context: HandoffContext, work: KnownWork, source: str, asked: MenuRequest, candidates: Iterable[Candidate]
+) -> Iterator[dict[str, object]]:
+    """Yield the command that hands off to each candidate, and the loop that this would be, if it is one."""
+    chain, origin, prompt = work.chain, dict[str, str](), dict[str, str]()
+    if work.session is not None:
+        origin = {"session": work.session.id}
     elif source:
-        origin = skill_source(context, source, "")
-        chain = origin.chain
-        facts = facts if origin.received else {"prompt": "…", **facts}
-        command = context.command("handoff send", skill, facts=facts, root=root, **{"from": source})
-    else:
-        return {"skill": skill, "loop": "", "command": ""}
-    loop = format_chain(chain, skill) if skill in chain else ""
-    return {"skill": skill, "loop": loop, "command": str(command)}
+        sender = skill_source(context, source, "")
+        chain, origin = sender.chain, {"from": source}
+        prompt = {} if sender.received else {"prompt": "…"}
+    for candidate in candidates:
+        skill = candidate.skill
+        facts = {**prompt, **_problem_type_fact(work.session, candidate, asked)}
+        command = context.command("handoff send", skill, **origin, facts=facts, root=extra_root(candidate))
+        loop = format_chain(chain, skill) if skill in chain else ""
+        yield {"skill": skill, "loop": loop, "command": str(command) if origin else ""}
 
 
 def _problem_type_fact(session: Session | None, candidate: Candidate, asked: MenuRequest) -> dict[str, str]:
