@@ -6,7 +6,6 @@ If anything goes wrong, the answer is empty, because a failing hook must not sto
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -294,14 +293,8 @@ def _export_conversation(hook: Hook) -> None:
     path = hook.environ.get("CLAUDE_ENV_FILE", "")
     if hook.input.host is None or not os.path.isabs(path) or hook.environ.get("CLAUDE_CODE_SESSION_ID"):
         return
-    line = f"export FLOW_HOST_SESSION={shlex.quote(hook.input.host)}\n".encode()
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    with suppress(OSError):
-        fd = os.open(path, flags, 0o600)
-        try:
-            os.write(fd, line)
-        finally:
-            os.close(fd)
+    with suppress(OSError), open(path, "a", encoding="utf-8") as file:
+        file.write(f"export FLOW_HOST_SESSION={hook.input.host}\n")
 
 
 _LOOKS = {

@@ -10,7 +10,6 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
 from flowrail.errors import ChangedError, DocumentError
 from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow, has_functions, to_plain
 from flowrail.machines.loading import run_python, skill_folder
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
@@ -194,8 +193,6 @@ def _hidden(address: str, folder: str, roots: Sequence[Root]) -> tuple[tuple[str
     All of them count, even if another one is nearer now: the session continues with this folder.
     """
     name, real = address.partition("/")[0], os.path.realpath(folder)
-    if not WORKFLOW_NAME.match(name):
-        return ()
     own = [(source, os.path.join(path, name)) for source, path in places(roots) if source in OWN_SCOPES]
     return tuple(
         (source, path)
