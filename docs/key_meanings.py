@@ -132,6 +132,7 @@ MEANINGS = {
     "kept": "what remains, and why",
     "kind": "the kind of record: start, step, fork, rewind, migrate, …",
     "label": "the text of an option",
+    "give_up_command": "for a sub-agent whose step cannot fail: the command that ends its work with a reason",
     "launcher_command": "in a sub-agent's session: the command with which the leading agent continues",
     "lease_over": "whether the lease has expired, so that another agent can claim the dispatch",
     "level": "how far a check was verified: claimed, observed, checked or approved",

@@ -229,7 +229,9 @@ def _files(check: EvidenceCheck, context: Context) -> _Finding:
     if good >= check.at_least and (check.changed or not problems):
         return _Finding(Verdict.PASS, count(good, "file"), "", digests)
     if problems:
-        return _Finding(Verdict.FAIL, joined([text for text, _ in problems]), problems[0][1], digests)
+        texts = [text for text, _ in problems[:MOST_SHOWN]]
+        more = [f"{len(problems) - MOST_SHOWN} more"] if len(problems) > MOST_SHOWN else []
+        return _Finding(Verdict.FAIL, ", ".join([*texts, *more]), problems[0][1], digests)
     return _Finding(
         Verdict.FAIL, count(good, "file"), f"write {count(check.at_least - good, 'more file')}", digests
     )

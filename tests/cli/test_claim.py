@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from support.dispatching_skill import FREE, put_lead
+from support.dispatching_skill import FREE, ONE, put_lead
 from support.sandbox import allow, flow, put_python, put_skill, refused, told
 
 from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
@@ -103,3 +103,24 @@ def test_a_python_workflow_of_a_project_runs_for_an_agent_only_where_it_is_allow
     assert told("resume", begun["session"])["dispatches"][0]["status"] == "pending"
     allow("code")
     assert told(*commands(begun)[0])["skill"] == "code"
+
+
+def test_an_agent_that_cannot_do_its_work_says_why_and_the_leader_reads_it() -> None:
+    put_lead(one=ONE.replace(", fail: null", ""))
+    begun = told("start", "lead")
+    command = commands(begun)[0]
+
+    claimed = flow(*command, "--format", "text").out
+    child = told("resume", str(begun["session"]))["dispatches"][0]["child"]
+    again = refused(*command)[1]["hint"]
+    ended = flow("session", "abandon", child, "--reason", "no network").out
+
+    assert f"If you cannot do this work, say why: flow session abandon {child} --reason REASON" in claimed
+    assert again.startswith(f"if you claimed it, continue: flow resume {child} ")
+    assert f"RESULT abandoned: session {child} of " in ended
+    assert "session rewind" not in ended
+    leader = flow("resume", str(begun["session"])).out
+    assert 'outcome="fail"' in leader
+    assert "no network" in leader
+    assert "no network" in flow("history", str(begun["session"])).out
+    assert "Look" not in flow("resume", child).out, "an agent whose work has ended reads no instructions"

@@ -73,7 +73,7 @@ def test_work_that_failed_and_is_needed_is_printed_with_its_reason_and_its_comma
     out = go(back[-1])
 
     again = read(out)
-    assert "A failed dispatch is still needed" in out
+    assert "If a failed dispatch is still needed, fix the reason" in out
     assert not again.cases
     assert [dispatch.command for dispatch in again.work] == [dispatch.command for dispatch in begun.work]
     assert "because" in out

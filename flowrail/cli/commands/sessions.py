@@ -14,9 +14,11 @@ from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
 from flowrail.formatters.guidance import as_data, as_text
 from flowrail.formatters.guidance.as_data import broken_item, session_item
+from flowrail.formatters.guidance.content import result_lines
 from flowrail.formatters.reports.history import done_text, entries, plan_data, plan_report, report
 from flowrail.formatters.reports.trace import otlp
 from flowrail.hosts.conversation import short_id
+from flowrail.machines.guidance.guide import handed_back
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
 from flowrail.machines.sessions.store import ForeignSessionError
@@ -289,8 +291,11 @@ def abandon_command(call: SessionCall, session_id: str, reason: str) -> None:
     if session.status == ABANDONED:
         recorded = stored.shown.note.get("reason")
         lines[0] += f" because: {one_line(recorded)}" if recorded else ""
-        undo = Command("session rewind", session_id, to=session.revision, store=call.world.shown_store)
-        lines.append(f"continue it after all: {undo}")
+        if session.parent:
+            lines += ["", *result_lines(handed_back(session.shown, call.world.store.address), str)]
+        else:
+            undo = Command("session rewind", session_id, to=session.revision, store=call.world.shown_store)
+            lines.append(f"continue it after all: {undo}")
     call.answer(session_item(stored), lines)
 
 

@@ -37,7 +37,7 @@ UNRECORDED = "a finding is not on record yet"
 SOME = " You may report once {needed} of {total} succeeded; that cancels the rest."
 
 LAUNCH_AGAIN = (
-    "A failed dispatch is still needed. Fix the reason, then launch a new agent with the same task."
+    "If a failed dispatch is still needed, fix the reason, then launch a new agent with the same task."
 )
 
 RELAUNCH = (

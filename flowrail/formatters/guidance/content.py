@@ -225,6 +225,8 @@ def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str
         )
     if guidance.result is not None:
         after += [ANSWER, Verbatim("\n".join(result_lines(guidance.result, show)))]
+    if guidance.give_up_command is not None and guidance.next:
+        after.append(Verbatim(f"If you cannot do this work, say why: {show(guidance.give_up_command)}"))
     is_first_text = guidance.revision == 0 or guidance.resumed
     if guidance.ask_command and is_first_text and guidance.step is not None:
         after += [SUB_AGENT_QUESTION_FORMAT, element("ask_command", Verbatim(show(guidance.ask_command)))]
@@ -261,7 +263,7 @@ def _loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]
     match loop.mode:
         case "passed":
             texts = [
-                f"The gate passes: no open finding blocks ({severities} would). This was the last round."
+                f"The gate passes: no finding of this round blocks ({severities} would). This was the last round."
             ]
             forbidden = ("Reviewing again what has passed",)
         case "failed":

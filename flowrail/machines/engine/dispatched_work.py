@@ -200,11 +200,12 @@ def check_joined(step: StepDef, session: Session, outcome: str) -> None:
         return
     failed = join.total - join.succeeded - len(join.open)
     ended = f"{failed} of {join.total} did not" if failed else f"{join.succeeded} of {join.needed} have"
+    instead = "report another outcome, or " if {*step.transitions} - {Outcome.OK} else ""
     raise JoinPendingError(
         f"step `{step.id}` is waiting for its agents: {join.needed} must succeed, {ended}",
         hint=Hint("see the remaining commands: ", Command("status", session.id))
         if join.open
-        else Hint("report another outcome, or claim a failed one again: ", Command("resume", session.id)),
+        else Hint(f"{instead}claim one that failed or was cancelled again: ", Command("resume", session.id)),
         step=step.id,
         needed=join.needed,
         succeeded=join.succeeded,

@@ -48,7 +48,10 @@ def record(
     at: str = "",
     by: str = "",
 ) -> tuple[Session, RecordedFinding]:
-    """Return *session* with one more finding, which belongs to the review at hand."""
+    """Return *session* with one more finding, which belongs to the review at hand.
+
+    The same finding of the same author in one round is recorded once.
+    """
     known = session.findings
     word = severity.upper()
     if word not in Severity.__members__:
@@ -59,6 +62,10 @@ def record(
     if not text.strip():
         raise BadFindingError("the finding has no text", hint="describe the problem")
     review = _review_at_hand(workflow, session)
+    same = (word, text.strip(), item, place, by)
+    for finding in round_findings(session, review) if review else ():
+        if same == (finding.severity, finding.text, finding.item, finding.place, finding.by):
+            return session, finding
     earlier = [finding for finding in known if item is not None and finding.item == item]
     finding = RecordedFinding(
         id=f"F{len(known) + 1}",
@@ -74,6 +81,18 @@ def record(
         by=by,
     )
     return session._replace(findings=(*known, finding)), finding
+
+
+def refuse_no_findings(workflow: Workflow, session: Session) -> None:
+    """Refuse to record that a review found nothing if its round has open findings."""
+    review = _review_at_hand(workflow, session)
+    found = [finding.id for finding in round_findings(session, review)] if review else []
+    if found:
+        raise BadFindingError(
+            f"this review has open findings: {phrases.listed(found)}",
+            hint=Hint("withdraw them first: ", Command("finding resolve", session.id, found[0])),
+            findings=found,
+        )
 
 
 def resolve(

@@ -126,7 +126,8 @@ def _expected(check: EvidenceCheck, show: Callable[[str], str], conditions: str)
     if check.file is not None:
         return f"{show(check.file)}{conditions}"
     if check.files is not None:
-        return f"at least {count(check.at_least, 'file')} matching {show(check.files)}{conditions}"
+        each = conditions.replace("(", "(each ", 1)
+        return f"at least {count(check.at_least, 'file')} matching {show(check.files)}{each}"
     if check.json is not None:
         return f"{show(check.json)}, matching its JSON Schema{conditions}"
     if check.git is not None:

@@ -178,6 +178,8 @@ class Guidance(NamedTuple):
     """Tools that the current step forbids."""
     answers: tuple[GivenAnswer, ...] = ()
     """The user's answers in the previous step."""
+    give_up_command: Command | None = None
+    """For a sub-agent whose step cannot fail: the command that ends its work without success."""
     launcher_command: Command | None = None
     """For a sub-agent: the command with which its launcher continues."""
     claim: str = ""
@@ -241,6 +243,9 @@ def guide(
         work_folder=session.work_folder,
         parent=session.parent,
         ask_command=Command("ask", session.id, "-", store=store) if session.parent else None,
+        give_up_command=Command("session abandon", session.id, reason="REASON", store=store)
+        if session.parent and step is not None and Outcome.FAIL not in step.transitions and not step.decides
+        else None,
         launcher_command=Command("resume", session.parent.session, store=place) if session.parent else None,
         answers=session.last.answers if session.last and session.is_open else (),
         resources=workflow.resources,
@@ -281,7 +286,7 @@ def farewell(
 ) -> Guidance:
     """Return the guidance for a run that has ended: for its user, or the result for the agent that launched it."""
     if session.parent:
-        return guidance._replace(result=handed_back(session, address))
+        return guidance._replace(actions=(), result=handed_back(session, address))
     then = workflow.then if session.status == "completed" else None
     following = fill(then, {**session.params, **session.state}) if then else ""
     if not WORKFLOW_NAME.match(

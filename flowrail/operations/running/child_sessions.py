@@ -16,6 +16,7 @@ from flowrail.machines.engine import dispatched_work
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.dispatched_work import DispatchGoneError
 from flowrail.machines.engine.reports import SessionEndedError
+from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import (
     CLAIMED,
     COMPLETED,
@@ -112,8 +113,8 @@ def agents_at_work(store: Store, session: Session) -> tuple[Session, ...]:
     agents: list[Session] = []
     for dispatch in session.dispatches:
         child = _child(store, session, dispatch)
-        if child is not None and child.is_open:
-            agents += [child, *agents_at_work(store, child)]
+        if child is not None and child.session.is_open:
+            agents += [child.session, *agents_at_work(store, child.session)]
     return tuple(agents)
 
 
@@ -134,11 +135,17 @@ def finished_dispatch(
     return dispatch._replace(status=FINISHED, outcome=outcome, result=result, ended_at=at, memory=memories)
 
 
-def ended_dispatch(store: Store, dispatch: Dispatched, child: Session, total: int) -> Dispatched:
-    """Return *dispatch* with the result of *child*, which has ended. Long facts and secrets stay in the child."""
+def ended_dispatch(
+    store: Store, dispatch: Dispatched, child: Session, total: int, reason: str = ""
+) -> Dispatched:
+    """Return *dispatch* with the result of *child*, which has ended. Long facts and secrets stay in the child.
+
+    *reason* is why it was abandoned.
+    """
     child = child.shown
     status_command = str(Command("status", child.id, json=True, store=store.address))
-    result = dispatched_work.cut(child.state, dispatched_work.result_limit(total), status_command)
+    facts = {**child.state, "reason": reason} if reason else child.state
+    result = dispatched_work.cut(facts, dispatched_work.result_limit(total), status_command)
     return finished_dispatch(
         dispatch, outcome=end_of(child), result=result, at=child.moved_at, memory=child.memory, total=total
     )
@@ -150,11 +157,13 @@ def end_of(session: Session) -> str:
 
 
 def _current_dispatch(store: Store, session: Session, dispatch: Dispatched) -> Dispatched:
-    child = _child(store, session, dispatch)
-    if child is None:
+    record = _child(store, session, dispatch)
+    if record is None:
         return dispatch
+    child = record.session
     if not child.is_open:
-        return ended_dispatch(store, dispatch, child, len(session.dispatches))
+        reason = record.shown.note.get("reason", "") if record.kind == "abandon" else ""
+        return ended_dispatch(store, dispatch, child, len(session.dispatches), reason)
     return dispatch._replace(expires_at=_held_until(store, dispatch, child))
 
 
@@ -177,15 +186,18 @@ def _held_until(store: Store, dispatch: Dispatched, child: Session) -> str | Non
     return max(*ends, engine_questions.moment_after(max(signs), dispatch.lease))
 
 
-def _child(store: Store, session: Session, dispatch: Dispatched) -> Session | None:
-    """Return the session that does the work of a claimed *dispatch*. In a fork it works for the source, not for *session*."""
+def _child(store: Store, session: Session, dispatch: Dispatched) -> Record | None:
+    """Return the newest record of the session that does the work of a claimed *dispatch*.
+
+    In a fork it works for the source, not for *session*.
+    """
     if dispatch.child is None or dispatch.status != CLAIMED:
         return None
     try:
-        child = store.read(dispatch.child).session
+        child = store.read(dispatch.child)
     except FlowError:
         return None
-    parent = child.parent
+    parent = child.session.parent
     works_for_it = parent is not None and (parent.session, parent.dispatch) == (session.id, dispatch.id)
     return child if works_for_it else None
 

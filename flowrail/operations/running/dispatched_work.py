@@ -81,9 +81,11 @@ def claim(
         if token is not None:
             _check_holder(dispatch, token)
         elif not dispatched_work.claimable(dispatch, now):
-            raise _gone(
-                dispatch, Hint("claim another one; see what is left: ", Command("status", session_id))
-            )
+            left = Hint("claim another one; see what is left: ", Command("status", session_id))
+            if dispatch.status == CLAIMED and dispatch.child is not None:
+                own = Command("resume", dispatch.child, store=world.store.address)
+                left = Hint("if you claimed it, continue: ", own, "; otherwise ", left)
+            raise _gone(dispatch, left)
         until = questions.moment_after(now, dispatch.lease)
         holder = shortened(holder or (short_id(world.host) if world.host else world.by), LONGEST_HOLDER)
         taken, child = dispatch._replace(holder=holder, expires_at=until), None

@@ -346,23 +346,31 @@ def _commit(
         if parent_change is None:
             check_still_dispatched(world.store, after, may_have_ended=True)
             return record
-        parent = parent_change.kept.session
-        mine = engine_work.find_dispatch(parent, after.parent.dispatch)
-        done = ended_dispatch(world.store, mine, after, len(parent.dispatches))
         with suppress(StorageError):  # the child's own record is stored and has the same content
-            parent_change.commit(
-                engine_work.with_dispatch(parent, done),
-                kind="finish",
-                at=now,
-                by=world.by,
-                note={
-                    "dispatch": done.id,
-                    "outcome": done.outcome,
-                    "child": after.id,
-                    **_memories_of(done),
-                },
-            )
+            _end_dispatch(world, parent_change, after, after.parent.dispatch, now)
     return record
+
+
+def _end_dispatch(
+    world: World, change: SessionChange, child: Session, dispatch: str, now: str, reason: str = ""
+) -> None:
+    """Record the end of *child* in its parent; *reason* is why it was abandoned."""
+    parent = change.kept.session
+    mine = engine_work.find_dispatch(parent, dispatch)
+    done = ended_dispatch(world.store, mine, child, len(parent.dispatches), reason)
+    note: RecordNote = {
+        "dispatch": done.id,
+        "outcome": done.outcome,
+        "child": child.id,
+        **_memories_of(done),
+        **_because(reason),
+    }
+    after = engine_work.with_dispatch(parent, done)
+    change.commit(after, kind="finish", at=now, by=world.by, note=note)
+
+
+def _because(reason: str) -> RecordNote:
+    return {"reason": reason} if reason else {}
 
 
 def _memories_of(dispatch: Dispatched) -> RecordNote:
@@ -375,7 +383,7 @@ def _memories_of(dispatch: Dispatched) -> RecordNote:
 
 
 def abandon(world: World, session_id: str, reason: str = "", *, expect: int | None = None) -> Record:
-    """End a session that will not be finished. Its journal stays.
+    """End a session that will not be finished. Its journal stays. The dispatch of a sub-agent's session has failed.
 
     *expect* is the revision that the decision is based on, if it matters.
     """
@@ -384,10 +392,14 @@ def abandon(world: World, session_id: str, reason: str = "", *, expect: int | No
             return change.kept
         session = conversations.owned(world, change.kept)
         check_expected(world, session, expect)
-        ended = session._replace(status=ABANDONED)
-        return change.commit(
-            ended, kind="abandon", at=world.now(), by=world.by, note={"reason": reason} if reason else {}
-        )
+        ended, now = session._replace(status=ABANDONED), world.now()
+        record = change.commit(ended, kind="abandon", at=now, by=world.by, note=_because(reason))
+        with suppress(FlowError):  # the parent can also read it from the child's journal
+            if session.parent:
+                check_still_dispatched(world.store, session)
+                with world.store.change(session.parent.session, wait=0) as above:
+                    _end_dispatch(world, above, ended, session.parent.dispatch, now, reason)
+        return record
 
 
 def _check_skill(world: World, session: Session, address: str, *outcome: str) -> None:
