@@ -21,7 +21,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.outcome import Call, call_plainly, caller
 from flowrail.machines.engine.reports import EvidenceMissingError
-from flowrail.machines.engine.transitions import TransitionKey, declared_transitions, followed_transitions
+from flowrail.machines.engine.transitions import TransitionKey, followed_transitions
 from flowrail.machines.exploration.actions import Act, acts, perform, read_in, starts
 from flowrail.machines.exploration.endings import Effort, to_end
 from flowrail.machines.exploration.reads import FunctionReads, reads_of, rounds
@@ -57,14 +57,12 @@ class Walk(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Walks, shortest first, with the transitions that none of them takes and the steps that all of them skip.
+    """Walks, shortest first, with the steps that all of them skip.
 
     ``is_part`` says that the workflow is too large for all of it to be walked.
     """
 
     walks: tuple[Walk, ...]
-    transitions: tuple[TransitionKey, ...]
-    missing: tuple[TransitionKey, ...]
     unentered: tuple[str, ...] = ()
     is_part: bool = False
 
@@ -92,16 +90,9 @@ def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     search = _searched(workflow, call)
     chosen = _covering(search)
     chosen.sort(key=lambda walk: (len(walk.acts), walk.name))
-    known = tuple(dict.fromkeys(declared_transitions(workflow)))
-    taken = {transition for walk in chosen for transition in walk.transitions}
     entered = {atom[1] for atom in search.first if atom[0] == "visits"}
-    return Plan(
-        tuple(_named(chosen)),
-        known,
-        tuple(transition for transition in known if transition not in taken),
-        tuple(step.id for step in workflow.steps if step.id not in entered),
-        search.is_part,
-    )
+    unentered = tuple(step.id for step in workflow.steps if step.id not in entered)
+    return Plan(tuple(_named(chosen)), unentered, search.is_part)
 
 
 def observe(workflow: Workflow) -> FunctionReads:
