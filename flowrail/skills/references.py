@@ -208,9 +208,8 @@ def _fences(file: WorkflowFile, loaded: LoadedWorkflow, problems: Problems) -> I
                 continue
             for line, name, problem in problems(text.text):
                 place = loaded.locate(("steps", index, *text.path))
-                if (
-                    place.file != file.path
-                ):  # a file of its own; its blank lines at the top are not in the text
+                if place.file != file.path and not file.is_python:
+                    # A file of its own. The text lacks the blank lines at its top.
                     written = loaded.files.get(place.file, b"")
                     above = written[: len(written) - len(written.lstrip())].count(b"\n")
                     place = Place(place.file, line + above)
