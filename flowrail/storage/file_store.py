@@ -149,10 +149,6 @@ class RecordStore(ABC, Generic[T]):
         return ((key, partial(self.newest, key)) for key in self.ids())
 
     @abstractmethod
-    def first(self, key: str) -> T:
-        """Return the first record."""
-
-    @abstractmethod
     def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
         """Yield all records, oldest first, each checked against the one before it. *foreign* is for adopting only."""
 
@@ -382,11 +378,6 @@ class FileStore(RecordStore[T]):
                 with suppress(StorageError):  # a file system that is read-only can still be read
                     opened.flush()
             return record
-
-    def first(self, key: str) -> T:
-        """Return the first record."""
-        with self._opened(key) as (opened, _):
-            return opened.first()
 
     @contextmanager
     def change(self, key: str, *, wait: float) -> Iterator[HeldFolder[T]]:

@@ -147,10 +147,6 @@ class Journal(Generic[T]):
         line = next(self.lines(), None)
         return hash_of(line, self.path) if line else ""
 
-    def first(self) -> T:
-        """Return the first record."""
-        return decoded(self.encoding, next(self.lines(), b"{}"), self.path, 1)
-
     def newest(self) -> T | None:
         """Return the newest record, or `None` if the journal has none yet."""
         end = os.fstat(self._fd).st_size

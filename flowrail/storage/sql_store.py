@@ -221,13 +221,6 @@ class SqlStore(RecordStore[T]):
         for key, seq, line in self._rows(query, values.c.id, ""):
             yield key, partial(self._decoded, key, seq, line)
 
-    def first(self, key: str) -> T:
-        """Return the first record."""
-        line = next(self.lines(key), None)
-        if line is None:
-            raise self._kind.unknown(key, self.ids)
-        return journal.decoded(self.encoding(key), line, self._address_of(key), 1)
-
     @contextmanager
     def change(self, key: str, *, wait: float) -> Iterator[HeldRow[T]]:
         """Hold the lock and yield the session or handoff. Appended records are stored when the block ends."""

@@ -101,7 +101,6 @@ def test_records_are_read_in_both_directions_and_follow_each_other(open_store: O
     assert [entry.text for entry in store.records(key)] == ["first", "second", "third"]
     assert [entry.text for entry in store.newest_first(key)] == ["third", "second", "first"]
     assert store.newest(key).text == "third"
-    assert store.first(key).text == "first"
     assert store.ids() == [key]
 
 
