@@ -225,6 +225,12 @@ def test_a_conversation_with_two_sessions_chooses_by_topic() -> None:
     assert "not this one" not in error["hint"]
     assert f"flow history {first} (" in refused_within(A, "history")["hint"]
 
+    for topic in ("slow search", "slow start", "slow end"):
+        within(A, "start", "long", "-p", f"topic={topic}")
+    lines = refused_within(A, "step", "long", "ok")["hint"].splitlines()
+    assert [line.partition(" (")[0].rpartition("-")[0] for line in lines[1:4]] == ["flow resume long"] * 3
+    assert lines[4:] == ["and 2 more: flow sessions"]
+
 
 def end_conversation(caller: str) -> None:
     """End a conversation as its host does: with `/clear`, or when the user leaves."""

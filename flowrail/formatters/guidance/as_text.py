@@ -197,6 +197,7 @@ def _want(want: Want) -> str:
     if want.type == "list":
         example = "'" + example.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
     values = f"one of {content.choices_text(want)}" if want.choices else f"such as {example}"
+    values += f" ({want.range})" if want.range else ""
     optional = "" if want.required else "  (optional)"
     about = f"  {one_line(want.description)}" if want.description else ""
     return f"-s {want.name}={want.type.upper()}{optional}  {values}{about}"

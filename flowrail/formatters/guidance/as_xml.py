@@ -236,6 +236,7 @@ def _want(want: Want, instruction: str) -> str:
         type=want.type,
         example=None if want.choices else content.example_text(want.example),
         choices=content.choices_text(want) if want.choices else None,
+        range=want.range or None,
         required=want.required,
     )
 

@@ -222,6 +222,19 @@ def misfit(arg: Arg, value: Any) -> str | None:
     return None
 
 
+def range_text(arg: Arg) -> str:
+    """Return the bounds of *arg* in words, such as `0 to 10` or `at least 4 characters`; empty if it has none."""
+    units = {"string": "character", "list": "item"}
+    unit = units.get(arg.kind, "")
+    least, most = (arg.min_length or None, arg.max_length) if unit else (arg.min, arg.max)
+    if least is not None and most is not None:
+        return f"{least} to {most}{f' {unit}s' if unit else ''}"
+    bounds = [("at least", least), ("at most", most)]
+    return "".join(
+        f"{word} {count(int(bound), unit) if unit else bound}" for word, bound in bounds if bound is not None
+    )
+
+
 def least_of(arg: Arg) -> int:
     """Return the length of a generated text or list for *arg*: its minimum, but not more than `LARGEST_LEAST`."""
     return min(max(1, arg.min_length or 1), LARGEST_LEAST) if arg.max_length != 0 else 0

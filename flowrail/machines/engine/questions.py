@@ -116,7 +116,7 @@ def answer_question(
     if question.source == BY_LIMIT and answered.outcome == ACCEPT and not reason.strip():
         raise BadAnswerError(
             f"`{answer[0]}` needs a reason",
-            hint="give the reason too, in the user's own words; it is recorded",
+            hint="add `--reason TEXT` in the user's own words; it is recorded",
             question=question.id,
         )
     return answered
@@ -141,9 +141,13 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
             accepted.add(str(option.outcome))
         if word.casefold() in accepted:
             return option.label
+    own_words = (
+        "" if question.source in {BY_LIMIT, BY_EVIDENCE} else f", or with {OWN_WORDS}TEXT in the user's own words"
+    )
+    options = f"answer with one of {phrases.listed(labels)}{own_words}"
     raise BadAnswerError(
         f"question `{question.id}` has no option `{word[:60]}`",
-        hint=phrases.did_you_mean(word[:60], labels, f"answer with one of {phrases.listed(labels)}"),
+        hint=phrases.did_you_mean(word[:60], labels, options),
         question=question.id,
         options=labels,
     )

@@ -18,7 +18,7 @@ from flowrail.machines.definition.step import (
     fact_args,
     handler_args,
 )
-from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.values import Arg, range_text
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.session import LONGEST_MEMORY
 from flowrail.text import json
@@ -240,25 +240,27 @@ LEFT_OPEN = frozenset({"…", "..."})
 
 
 def read_values(texts: Mapping[str, object], declared: Mapping[str, Arg]) -> dict[str, object]:
-    """Return *texts* with each text converted to its declared kind.
+    """Return *texts* with each text converted to its declared kind; `ValuesError` if some do not fit.
 
     A name that is not declared keeps its text. The check that follows refuses it.
     """
     values = dict(texts)
+    problems: list[str] = []
+    wanted: list[str] = []
     for name, text in texts.items():
         if not isinstance(text, str):
             continue
         refuse_left_open(name, text)
         arg = declared.get(name)
+        if arg is None:
+            continue
         try:
-            values[name] = text if arg is None else arg.read(text)
+            values[name] = arg.read(text)
         except ValueError as error:
-            raise ValuesError(
-                "",
-                [f"`{name}` {error}"],
-                hint=f"give {how_to_give(name, arg)}",
-                names=list(declared),
-            ) from None
+            problems.append(f"`{name}` {error}")
+            wanted.append(how_to_give(name, arg))
+    if problems:
+        raise ValuesError("", problems, hint=f"give {', '.join(wanted)}", names=list(declared))
     return values
 
 
@@ -283,12 +285,12 @@ def check_memory(text: str, name: str) -> str:
     return text
 
 
-def how_to_give(name: str, arg: Arg | None) -> str:
+def how_to_give(name: str, arg: Arg) -> str:
     """Return a value's name with what it accepts, for a hint."""
-    if arg is None:
-        return f"`{name}`"
     takes = "|".join(str(choice) for choice in arg.choices) if arg.choices else arg.kind.upper()
-    return f"`{name}={in_quotes(takes)}`{'' if arg.required else ' (optional)'}"
+    remarks = [*([] if arg.choices else [range_text(arg)]), "" if arg.required else "optional"]
+    remark = ", ".join(filter(None, remarks))
+    return f"`{name}={in_quotes(takes)}`{f' ({remark})' if remark else ''}"
 
 
 def _problems(declared: Mapping[str, Arg], values: Mapping[str, object]) -> list[str]:

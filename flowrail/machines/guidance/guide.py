@@ -14,7 +14,7 @@ from flowrail.machines.definition.expressions import EVIDENCE, Expression, RuleE
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, StepDef, fact_args
-from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.values import Arg, range_text
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import reportable_outcomes
@@ -85,7 +85,7 @@ MOST_LISTED = 2
 class Want(NamedTuple):
     """A value to append to a command: ``-s NAME=VALUE``, or in a file given by ``--facts``.
 
-    ``choices`` are the allowed values, empty if any value of the type is allowed.
+    ``choices`` are the allowed values, empty if any value of the type is allowed. ``range`` are its bounds in words.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Want(NamedTuple):
     required: bool
     description: str
     choices: tuple[Any, ...] = ()
+    range: str = ""
 
 
 class Route(NamedTuple):
@@ -382,6 +383,7 @@ def _offered_transitions(
             arg.required,
             arg.description,
             tuple(arg.choices or ()),
+            "" if arg.choices else range_text(arg),
         )
         for name, arg in wanted.items()
     )

@@ -17,7 +17,7 @@ from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import agents_at_work, dispatch_lookup, lost_dispatch
 from flowrail.operations.running.session_files import loading
 from flowrail.text.phrases import ago, seconds_between
-from flowrail.text.safe_text import one_line
+from flowrail.text.safe_text import shortened
 
 RESULT_SECONDS = 24 * 3600
 """Seconds for which a session that has ended is shown to its owner."""
@@ -25,7 +25,7 @@ QUIET_SECONDS = 30 * 60
 """Seconds without activity after which another conversation may report without taking the session over."""
 RELEASE_WAIT = 1.0
 """Seconds to wait for the lock of each session that a conversation leaves at its end."""
-MOST_NAMED = 5
+MOST_NAMED = 3
 """A refusal names at most this many sessions."""
 
 
@@ -190,7 +190,7 @@ def no_open_session(world: World, address: str, others: Sequence[Record]) -> NoO
 def described(world: World, record: Record) -> str:
     """Return the description of a session in a refusal: topic, step and age."""
     session = record.session
-    topic = f'"{one_line(session.topic)}", ' if session.topic else ""
+    topic = f'"{shortened(session.topic, 80)}", ' if session.topic else ""
     return f"{topic}step `{session.step}`, active {ago(_active_at(world, record), world.now())}"
 
 
@@ -253,12 +253,15 @@ def _several_open(
     ]
     parts: list[str | Command] = []
     for record, line in zip(newest[:MOST_NAMED], commands, strict=False):
-        parts += [" or ", line, f" ({described(world, record)})"]
+        parts += ["\n", line, f" ({described(world, record)})"]
     if len(newest) > MOST_NAMED:
-        parts += [f"; list all {len(newest)}: ", Command("sessions", store=world.shown_store)]
+        parts += [
+            f"\nand {len(newest) - MOST_NAMED} more: ",
+            Command("sessions", store=world.shown_store),
+        ]
     return SeveralOpenError(
         f"{len(newest)} sessions{suffix} are open",
-        hint=Hint("choose one: ", *parts[1:]),
+        hint=Hint("choose one:", *parts),
         sessions=[record.session.id for record in newest],
         commands=[str(line) for line in commands],
     )
@@ -300,7 +303,8 @@ def _described_all(world: World, newest: Sequence[Record]) -> str:
         owner_note = "" if record.session.owner is None else ", of another conversation"
         parts.append(f"{record.session.id} ({described(world, record)}{owner_note})")
     if len(newest) > MOST_NAMED:
-        parts.append(f"and {len(newest) - MOST_NAMED} more")
+        sessions = Command("sessions", store=world.shown_store)
+        parts.append(f"and {len(newest) - MOST_NAMED} more: {sessions}")
     return "; ".join(parts)
 
 

@@ -99,6 +99,7 @@ def test_what_is_no_answer_is_refused(word: str) -> None:
         questions.answer_question(question(), [word], at=NOW, by="me")
 
     assert caught.value.exit_status == 2
+    assert ("other:TEXT" in str(caught.value.hint)) != word.startswith("other:")
 
 
 # --- beside the outcome

@@ -14,7 +14,7 @@ from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.parts import freeze
 from flowrail.machines.definition.values import Arg, arg_from
 from flowrail.machines.definition.workflow import to_plain
-from flowrail.machines.engine.reports import ValuesError, check_params
+from flowrail.machines.engine.reports import ValuesError, check_params, read_values
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import fill, placeholders
 
@@ -159,6 +159,29 @@ def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
     assert (
         str(error.hint)
         == "give them: flow start dull -p 'topic=…'; parameters: `mode`, `topic`; see flow show dull"
+    )
+
+
+def test_all_values_that_do_not_fit_are_refused_at_once_with_their_bounds() -> None:
+    declared = {
+        "sure": Arg(min=0, max=10, required=True),
+        "name": Arg(min_length=1),
+        "areas": Arg(type="list", max_length=2),
+        "mode": Arg(choices=("quick",)),
+    }
+
+    with pytest.raises(ValuesError) as caught:
+        read_values({"sure": "11", "name": "", "areas": "a,b,c", "mode": "full"}, declared)
+
+    assert caught.value.details["problems"] == [
+        "`sure` is at most 10, not 11",
+        "`name` must have at least 1 character, not 0",
+        "`areas` must have at most 2 items, not 3",
+        "`mode` takes one of `quick`, not `full`",
+    ]
+    assert str(caught.value.hint) == (
+        "give `sure=INTEGER` (0 to 10), `name=STRING` (at least 1 character, optional), "
+        "`areas=LIST` (at most 2 items, optional), `mode=quick` (optional)"
     )
 
 

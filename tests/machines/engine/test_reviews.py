@@ -205,8 +205,9 @@ def test_accepting_the_risk_needs_a_reason() -> None:
     session = report(flow, start(flow, now=NOW), "ok")
     asked = report(flow, found(flow, session, "MUST"), "ok", "done")
 
-    with pytest.raises(BadAnswerError, match="needs a reason"):
+    with pytest.raises(BadAnswerError, match="needs a reason") as caught:
         answered(asked, "limit=Accept the risk", reason=" ")
+    assert "--reason TEXT" in str(caught.value.hint)
 
     session = answered(asked, "limit=Accept the risk", reason="it ships today")
     assert session.questions[0].reason == "it ships today"

@@ -147,10 +147,10 @@ def test_other_facts_are_wanted_with_their_kind_an_example_and_their_choices() -
 
     assert [transition.facts for transition in guidance.next] == [{"few": "a"}, {"few": "b"}, {"few": "c"}]
     assert [tuple(want) for want in guidance.next[0].wants] == [
-        ("many", "string", "a", True, "", kinds),
-        ("topic", "string", "slow login", True, "What it is about", ()),
-        ("areas", "list", ["x"], False, "", ()),
-        ("size", "integer", 2, False, "", ()),
+        ("many", "string", "a", True, "", kinds, ""),
+        ("topic", "string", "slow login", True, "What it is about", (), ""),
+        ("areas", "list", ["x"], False, "", (), ""),
+        ("size", "integer", 2, False, "", (), "2 to 9"),
     ]
     assert wants_of(guidance.next) == guidance.next[0].wants
 
