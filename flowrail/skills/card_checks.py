@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 
+from flowrail.command import Command
 from flowrail.discovery.diagnostics import ERROR, Note
 from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.eligibility import strictly
@@ -67,7 +68,7 @@ def findings(
     if is_readable:
         groups += [
             _commands(file, loaded.definition, text, interfaces),
-            _table(loaded.definition, text, steps_table),
+            _table(file, loaded.definition, text, steps_table),
         ]
     return [*first(groups)]
 
@@ -199,13 +200,17 @@ def _param_problems(
                 yield f"the value of parameter `{name}` in SKILL.md {error}", "show a valid value"
 
 
-def _table(definition: Workflow, text: str, steps_table: Callable[[Workflow], str]) -> Iterator[Finding]:
+def _table(
+    file: WorkflowFile, definition: Workflow, text: str, steps_table: Callable[[Workflow], str]
+) -> Iterator[Finding]:
     """Yield a finding if the table between the ``flow:steps`` markers differs from the generated table."""
     above, _, rest = text.partition(_TABLE[0])
     table, closed, _ = rest.partition(_TABLE[1])
     if closed and table.strip("\n") != steps_table(definition):
         message = "the table of steps is not that of the workflow"
-        hint = "write it again: `flow diagram --inject`, with the path of SKILL.md"
+        path = os.path.join(file.folder, CARD)
+        inside = os.path.relpath(path)
+        hint = f"write it again: {Command('diagram', inject=path if inside.startswith('..') else inside)}"
         yield Finding("FR170", "warning", message, hint, Place(CARD, above.count("\n") + 1))
 
 

@@ -95,7 +95,7 @@ def _head(skill: Skill, address: str, loaded: LoadedWorkflow) -> dict[str, objec
         "total_steps": definition.total_steps,
         "params": [_value(name, arg) for name, arg in definition.params.items()],
         "gates": [step.id for step in definition.steps if step.gate is not None],
-        "workflows": [file.address for file in workflows(skill) if file.address != skill.name],
+        "workflows": [file.address for file in workflows(skill) if file.address != address],
         "computed": loaded.is_computed,
         "errors": sum(finding.severity == "error" for finding in loaded.findings),
     }

@@ -72,6 +72,8 @@ def test_work_for_agents_and_gates_are_shown() -> None:
     assert "qr_code_gate          Plan Code           qr_code          5      none / 1-4 / 5+" in text
     assert "ok → developer_fills_diffs, fail → approach_selection (decided by its gate)" in text
     assert "Other workflows\n  planner/executor\n" in text
+    assert "Other workflows\n  planner\n" in flow("show", "planner/executor").out
+    assert "  planner/executor\n" not in flow("show", "planner/executor").out
 
 
 def test_a_list_says_how_many_gates_and_where_from() -> None:

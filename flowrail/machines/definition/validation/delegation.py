@@ -30,13 +30,12 @@ def _dispatch(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
     if work.run is None and not any(text.strip() for text in work.prompt):
         if work.over is not None:
             message = f"step `{step.id}` does not give its agents their item"
-            hint = "write a `prompt` that contains `$item`, or name a workflow to `run`"
+            hint = "name a file with `$item` in it as `prompt`, or a workflow to `run`"
             yield UnplacedFinding("FR144", ("dispatch",), message, hint)
         elif not callable(step.actions) and not any(text.strip() for text in step.actions):
             message = f"step `{step.id}` has no instructions for its agent"
-            yield UnplacedFinding(
-                "FR144", ("dispatch",), message, "write a `prompt`, or the text of the step"
-            )
+            hint = "name a file with its instructions as `prompt`, or write those of the step"
+            yield UnplacedFinding("FR144", ("dispatch",), message, hint)
 
 
 def _over(step: StepDef, work: Dispatch, scope: Scope) -> Iterator[UnplacedFinding]:
