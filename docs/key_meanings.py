@@ -4,6 +4,7 @@ MEANINGS = {
     "attempt": "which run of the step this is",
     "edited": "values that a person edited",
     "overridden": "the skill's own values of fields that a person edited in the registry",
+    "range": "the bounds of the value in words, such as `0 to 10`",
     "removed": "what a person removed",
     "replaced": "values that were overwritten, old and new",
     "accepting": "how many skills accept handoffs",
