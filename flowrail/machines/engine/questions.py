@@ -142,7 +142,9 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
         if word.casefold() in accepted:
             return option.label
     own_words = (
-        "" if question.source in {BY_LIMIT, BY_EVIDENCE} else f", or with {OWN_WORDS}TEXT in the user's own words"
+        ""
+        if question.source in {BY_LIMIT, BY_EVIDENCE}
+        else f", or with {OWN_WORDS}TEXT in the user's own words"
     )
     options = f"answer with one of {phrases.listed(labels)}{own_words}"
     raise BadAnswerError(
