@@ -416,7 +416,7 @@ COMMANDS = {
         "Serve the commands as tools of the Model Context Protocol",
         extra=("mcp", "mcp", "mcp_types"),
     ),
-    "explain": Entry("help", _OCCASIONALLY, "Explain the code of a finding or an error"),
+    "explain": Entry("help", _OCCASIONALLY, "Explain the code of a finding or an error, or list the codes"),
     "completion": Entry("help", _OCCASIONALLY, "Print the script that completes flow commands in a shell"),
     "help": Entry("help", _OCCASIONALLY, "Show the help of flow or of a command"),
 }

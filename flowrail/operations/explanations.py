@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 import flowrail
+from flowrail.command import Command, Hint
 from flowrail.discovery.diagnostics import CODES as NOTES
 from flowrail.errors import UsageError
 from flowrail.machines.definition.findings import CODES as FINDINGS
@@ -31,6 +32,14 @@ class Explanation(NamedTuple):
     page: str
 
 
+class ListedCode(NamedTuple):
+    """A code, its kind, and a sentence about it: the meaning, or for a note what to do."""
+
+    code: str
+    kind: str
+    about: str
+
+
 class UnknownCodeError(UsageError):
     """No finding, no note about a skill and no error has this code."""
 
@@ -47,31 +56,41 @@ def explain(code: str) -> Explanation:
         text = f"Severity: {note.severity}. `flow discover` and `flow doctor` report it.\n\nWhat to do: {note.hint}."
         return Explanation(wanted, "note", f"# {wanted}\n\n{text}\n")
     if wanted in (errors := _errors()):
-        return Explanation(wanted, "error", f"# {wanted}\n\n{errors[wanted]}\n")
+        status, when = errors[wanted]
+        text = f"An error, with exit status {status}. {when}\n\nThe message says what to do next."
+        return Explanation(wanted, "error", f"# {wanted}\n\n{text}\n")
     raise UnknownCodeError(
         f"unknown code `{code[:40]}`",
-        hint=did_you_mean(wanted[:40], known_codes(), "`flow check` prints codes such as FR163"),
+        hint=did_you_mean(wanted[:40], known_codes(), Hint("list the codes: ", Command("explain"))),
         name=code[:40],
     )
 
 
 def known_codes() -> list[str]:
     """Return every code that can be explained."""
-    return [*FINDINGS, *NOTES, *_errors()]
+    return [listed.code for listed in listed_codes()]
+
+
+def listed_codes() -> list[ListedCode]:
+    """Return every code that can be explained, with its meaning: findings, notes about skills, errors."""
+    return [
+        *(ListedCode(code, "finding", meaning) for code, meaning in FINDINGS.items()),
+        *(ListedCode(code, "note", str(note.hint)) for code, note in NOTES.items()),
+        *(ListedCode(code, "error", when) for code, (_, when) in _errors().items()),
+    ]
 
 
 def _finding_page(code: str) -> str:
     return _LAST_LINK.sub("", _reference(os.path.join("findings", f"{code}.md")))
 
 
-def _errors() -> dict[str, str]:
-    """Return a text about each error, by its code."""
-    texts: dict[str, str] = {}
-    for section in _reference("errors.md").split(_STATUS)[1:]:
-        for code, when in _ERROR.findall(section):
-            status = section.partition("\n")[0]
-            texts[code] = f"An error, with exit status {status}. {when}\n\nThe message says what to do next."
-    return texts
+def _errors() -> dict[str, tuple[str, str]]:
+    """Return the exit status of each error and when it occurs, by its code."""
+    return {
+        code: (section.partition("\n")[0], when)
+        for section in _reference("errors.md").split(_STATUS)[1:]
+        for code, when in _ERROR.findall(section)
+    }
 
 
 def _reference(name: str) -> str:

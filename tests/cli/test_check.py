@@ -152,6 +152,14 @@ def test_explain_takes_small_letters_and_suggests_similar_codes() -> None:
     assert "`REGISTRY_MISSES`" in error["hint"]
 
 
+def test_explain_without_a_code_lists_the_codes() -> None:
+    lines = flow("explain").out.splitlines()
+
+    assert lines[0].split() == ["code", "kind", "about"]
+    assert {"FR102", "REGISTRY_MISSES", "EVIDENCE_MISSING"} <= {line.split()[0] for line in lines}
+    assert refused("explain", "nothing-like-it")[1]["hint"] == "list the codes: flow explain"
+
+
 def test_explain_formats_the_page_on_a_terminal() -> None:
     out = plain(shown("explain", "FR102"))
 

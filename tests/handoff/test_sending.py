@@ -311,6 +311,7 @@ def test_a_handoff_can_be_cancelled() -> None:
     cancelled = told("handoff", "cancel", sent["handoff"], "--reason", "the user said so")
 
     assert cancelled["phase"] == "rejected"
+    assert f"to digger, {sent['handoff']}" in flow("history", sent["session"]).out
     status, error = refused(*sent["receive_command"].split()[1:])
     assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
     assert error["message"] == f"handoff `{sent['handoff']}` was cancelled: the user said so"

@@ -133,7 +133,8 @@ def flow(*words: str, stdin: bytes = b"", terminal: bool = False) -> Ran:
     with patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin))), redirect_stdout(out), redirect_stderr(err):
         status = main(list(words))
     ran = Ran(status, out.getvalue(), err.getvalue())
-    assert "UNKNOWN_COMMAND" not in ran.err + ran.out, (words, "a test runs a command that does not exist")
+    is_unknown = "[UNKNOWN_COMMAND]" in ran.err or '"UNKNOWN_COMMAND"' in ran.out
+    assert not is_unknown, (words, "a test runs a command that does not exist")
     return ran
 
 

@@ -126,12 +126,12 @@ def _handoff(handoff: Mapping[str, Any]) -> Report:
         for failure in handoff["failures"]
     ]
     events = handoff["events"]
+    passed = [shortened(check["name"]) for check in handoff["checks"] if check["holds"]]
+    lines += [line(Span("passed   ", Style.GOOD), ", ".join(passed))] if passed else []
     lines += [
-        line(
-            Span("  passed", Style.GOOD) if check["holds"] else Span("  FAILED", Style.BAD),
-            f" {shortened(check['name'])}: {shortened(check['message'], 160)}",
-        )
+        line(Span("FAILED   ", Style.BAD), f"{shortened(check['name'])}: {shortened(check['message'], 160)}")
         for check in handoff["checks"]
+        if not check["holds"]
     ]
     rows = [
         [

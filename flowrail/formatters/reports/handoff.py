@@ -211,7 +211,7 @@ def render_problems(problems: Iterable[Mapping[str, Any]], source: str, result: 
     ]
     if result["ignored"]:
         lines.append(f"ignored, not defined by {result['version']}: {joined(result['ignored'])}")
-    if result["tokens"]:
+    if result["tokens"] and any(result["tokens"].values()):
         tiers = ", ".join(f"{tier} {number}" for tier, number in result["tokens"].items() if number)
         lines.append(f"tokens: {tiers}, {sum(result['tokens'].values())} in total")
     version = f"payload version {result['version']}" if result["version"] else "not a payload"

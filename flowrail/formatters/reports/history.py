@@ -181,7 +181,7 @@ def _note_of(entry: HistoryEntry) -> str:
 
 
 def _work_note(entry: HistoryEntry) -> str:
-    """Return the dispatch, the check or the finding that a record names."""
+    """Return the dispatch, the handoff, the check or the finding that a record names."""
     note, checked = entry.note, entry.evidence_summary
     match entry.kind:
         case "claim":
@@ -195,6 +195,8 @@ def _work_note(entry: HistoryEntry) -> str:
         case "finish" | "cancel":
             dispatch_text = " ".join(filter(None, (note.get("dispatch"), note.get("outcome"))))
             return f"{dispatch_text} ({checked})" if checked else dispatch_text
+        case "handoff":
+            return f"to {note['target']}, {note['handoff']}"
     return " ".join(str(note[name]) for name in ("check", "level", "verdict", "finding") if note.get(name))
 
 
