@@ -120,7 +120,7 @@ def status_command(call: SessionCall, session_id: str | None) -> None:
 
     Without ID, shows this conversation's open session. The JSON has the same form as a step's.
     """
-    answer = steps.resume(call.world, session_id)
+    answer = steps.resume(call.world, call.session(session_id))
     output.notes(answer.notes)
     call.answer(as_data.render(answer.guidance), as_text.state_report(answer.guidance))
 

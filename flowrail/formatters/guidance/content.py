@@ -147,7 +147,8 @@ def destination(guidance: Guidance, offer: OfferedTransition) -> str:
             for route in offer.routes
         ]
         is_one = len(set(map(_target, offer.routes))) == 1
-        return _target(offer.routes[0]) if is_one else "; otherwise ".join(routes)
+        others = "; " if offer.routes[-1].condition else "; otherwise "  # an answer has no last resort
+        return _target(offer.routes[0]) if is_one else others.join(routes)
     asks = any(question.answer is None or question.source == BY_LIMIT for question in guidance.questions)
     return "decided by the user's answer" if asks else "decided from your report"
 
