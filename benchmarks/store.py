@@ -22,8 +22,8 @@ from timing import best_of, report
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.definition.workflow import from_plain
 from flowrail.machines.engine.advance import advance
-from flowrail.machines.sessions.record import Record, encoding
-from flowrail.machines.sessions.session import DEFINITION_FORMAT, Report, Session
+from flowrail.machines.sessions.record import Record, StoredDefinition, encoding
+from flowrail.machines.sessions.session import Report, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
 from flowrail.operations.running import steps
@@ -84,7 +84,8 @@ def world_with_a_skill(folder: Path, store: Store) -> World:
 def started(store: Store, session_id: str) -> str:
     """Start a session in a store and return its id."""
     session = Session(session_id, "turn", "work", state=STATE)
-    store.create(session, {"format": DEFINITION_FORMAT}, at="then", by="benchmark")
+    definition = StoredDefinition("turn", "library", "", "", {}, functions=False, workflow={"steps": []})
+    store.create(session, definition, at="then", by="benchmark")
     return session_id
 
 
@@ -126,7 +127,7 @@ def _grown(world: World, records: int) -> str:
     """Return a session with this many records, written with one flush."""
     session_id = steps.begin(world, "turn").guidance.session
     newest, folder = world.store.read(session_id), world.store.folder(session_id)
-    workflow = from_plain(world.store.definition(session_id)["workflow"])
+    workflow = from_plain(world.store.definition(session_id).workflow)
     before, session, prepare = newest.hash, newest.session, encoding(FolderFiles(folder)).prepare
     lines = []
     for seq in range(1, records):

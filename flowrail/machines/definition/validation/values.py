@@ -234,7 +234,7 @@ def _placeholders(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
             yield UnplacedFinding(
                 code, path, f"{text.label} of step `{step.id}` has `${name}`, which is not declared", hint
             )
-        for name in _IN_BRACES.findall(text.text):
+        for name in _IN_BRACES.findall(text.text) if "${" in text.text else ():
             if name in scope.values or name in text.names or name in TEXT_NAMES:
                 message = f"{text.label} of step `{step.id}` has `${{{name}}}`, which is not filled in"
                 yield UnplacedFinding("FR121", (*text.path, f"${{{name}"), message, f"write `${name}`")
