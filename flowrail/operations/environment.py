@@ -1,6 +1,6 @@
 """Where and when a command runs: the only place that looks up cwd, home, environment, clock and configuration."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import os
 import pwd
@@ -90,12 +90,12 @@ class Environment:
         return skill_roots(self.cwd, self.home, self.environ, self.extra)
 
     @property
-    def database(self) -> Database | None:
+    def database(self) -> "Database | None":
         """The database that contains the store, if it is not a folder."""
         return None if self._backend is None else self._backend.database
 
     @cached_property
-    def _backend(self) -> SqlBackend | None:
+    def _backend(self) -> "SqlBackend | None":
         ambient = self._ambient_store or ""
         address = self._store or ambient
         if "://" not in address:
@@ -163,7 +163,7 @@ class Environment:
         return named or os.path.join(self.project, ".flow")
 
     @cached_property
-    def store(self) -> Store:
+    def store(self) -> "Store":
         """The store with the sessions."""
         from flowrail.machines.sessions.store import Store  # brings cattrs, which `flow list` does not need
 
@@ -194,7 +194,7 @@ class Environment:
         return (named or _account())[:LONGEST_ACTOR]
 
 
-def sql_backend(address: str, folder: str) -> SqlBackend:
+def sql_backend(address: str, folder: str) -> "SqlBackend":
     """Return the store in the database at *address*; a relative path in it is relative to *folder*."""
     require_extra("sql", "sqlalchemy")
     from flowrail.storage.sql_store import SqlBackend  # needs the extra
@@ -219,7 +219,7 @@ class World(NamedTuple):
     *lacks_evidence* they count as not passed.
     """
 
-    store: Store
+    store: "Store"
     roots: Sequence[Root]
     state: str
     now: Callable[[], str]
@@ -261,7 +261,7 @@ class OpenedWorkflow(NamedTuple):
     """
 
     workflow: Workflow
-    definition: StoredDefinition
+    definition: "StoredDefinition"
     source: str
     notes: tuple[str, ...] = ()
     changed: bool = False
@@ -277,7 +277,7 @@ class OpenedWorkflow(NamedTuple):
         return os.path.dirname(definition_folder(self.definition)) if self.source == Scope.EXTRA.value else ""
 
 
-def definition_folder(definition: StoredDefinition) -> str:
+def definition_folder(definition: "StoredDefinition") -> str:
     """Return the skill's folder of a stored definition."""
     is_bundled = definition.source == BUNDLED
     return (

@@ -1,6 +1,6 @@
 """Records in files: a folder for each session or handoff, with its journal, snapshot, mark and lock."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import json
 import os
@@ -110,7 +110,7 @@ class WrittenRecords(NamedTuple):
 class RecordStore(ABC, Generic[T]):
     """All sessions, or all handoffs, of a store."""
 
-    def __init__(self, kind: Kind[T]) -> None:
+    def __init__(self, kind: "Kind[T]") -> None:
         self._kind = kind
 
     @abstractmethod

@@ -9,7 +9,7 @@ The journal knows nothing about its records except `seq`, `prev` and `hash`; an 
 JSON and back.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import json
 import os
@@ -104,7 +104,7 @@ class Encoding(NamedTuple, Generic[T]):
         lambda _data, _body: None
     )
 
-    def prepare(self, record: T) -> JournalLine:
+    def prepare(self, record: T) -> "JournalLine":
         """Return *record* as it will be written; `TooLargeError` if it is too long."""
         data, side_files = self.encode(record), dict[str, bytes]()
         body = _body(data)

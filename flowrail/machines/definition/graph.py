@@ -3,7 +3,7 @@
 Everything here takes time in proportion to the size of the workflow.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,14 +32,14 @@ class Adjacency(NamedTuple):
     ends: set[str]
 
 
-def edges(workflow: Workflow) -> Iterator[Edge]:
+def edges(workflow: "Workflow") -> Iterator[Edge]:
     """Yield every transition of every step in order, with ``DEFAULT`` expanded."""
     for step in workflow.steps:
         for outcome, target in step.transitions.items():
             yield Edge(step.id, outcome, target)
 
 
-def possible_edges(workflow: Workflow) -> Iterator[Edge]:
+def possible_edges(workflow: "Workflow") -> Iterator[Edge]:
     """Yield the transitions that can be taken: without those that a step's own rules never choose."""
     for step in workflow.steps:
         chosen = chosen_outcomes(step)
@@ -105,7 +105,7 @@ def reach(starts: Iterable[str], neighbours: Neighbours, *, past: str | None = N
     return seen
 
 
-def reviews(workflow: Workflow) -> frozenset[str]:
+def reviews(workflow: "Workflow") -> frozenset[str]:
     """Return the steps that a gate names as its review."""
     known: frozenset[str] | None = workflow.derived.get("reviews")
     if known is None:
@@ -114,7 +114,7 @@ def reviews(workflow: Workflow) -> frozenset[str]:
     return known
 
 
-def leads_back(workflow: Workflow, source: str, target: str | None) -> bool:
+def leads_back(workflow: "Workflow", source: str, target: str | None) -> bool:
     """Return whether *source* can be reached again after its transition to *target*."""
     cycles: dict[str, int] | None = workflow.derived.get("cycles")
     if cycles is None:
@@ -167,7 +167,7 @@ def skip_outcome(step: StepDef) -> Outcome | None:
     return Outcome.OK if Outcome.OK in step.transitions else None
 
 
-def skippable(workflow: Workflow, step_id: str | None, known: dict[str, int | None]) -> int | None:
+def skippable(workflow: "Workflow", step_id: str | None, known: dict[str, int | None]) -> int | None:
     """Return how many steps from *step_id* on may be skipped one after the other; `None` if no step follows them.
 
     *known* holds earlier answers, so that a chain is followed once, even if this is called for each of its steps.

@@ -6,7 +6,7 @@ A review gate decides from the findings that its own round recorded, those since
 rounds do not count. It never relies on what an agent reports.
 """
 
-from __future__ import annotations
+# Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import json
 import sys
