@@ -323,7 +323,7 @@ TITLES = {
 
 def workflow_yaml() -> None:
     """Write the keys of a workflow's file, part by part, from its JSON Schema."""
-    from flowrail.machines.definition.schema import json_schema
+    from flowrail.machines.definition.json_schema import json_schema
 
     schema = json_schema()
     _part("The file", schema)

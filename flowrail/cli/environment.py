@@ -77,13 +77,12 @@ class SessionCall(options.Call):
         form = self.form or output.usual_form()
         if form == "xml":
             output.text(as_xml.render(guidance))
-        elif form == "text":
-            from flowrail.formatters.guidance import as_text  # an agent reads XML
+            return
+        from flowrail.formatters.guidance import as_data, as_text  # an agent reads XML
 
+        if form == "text":
             output.report(as_text.report(guidance))
         else:
-            from flowrail.formatters.guidance import as_data  # the same
-
             output.data(as_data.render(guidance))
 
 

@@ -23,7 +23,7 @@ from flowrail.machines.definition.workflow import Workflow, to_plain
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, World, world_of
 from flowrail.operations.running import conversations, dispatched_work, findings, questions, steps
 from flowrail.operations.running.load_workflow import of_program, open_folder, open_skill
-from flowrail.operations.sessions import adopt, migrate, timeline
+from flowrail.operations.sessions import adopt, migrate, rewind
 from flowrail.text.safe_text import visible
 
 if TYPE_CHECKING:
@@ -270,14 +270,12 @@ class SessionStore:
         """Take the session back to an earlier revision. The journal keeps the later records."""
         with _for_python():
             expect = session.revision
-            return self._view(
-                timeline.rewind(self._world, session.id, revision, expect=expect, reason=reason)
-            )
+            return self._view(rewind.rewind(self._world, session.id, revision, expect=expect, reason=reason))
 
     def fork(self, session: SessionView, revision: int, reason: str = "") -> SessionView:
         """Start a new session from an earlier revision of this one."""
         with _for_python():
-            return self._view(timeline.fork(self._world, session.id, revision, reason=reason))
+            return self._view(rewind.fork(self._world, session.id, revision, reason=reason))
 
     def migrate(
         self,

@@ -20,7 +20,7 @@ from flowrail.handoff.payload.document import render as render_payload
 from flowrail.handoff.payload.models import PUBLISHED
 from flowrail.handoff.payload.models import json_schema as payload_schema
 from flowrail.handoff.payload.validate import ValidationRules, validate
-from flowrail.machines.definition.schema import json_schema as workflow_schema
+from flowrail.machines.definition.json_schema import json_schema as workflow_schema
 from flowrail.text.phrases import did_you_mean
 
 

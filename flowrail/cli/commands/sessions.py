@@ -25,7 +25,7 @@ from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import steps
 from flowrail.operations.running.conversations import Summary, summaries
-from flowrail.operations.sessions import migrate, timeline, verify
+from flowrail.operations.sessions import migrate, rewind, verify
 from flowrail.operations.sessions.adopt import AdoptionResult, adopt
 from flowrail.operations.sessions.board import position_in
 from flowrail.operations.sessions.prune import LOST, UNBEGUN, prune
@@ -198,7 +198,7 @@ def rewind_command(
     increases, so commands that were printed before are refused. The step's dispatches and questions start
     again. `flow history ID` lists the revisions.
     """
-    answer = timeline.rewind(call.world, session_id, revision, expect=expect, reason=reason)
+    answer = rewind.rewind(call.world, session_id, revision, expect=expect, reason=reason)
     call.show(answer.guidance, answer.notes)
 
 
@@ -218,7 +218,7 @@ def fork_command(call: SessionCall, session_id: str, revision: int, reason: str)
     The other session stays open unless its journal is damaged. The new session has no parent, even if
     the other one has. Damage after that revision does not matter.
     """
-    answer = timeline.fork(call.world, session_id, revision, reason=reason)
+    answer = rewind.fork(call.world, session_id, revision, reason=reason)
     call.show(answer.guidance, answer.notes)
 
 

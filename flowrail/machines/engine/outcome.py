@@ -1,9 +1,7 @@
 """The decisions of a step: whether it applies, which instructions it prints, which outcome it has.
 
-An author's function that is called from a command has a time limit, and its output does not mix with the answer.
-
-A review gate decides from the findings that its own round recorded, those since its review was last entered; earlier
-rounds do not count. It never relies on what an agent reports.
+An author's function that is called from a command has a time limit, and its output does not mix with the answer. Gates
+are in `flowrail.machines.engine.reviews`.
 """
 
 # Without `from __future__ import annotations`: texts would be compiled at every start.
@@ -16,8 +14,7 @@ from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from typing import Any, NamedTuple, cast
 
-from flowrail.command import Command, Hint
-from flowrail.errors import ConflictError, FlowError
+from flowrail.errors import FlowError
 from flowrail.machines.definition import expressions
 from flowrail.machines.definition.expressions import EVIDENCE, RESULTS
 from flowrail.machines.definition.parts import Frozen
@@ -31,18 +28,12 @@ from flowrail.machines.definition.step import (
     StepDef,
     handler_signature,
 )
-from flowrail.machines.definition.step_parts import (
-    DEFAULT_POLICY,
-    GateConfig,
-    Severity,
-    blocking_severities,
-)
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.sessions.session import NOTES, RecordedFinding, Session, default_work_folder
+from flowrail.machines.sessions.session import NOTES, Session, default_work_folder
 from flowrail.text import json as strict_json
 from flowrail.text import placeholders
-from flowrail.text.safe_text import Markup, parts, shortened
+from flowrail.text.safe_text import Markup, parts
 
 NO_SESSION = "SESSION"
 """The placeholder for the id of a session that has not started, as in a preview."""
@@ -289,102 +280,6 @@ def _supplied(step: StepDef, context: StepContext) -> dict[str, object]:
                 step=step.id,
             )
     return supplied
-
-
-MOST_NAMED = 12
-"""How many blocking findings a refusal lists, each with the beginning of its text."""
-
-
-class ReviewPendingError(ConflictError):
-    """The gate's review has not ended, so the gate cannot decide."""
-
-    code = "REVIEW_PENDING"
-
-
-class GateDecidesError(ConflictError):
-    """An outcome was reported for a gate, which decides from the recorded findings."""
-
-    code = "GATE_DECIDES"
-
-
-class GateVerdict(NamedTuple):
-    """The decision of a gate on its round: the findings that block."""
-
-    blocking: tuple[RecordedFinding, ...]
-    unreviewed: bool = False
-    """Whether the review failed and recorded no finding, so that there is nothing to fix and no proof of quality."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """The outcome that follows from the findings."""
-        return Outcome.FAIL if self.blocking or self.unreviewed else Outcome.OK
-
-
-def verdict(step: StepDef, session: Session) -> GateVerdict:
-    """Return the decision of the gate at *step*; refuse if its review has not ended."""
-    gate = step.gate
-    assert gate is not None  # noqa: S101 - only gates are asked
-    if not is_undecided(session, step.id, gate):
-        raise ReviewPendingError(
-            f"gate `{step.id}` cannot decide: its review `{gate.review}` has not ended in this round",
-            hint=Hint("see what was done: ", Command("history", session.id)),
-            step=step.id,
-            review=gate.review,
-        )
-    severities = blocking_now(gate, session, step.id)
-    findings = round_findings(session, gate.review)
-    return GateVerdict(
-        blocking=tuple(finding for finding in findings if finding.severity in severities),
-        unreviewed=_failed_without_findings(session, gate.review),
-    )
-
-
-def _failed_without_findings(session: Session, review: str) -> bool:
-    """Return whether *review* just ended with `fail` and recorded no finding in its round."""
-    last = session.last
-    if last is None or last.step != review or last.outcome != Outcome.FAIL:
-        return False
-    since = session.entered.get(review, 0)
-    return not any(finding.review == review and finding.revision >= since for finding in session.findings)
-
-
-def round_findings(session: Session, review: str) -> tuple[RecordedFinding, ...]:
-    """Return the open findings of a review's newest round: those recorded since it was entered last."""
-    if review not in session.entered:
-        return ()
-    since = session.entered[review]
-    return tuple(finding for finding in session.findings if finding.is_open and finding.revision >= since)
-
-
-def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[str]:
-    """Return the severities that block in the current round."""
-    if session.granted(step_id).must_only:
-        return frozenset({Severity.MUST})
-    return blocking_severities(max(1, session.visits.get(step_id, 1)), gate.policy or DEFAULT_POLICY)
-
-
-def refuse_claim(step: StepDef, session: Session, outcome: str) -> GateDecidesError:
-    """Return the refusal of an outcome that was reported for a gate, with the recorded findings."""
-    judged = verdict(step, session)
-    named = judged.blocking[:MOST_NAMED]
-    lines = [f"{finding.id} {finding.severity} {shortened(finding.text)}" for finding in named]
-    hint: str | Hint = "report `done`"
-    if left := len(judged.blocking) - len(named):
-        lines.append(f"and {left} more")
-        hint = Hint("report `done`; see all findings: ", Command("finding list", session.id))
-    against = f"; these findings block it: {'; '.join(lines)}" if lines else ""
-    return GateDecidesError(
-        f"gate `{step.id}` decides from the recorded findings and does not accept `{outcome}`{against}",
-        hint=hint,
-        step=step.id,
-        outcome=outcome,
-        blocking=[finding.id for finding in judged.blocking],
-    )
-
-
-def is_undecided(session: Session, step_id: str, gate: GateConfig) -> bool:
-    """Return whether the review of the gate at *step_id* was entered after the gate last decided."""
-    return session.entered.get(gate.review, -1) > session.decided.get(step_id, -1)
 
 
 class StoppedFromOutside(BaseException):

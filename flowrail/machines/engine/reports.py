@@ -104,6 +104,12 @@ class EvidenceMissingError(ConflictError):
         self.outcome = outcome
 
 
+class ReviewPendingError(ConflictError):
+    """The gate's review has not ended, so the gate cannot decide."""
+
+    code = "REVIEW_PENDING"
+
+
 class SessionEndedError(ConflictError):
     """The session has ended and accepts no more reports."""
 

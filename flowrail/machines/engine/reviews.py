@@ -1,17 +1,118 @@
-"""The findings of a review, as its reviewer records them and the agent that fixes them resolves them.
+"""Reviews: the verdict of a gate, and the findings, which the reviewer records and the agent that fixes them resolves.
 
-Its gate decides from them: see `verdict` of `flowrail.machines.engine.outcome`.
+A gate decides from the findings that its own round recorded, those since its review was last entered; earlier
+rounds do not count. It never relies on what an agent reports.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.step_parts import GateConfig, Severity
+from flowrail.machines.definition.step import DONE, Outcome, StepDef
+from flowrail.machines.definition.step_parts import (
+    DEFAULT_POLICY,
+    GateConfig,
+    Severity,
+    blocking_severities,
+)
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.outcome import is_undecided, round_findings
+from flowrail.machines.engine.reports import ReviewPendingError
 from flowrail.machines.sessions.session import RecordedFinding, Session
 from flowrail.text import phrases
+from flowrail.text.safe_text import shortened
+
+MOST_NAMED = 12
+"""How many blocking findings a refusal lists, each with the beginning of its text."""
+
+
+class GateDecidesError(ConflictError):
+    """An outcome was reported for a gate, which decides from the recorded findings."""
+
+    code = "GATE_DECIDES"
+
+
+class GateVerdict(NamedTuple):
+    """The decision of a gate on its round: the findings that block."""
+
+    blocking: tuple[RecordedFinding, ...]
+    unreviewed: bool = False
+    """Whether the review failed and recorded no finding, so that there is nothing to fix and no proof of quality."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome that follows from the findings."""
+        return Outcome.FAIL if self.blocking or self.unreviewed else Outcome.OK
+
+
+def verdict(step: StepDef, session: Session) -> GateVerdict:
+    """Return the decision of the gate at *step*; refuse if its review has not ended."""
+    gate = step.gate
+    assert gate is not None  # noqa: S101 - only gates are asked
+    if not is_undecided(session, step.id, gate):
+        raise ReviewPendingError(
+            f"gate `{step.id}` cannot decide: its review `{gate.review}` has not ended in this round",
+            hint=Hint("see what was done: ", Command("history", session.id)),
+            step=step.id,
+            review=gate.review,
+        )
+    severities = blocking_now(gate, session, step.id)
+    findings = round_findings(session, gate.review)
+    return GateVerdict(
+        blocking=tuple(finding for finding in findings if finding.severity in severities),
+        unreviewed=_failed_without_findings(session, gate.review),
+    )
+
+
+def _failed_without_findings(session: Session, review: str) -> bool:
+    """Return whether *review* just ended with `fail` and recorded no finding in its round."""
+    last = session.last
+    if last is None or last.step != review or last.outcome != Outcome.FAIL:
+        return False
+    since = session.entered.get(review, 0)
+    return not any(finding.review == review and finding.revision >= since for finding in session.findings)
+
+
+def round_findings(session: Session, review: str) -> tuple[RecordedFinding, ...]:
+    """Return the open findings of a review's newest round: those recorded since it was entered last."""
+    if review not in session.entered:
+        return ()
+    since = session.entered[review]
+    return tuple(finding for finding in session.findings if finding.is_open and finding.revision >= since)
+
+
+def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[str]:
+    """Return the severities that block in the current round."""
+    if session.granted(step_id).must_only:
+        return frozenset({Severity.MUST})
+    return blocking_severities(max(1, session.visits.get(step_id, 1)), gate.policy or DEFAULT_POLICY)
+
+
+def decide_gate(step: StepDef, session: Session, *, reported: str = DONE) -> Outcome:
+    """Return the outcome of the gate at *step*; refuse an outcome that was *reported*, with the recorded findings."""
+    judged = verdict(step, session)
+    if reported == DONE:
+        return judged.outcome
+    named = judged.blocking[:MOST_NAMED]
+    lines = [f"{finding.id} {finding.severity} {shortened(finding.text)}" for finding in named]
+    hint: str | Hint = "report `done`"
+    if left := len(judged.blocking) - len(named):
+        lines.append(f"and {left} more")
+        hint = Hint("report `done`; see all findings: ", Command("finding list", session.id))
+    against = f"; these findings block it: {'; '.join(lines)}" if lines else ""
+    raise GateDecidesError(
+        f"gate `{step.id}` decides from the recorded findings and does not accept `{reported}`{against}",
+        hint=hint,
+        step=step.id,
+        outcome=reported,
+        blocking=[finding.id for finding in judged.blocking],
+    )
+
+
+def is_undecided(session: Session, step_id: str, gate: GateConfig) -> bool:
+    """Return whether the review of the gate at *step_id* was entered after the gate last decided."""
+    return session.entered.get(gate.review, -1) > session.decided.get(step_id, -1)
 
 
 class RoundClosedError(ConflictError):

@@ -11,15 +11,9 @@ from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import dispatched_work, reviews
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.outcome import (
-    ReviewPendingError,
-    blocking_now,
-    name_of,
-    names_in,
-    round_findings,
-    session_context,
-    verdict,
-)
+from flowrail.machines.engine.outcome import name_of, names_in, session_context
+from flowrail.machines.engine.reports import ReviewPendingError
+from flowrail.machines.engine.reviews import blocking_now, round_findings, verdict
 from flowrail.machines.guidance.evidence import EvidenceView, views
 from flowrail.machines.guidance.views import DispatchView, LoopView, OptionView, QuestionView
 from flowrail.machines.sessions.session import (

@@ -17,18 +17,17 @@ from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, Step
 from flowrail.machines.definition.values import Arg, range_text
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.advance import reportable_outcomes
+from flowrail.machines.engine.advance import gate_outcome, reportable_outcomes
 from flowrail.machines.engine.dispatched_work import WorkResult
 from flowrail.machines.engine.outcome import (
     HandlerError,
-    ReviewPendingError,
     actions_of,
     applies,
     names_in,
     session_context,
     title_of,
-    verdict,
 )
+from flowrail.machines.engine.reports import ReviewPendingError
 from flowrail.machines.engine.transitions import effective_outcome, find_transition
 from flowrail.machines.sessions.session import GivenAnswer, ParentSession, ReceivedWork, Session
 from flowrail.text.phrases import listed
@@ -514,7 +513,7 @@ def _on_record(step: StepDef, session: Session) -> Outcome | None:
     """Return the outcome that follows from findings or answers, if they are all there."""
     if step.gate is not None:
         try:
-            return verdict(step, session).outcome
+            return gate_outcome(step, session)
         except ReviewPendingError:
             return None
     if any(question.is_open for question in session.questions):

@@ -10,11 +10,13 @@ from support.workflows import NOW, answered, found, report, review_loop, step, w
 from flowrail.machines.definition.step_parts import POLICIES, GateConfig
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import start
-from flowrail.machines.engine.outcome import GateDecidesError, ReviewPendingError, verdict
 from flowrail.machines.engine.questions import BadAnswerError
+from flowrail.machines.engine.reports import ReviewPendingError
 from flowrail.machines.engine.reviews import (
+    GateDecidesError,
     RoundClosedError,
     UnknownFindingError,
+    verdict,
 )
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Session

@@ -12,7 +12,7 @@ from support.plain_data import PLAIN_DATA
 
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Place
-from flowrail.machines.definition.schema import json_schema
+from flowrail.machines.definition.json_schema import json_schema
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg

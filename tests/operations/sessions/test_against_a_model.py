@@ -33,7 +33,7 @@ from flowrail.operations.running import steps as running_steps
 from flowrail.operations.running.conversations import summaries
 from flowrail.operations.running.steps import Answer, RevisionConflictError
 from flowrail.operations.sessions import prune as session_prune
-from flowrail.operations.sessions import timeline
+from flowrail.operations.sessions import rewind
 from flowrail.operations.sessions.verify import verify
 from flowrail.storage.ownership import Owner
 
@@ -256,12 +256,12 @@ class StoreAgainstModel(RuleBasedStateMachine):
         earlier = model.came.get(revision)
         if earlier is None or earlier.step is None:
             with pytest.raises(FlowError) as caught:
-                timeline.rewind(self.world, session, max(revision, 0) if earlier else 999)
+                rewind.rewind(self.world, session, max(revision, 0) if earlier else 999)
             assert caught.value.code == ("UNKNOWN_REVISION" if earlier is None else "ENDED_THERE")
         else:
             now = Standing(model.now.revision + 1, earlier.step, "active", earlier.note)
             after = model.with_record("rewind", now, None)
-            self.changes(session, after, fault, lambda: timeline.rewind(self.world, session, revision))
+            self.changes(session, after, fault, lambda: rewind.rewind(self.world, session, revision))
         self.agrees(session)
 
     @on_one
@@ -275,7 +275,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         self.made(
             begun(earlier.step, earlier.revision, earlier.note, "fork"),
             NO_FAULT,
-            lambda: timeline.fork(self.world, session, earlier.revision),
+            lambda: rewind.fork(self.world, session, earlier.revision),
         )
         self.models[session] = model.with_record("fork", model.now, model.last)
         self.agrees(session)
