@@ -104,6 +104,9 @@ class ToolTeam(Team):
         assert refused or not is_error, (line, text)
         return Ran(2 if is_error and data["error"]["code"] else 0, text, "")
 
+    def to_show(self, session: str) -> str:
+        return f"step {json.dumps({'session': session})}"
+
     def with_facts(self, line: str, values: Mapping[str, str]) -> str:
         tool, _, arguments = line.partition(" ")
         given = json.loads(arguments)

@@ -315,6 +315,10 @@ class Team:
         """Do what happens between two commands: here nothing."""
         return output
 
+    def to_show(self, session: str) -> str:
+        """Return the line that shows a session's step again."""
+        return f"flow resume {session}"
+
     def with_facts(self, line: str, values: Mapping[str, str]) -> str:
         """Return a printed line with facts added to it."""
         return " ".join([line, *(f"-s {shlex.quote(f'{name}={value}')}" for name, value in values.items())])
@@ -330,7 +334,7 @@ class Team:
             if output.questions:
                 question = output.questions[0]
                 self._ran(dict(question.options)[self.habit.label(output, question)])
-                output = self._output(f"flow resume {output.session}")
+                output = self._output(self.to_show(output.session))
             elif dispatched := self._to_start(output):
                 output = self._output([self._work(work) for work in dispatched][-1])
             else:

@@ -184,18 +184,6 @@ def record(
     return session._replace(findings=(*known, finding)), finding
 
 
-def refuse_no_findings(workflow: Workflow, session: Session) -> None:
-    """Refuse to record that a review found nothing if its round has open findings."""
-    review = _review_at_hand(workflow, session)
-    found = [finding.id for finding in round_findings(session, review)] if review else []
-    if found:
-        raise BadFindingError(
-            f"this review has open findings: {phrases.listed(found)}",
-            hint=Hint("withdraw them first: ", Command("finding resolve", session.id, found[0])),
-            findings=found,
-        )
-
-
 def resolve(
     workflow: Workflow, session: Session, finding_id: str, *, note: str = "", at: str = "", by: str = ""
 ) -> tuple[Session, RecordedFinding]:
