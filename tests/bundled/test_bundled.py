@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -48,7 +49,8 @@ def _no_flushing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def modes(definition: Workflow) -> Iterator[dict[str, str]]:
     """Yield what the parameters can say: each mode there is, and every choice of any other parameter once."""
-    required = {name: str(arg.sample()) for name, arg in definition.params.items() if arg.required}
+    samples = {name: str(arg.sample()) for name, arg in definition.params.items() if arg.required}
+    required = {name: sample.replace("/srv/shop", str(Path.cwd())) for name, sample in samples.items()}
     yield required
     branching = {name for step in definition.steps for name in _names(step.when)}
     chosen = {

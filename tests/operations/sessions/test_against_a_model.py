@@ -327,7 +327,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         session = self.picked(pick)
         path = Path(self.world.store.folder(session), "journal.jsonl")
         whole = path.read_bytes()
-        end = whole.rindex(b"\n") + 1
+        end = whole.rindex(b"\n")  # without it, the last record is what an interrupted write leaves
         flipped = bytearray(whole)
         flipped[int(share * end)] ^= 1 << bit
         path.write_bytes(flipped)
