@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from flowrail.command import Command
@@ -26,7 +26,7 @@ from flowrail.text.placeholders import fill
 MOST_RECORDED = 50
 """Files whose digests a result holds."""
 MOST_SHOWN = 10
-"""Wrong citations that a result names."""
+"""Wrong files or citations that a result names."""
 _NO_BASELINE = "a person decides: `flow evidence waive`, or `flow session rewind` for a new baseline"
 
 
@@ -206,12 +206,14 @@ def _problem_of_citations(path: str, data: bytes, folder: str) -> tuple[str, str
         return f"{path} cites no code", f"cite code in {path} as FILE:LINE, from the project root"
     wrong = citations.missing(folder, cited)
     if wrong:
-        shown = [
-            *wrong[:MOST_SHOWN],
-            *([f"{len(wrong) - MOST_SHOWN} more"] if len(wrong) > MOST_SHOWN else []),
-        ]
-        return f"{path} cites lines that do not exist: {joined(shown)}", f"correct them in {path}"
+        return f"{path} cites lines that do not exist: {joined(_first(wrong))}", f"correct them in {path}"
     return None
+
+
+def _first(texts: Sequence[str]) -> list[str]:
+    """Return the first texts, and how many more there are."""
+    more = [f"{len(texts) - MOST_SHOWN} more"] if len(texts) > MOST_SHOWN else []
+    return [*texts[:MOST_SHOWN], *more]
 
 
 def _files(check: EvidenceCheck, context: Context) -> _Finding:
@@ -229,9 +231,8 @@ def _files(check: EvidenceCheck, context: Context) -> _Finding:
     if good >= check.at_least and (check.changed or not problems):
         return _Finding(Verdict.PASS, count(good, "file"), "", digests)
     if problems:
-        texts = [text for text, _ in problems[:MOST_SHOWN]]
-        more = [f"{len(problems) - MOST_SHOWN} more"] if len(problems) > MOST_SHOWN else []
-        return _Finding(Verdict.FAIL, ", ".join([*texts, *more]), problems[0][1], digests)
+        found = ", ".join(_first([text for text, _ in problems]))
+        return _Finding(Verdict.FAIL, found, problems[0][1], digests)
     return _Finding(
         Verdict.FAIL, count(good, "file"), f"write {count(check.at_least - good, 'more file')}", digests
     )

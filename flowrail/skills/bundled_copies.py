@@ -64,7 +64,7 @@ def digests(snapshot: approval.FolderContent) -> dict[str, str]:
 
 
 def read_manifest(folder: str) -> dict[str, str] | None:
-    """Return the digests of the files that the manifest in *folder* lists, or `None` if there is no readable one."""
+    """Return the digest of each file in the manifest of *folder*, or `None` if the manifest is missing or cannot be read."""
     path = os.path.join(folder, MANIFEST)
     try:
         data = json.loads(read_bounded(path, limit=limits.JSON_BYTES, what="the list of files"))

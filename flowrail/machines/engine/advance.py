@@ -279,7 +279,7 @@ def check_reportable(workflow: Workflow, step: StepDef, session: Session, report
 
 def gate_outcome(step: StepDef, session: Session, *, reported: str = DONE) -> Outcome:
     """Return the outcome of the gate at *step*; refuse an outcome that was *reported*."""
-    from flowrail.machines.engine.reviews import decide_gate  # 0.5 ms, and few steps are gates
+    from flowrail.machines.engine.reviews import decide_gate  # only for gates
 
     return decide_gate(step, session, reported=reported)
 

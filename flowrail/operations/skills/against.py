@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from flowrail.errors import DocumentError, UsageError
@@ -61,8 +62,9 @@ def changes_since(
     revision: str, files: Iterable[WorkflowFile], environ: Mapping[str, str]
 ) -> Iterator[WorkflowChange]:
     """Yield how each workflow of *files* differs from its version at *revision*."""
+    earlier_files = cache(lambda folder: EarlierFiles(folder, revision, environ))
     for file in files:
-        before = _definition(file, EarlierFiles(file.folder, revision, environ))
+        before = _definition(file, earlier_files(file.folder))
         after = _definition(file, None)
         if before is None:
             yield WorkflowChange(file.address, None, "the workflow is new")
@@ -97,7 +99,7 @@ def _parameters(before: Mapping[str, Arg], after: Mapping[str, Arg]) -> Iterator
 
 
 def _definition(file: WorkflowFile, contents: Mapping[str, bytes] | None) -> Workflow | None:
-    """Return the workflow as its file reads, errors included; `None` if there is no such file."""
+    """Return the workflow in *file*, even if it has errors; `None` if the file is missing or cannot be read."""
     try:
         return workflow_source.read(file, contents).definition
     except DocumentError:

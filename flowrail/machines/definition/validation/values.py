@@ -26,7 +26,7 @@ from flowrail.machines.definition.values import LARGEST_LEAST, Arg, kind_of, mis
 from flowrail.text import phrases
 from flowrail.text.safe_text import in_quotes
 
-_IN_BRACES = re.compile(r"(?<!\$)\$\{([a-z][a-z0-9_]*)\}")
+_IN_BRACES = re.compile(r"\$\{([a-z][a-z0-9_]*)\}")
 _NO_OUTCOMES = (type(None), bool, int, float, dict, list, set)
 
 
@@ -234,10 +234,10 @@ def _placeholders(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
             yield UnplacedFinding(
                 code, path, f"{text.label} of step `{step.id}` has `${name}`, which is not declared", hint
             )
-        for name in _IN_BRACES.findall(text.text) if "${" in text.text else ():
+        for name in _IN_BRACES.findall(text.text.replace("$$", "")):
             if name in scope.values or name in text.names or name in TEXT_NAMES:
                 message = f"{text.label} of step `{step.id}` has `${{{name}}}`, which is not filled in"
-                yield UnplacedFinding("FR121", (*text.path, f"${{{name}"), message, f"write `${name}`")
+                yield UnplacedFinding("FR121", (*text.path, f"${{{name}}}"), message, f"write `${name}`")
 
 
 WORKFLOW_RULES = (_params,)
