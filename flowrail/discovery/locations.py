@@ -1,28 +1,33 @@
 """The locations of skills, nearest first.
 
-The current folder, each folder above it up to the git root, home, then folders named by the user. The git root is found
-by walking up. Inside a submodule it is the root of the superproject, so that the skills of the outer repository are
-found too. No process is started: the `.gitmodules` of the outer repository names its submodules.
+The current folder, each folder above it up to the git root, home, then folders named by the user. Inside a submodule the
+git root is that of the superproject, so that the skills of the outer repository are found too.
 
-`flow step` runs this code each time, so it uses only `os` and few system calls.
+Most commands look here, so the git root is found by walking up. git is asked only if a repository lies inside another
+one, because only git knows whether it is a submodule.
 """
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
+import logging
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+
+from flowrail import git
 
 OFFERED = "available-workflows.yaml"
 """The name of a session's cache of skills; see `menu_cache`."""
 FOLDERS = (".claude/skills", ".agents/skills")
 """The folders for a project's skills: the one of Claude Code, and the one that several hosts share."""
-_GITMODULES_LIMIT = 1024 * 1024
+GIT_SECONDS = 5.0
+"""The time that git and its child processes get in total."""
 
 BUNDLED = "bundled"
 """The source of a bundled skill."""
+_log = logging.getLogger(__name__)
 
 
 class Scope(StrEnum):
@@ -44,33 +49,36 @@ class Scope(StrEnum):
 _PRIORITY = {scope.value: number for number, scope in enumerate(Scope, 1)}
 
 
-class Root(NamedTuple):
-    """A folder whose subfolders are skills.
-
-    ``problem`` says why it cannot be used, and is empty if it can. ``personal`` marks the folder in the user's home, also
-    if it is found first as the project's (the current folder is home); ``own`` is then its path in the home, because
-    ``path`` may be a link. ``identity`` is its device and inode.
-    """
+@dataclass(frozen=True)
+class Root:
+    """A folder whose subfolders are skills."""
 
     path: str
     scope: Scope
     origin: str
+    """The reason why it is searched: ``cwd``, ``parent``, ``git root``, ``superproject``, ``home``, ``--root`` …"""
     problem: str = ""
+    """Why it cannot be used; empty if it can."""
     personal: bool = False
+    """Whether it is the folder in the user's home, also if it is found first as the project's."""
     identity: tuple[int, int] = (0, 0)
+    """Its device and inode."""
     own: str = ""
+    """The path in the home of a personal folder; *path* may be a link to it."""
 
     def data(self) -> dict[str, object]:
-        """Return the folder as plain data; ``problem`` is empty if it is usable."""
+        """Return the folder as plain data."""
         return {"path": self.path, "scope": self.scope.value, "origin": self.origin, "problem": self.problem}
 
 
-class Locations(NamedTuple):
+@dataclass(frozen=True)
+class Locations:
     """Every location in order, usable or not, and the git root."""
 
     roots: tuple[Root, ...]
     git_root: str | None = None
     superproject: str | None = None
+    """The repository that the current one is a submodule of."""
 
     @property
     def usable(self) -> tuple[Root, ...]:
@@ -92,7 +100,7 @@ def look(cwd: str, home: str, environ: Mapping[str, str], extra: Iterable[str] =
     """
     folder = os.path.realpath(cwd)
     work_tree = _repository(folder)
-    superproject = _superproject(work_tree) if work_tree else None
+    superproject = _superproject(work_tree, environ) if work_tree else None
     top = superproject or work_tree
     project = [
         (os.path.join(ancestor, name), *_scope_and_origin(ancestor, folder, top, superproject))
@@ -173,24 +181,19 @@ def _repository(start: str) -> str | None:
     return next((folder for folder in _ancestors(start) if _is_repository(folder, owners)), None)
 
 
-def _superproject(work_tree: str) -> str | None:
-    """Return the repository whose `.gitmodules` names *work_tree*, or `None`."""
+def _superproject(work_tree: str, environ: Mapping[str, str]) -> str | None:
+    """Return the repository that *work_tree* is a submodule of; `None` if it is not one, or git does not say."""
     parent = os.path.dirname(work_tree)
-    outer = _repository(parent) if parent != work_tree else None
-    if outer is None:
+    if parent == work_tree or _repository(parent) is None:
         return None
+    words = ("rev-parse", "--show-superproject-working-tree")
     try:
-        with open(os.path.join(outer, ".gitmodules"), "rb", opener=_open_without_waiting) as file:
-            lines = os.fsdecode(file.read(_GITMODULES_LIMIT)).splitlines()
-    except OSError:
+        output = git.output_of(work_tree, words, environ, seconds=GIT_SECONDS)
+    except git.GitFailedError as error:
+        _log.debug("the superproject of %s is unknown: %s", work_tree, error.message)
         return None
-    settings = [line.partition("=") for line in lines]
-    paths = {value.strip().strip('"') for name, _, value in settings if name.strip() == "path"}
-    return outer if os.path.relpath(work_tree, outer) in paths else None
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+    outer = os.path.realpath(os.fsdecode(output.removesuffix(b"\n")))
+    return outer if output and work_tree.startswith(os.path.join(outer, "")) else None
 
 
 def _is_repository(folder: str, owners: Collection[int]) -> bool:

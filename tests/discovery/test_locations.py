@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.skills import git, repository
 
+from flowrail.discovery import locations as locations_module
 from flowrail.discovery.locations import Scope, find_project_root, look, skill_roots
 
 
@@ -116,9 +117,8 @@ def test_inside_a_submodule_the_superproject_is_the_git_root(tree: Path) -> None
     cwd = outer / "libs/inner"
     folders(outer / ".claude/skills", cwd / ".claude/skills", outer / "libs/.claude/skills")
 
-    locations = look(str(cwd), str(tree / "home"), {})
+    locations = look(str(cwd), str(tree / "home"), os.environ)
 
-    assert git(cwd, "rev-parse", "--show-superproject-working-tree") == str(outer)
     assert (locations.git_root, locations.superproject) == (str(outer), str(outer))
     assert [(root.scope.value, root.origin) for root in locations.usable] == [
         ("project", "cwd"),
@@ -127,15 +127,45 @@ def test_inside_a_submodule_the_superproject_is_the_git_root(tree: Path) -> None
     ]
 
 
-def test_a_submodule_with_a_git_folder_of_its_own_is_not_taken_for_a_clone(tree: Path) -> None:
+@pytest.mark.parametrize(
+    "modules",
+    [
+        '[submodule "x"]\n\tpath = "an inner"\n\turl = ./x\n',
+        '[submodule "x"]\n\tPath = an inner  # where it is\n\turl = ./x\n',
+        None,
+    ],
+)
+def test_git_says_what_a_submodule_is_however_gitmodules_is_written(tree: Path, modules: str | None) -> None:
     outer = repository(tree / "outer")
     inner, clone = repository(outer / "an inner"), repository(outer / "clone")
-    assert look(str(clone), "/nowhere", {}).superproject is None
     git(outer, "submodule", "add", "-q", "./an inner")
+    if modules is None:
+        (outer / ".gitmodules").unlink()
+    else:
+        (outer / ".gitmodules").write_text(modules)
 
-    assert (inner / ".git").is_dir()
-    assert look(str(inner), "/nowhere", {}).superproject == str(outer)
-    assert look(str(clone), "/nowhere", {}).superproject is None
+    assert look(str(inner), "/nowhere", os.environ).superproject == str(outer)
+    assert look(str(clone), "/nowhere", os.environ).superproject is None
+
+
+@pytest.mark.parametrize("program", [None, "#!/bin/sh\nsleep 60 & sleep 60\n", "#!/bin/sh\nexit 1\n"])
+def test_a_git_that_is_missing_or_hangs_costs_seconds_and_a_debug_message(
+    tree: Path, program: str | None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    inner = repository(repository(tree / "outer") / "inner")
+    folders(inner / ".claude/skills", tree / "bin")
+    if program:
+        (tree / "bin/git").write_text(program)
+        (tree / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tree / 'bin'}:/bin" if program else str(tree / "bin"))
+    monkeypatch.setattr(locations_module, "GIT_SECONDS", 0.5)
+    caplog.set_level("DEBUG", "flowrail.discovery.locations")
+
+    found = look(str(inner), "/nowhere", os.environ)
+
+    assert [root.path for root in found.usable] == [str(inner / ".claude/skills")]
+    assert found.superproject is None
+    assert [record.levelname for record in caplog.records] == ["DEBUG"]
 
 
 def test_the_project_root_is_the_nearest_folder_with_a_store_or_a_repository(tree: Path) -> None:
