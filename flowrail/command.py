@@ -17,7 +17,7 @@ _SHORT = {"facts": "-s", "params": "-p", "answers": ""}
 _WITH_STORE = frozenset(
     {
         "answer", "ask", "attest", "audit", "claim", "evidence", "finding", "finish", "handoff", "history", "resume",
-        "session", "sessions", "start", "status", "step", "skill coverage", "skill record", "skill replay",
+        "session", "sessions", "start", "status", "step",
     }
 )  # fmt: skip
 """The commands that read or write a store: a verb, or the first word of a group's verbs."""

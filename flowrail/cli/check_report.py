@@ -18,7 +18,6 @@ from flowrail.text.safe_text import decode, one_line, visible
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.findings import Finding
-    from flowrail.operations.skills.against import WorkflowChange
     from flowrail.operations.skills.check import CheckReport
 
 _WORD = re.compile(r"([\"']).*?\1|[\w$-]+")
@@ -71,15 +70,6 @@ def github_lines(reports: Sequence[CheckReport], *, cwd: str) -> Iterator[str]:
             values["title"] = f"{finding.code} in {report.address}"
             properties = ",".join(f"{name}={_property(str(value))}" for name, value in values.items())
             yield f"::{_level(finding)} {properties}::{_escaped(f'{finding.message}; {finding.remedy}')}"
-
-
-def change_lines(changes: Sequence[WorkflowChange], revision: str) -> Iterator[str]:
-    """Yield each change since *revision*, and how many there are."""
-    for change in changes:
-        step = f" step `{change.step}`:" if change.step else ""
-        stops = "; sessions at this step stop until they are migrated" if change.stops else ""
-        yield f"{one_line(change.workflow)}:{step} {one_line(change.what)}{stops}"
-    yield f"{count(len(changes), 'change')} since {one_line(revision)}"
 
 
 def _with_source(report: CheckReport, finding: Finding, *, cwd: str, width: int) -> Iterator[str | Line]:

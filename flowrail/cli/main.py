@@ -304,9 +304,6 @@ _SESSION = {
 _WRITE, _APPROVE = "Write and test", "Approve and remove"
 _SKILL = {
     "preview": Entry("workflows", _WRITE, "Show what a step prints, without a session"),
-    "coverage": Entry("tests", _WRITE, "Show which transitions of a workflow were taken"),
-    "record": Entry("tests", _WRITE, "Turn a session into a test"),
-    "replay": Entry("tests", _WRITE, "Run recorded sessions against today's workflows"),
     "schema": Entry("documents", _WRITE, "Print the JSON Schema of a document"),
     "trust": Entry("skills", _APPROVE, "Approve a project's skill, so that it may run"),
     "untrust": Entry("skills", _APPROVE, "Withdraw the approval of a skill"),

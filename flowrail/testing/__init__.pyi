@@ -13,7 +13,3 @@ from flowrail.testing.run import (
     Run as Run,
     load as load,
 )
-from flowrail.testing.strategies import (
-    sessions as sessions,
-    workflows as workflows,
-)

@@ -1,4 +1,4 @@
-"""The pytest items of a skill: one for `flow check`, one for its evidence, and one per walk.
+"""The pytest items of a skill: one for `flow check`, and one per walk.
 
 `pytest_plugin` imports this module only if skills are collected.
 """
@@ -20,7 +20,6 @@ from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
 from flowrail.skills.catalog import listing
-from flowrail.testing.evidence_trials import has_evidence, try_evidence
 from flowrail.testing.walks.play import Player
 from flowrail.testing.walks.run import SKIPPED, WorkflowResult, name_of, plan_walks, stage_for
 from flowrail.text.safe_text import one_line, visible
@@ -105,7 +104,7 @@ class WorkflowFileItems(pytest.File):
         self.file = file
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield a test for `flow check`, one for the evidence, and one for each walk."""
+        """Yield a test for `flow check`, and one for each walk."""
         address = self.file.address
         yield self._item("check", self._check)
         stage = self.collector.player.stage
@@ -113,8 +112,6 @@ class WorkflowFileItems(pytest.File):
         if plan is None:
             yield self._item("load", partial(_report_failed_load, result))
             return
-        if has_evidence(stage.workflow(address)):
-            yield self._item("evidence", self._try_evidence)
         for walk in plan.walks:
             yield self._item(walk.name, partial(self._play, walk))
 
@@ -131,13 +128,6 @@ class WorkflowFileItems(pytest.File):
         findings = [finding for report in reports for finding in report.findings]
         if errors := [finding.line for finding in findings if finding.severity == "error"]:
             raise AssertionError("\n".join(errors))
-
-    def _try_evidence(self) -> None:
-        """Fail with every check that cannot fail."""
-        workflow = self.collector.player.stage.workflow(self.file.address)
-        trials = try_evidence(workflow, self.file.folder, self.collector.environment)
-        if trials.passed:
-            raise AssertionError("\n".join(trial.problem for trial in trials.passed))
 
     def _play(self, walk: Walk) -> None:
         """Play a walk through the real engine, store and formatters."""

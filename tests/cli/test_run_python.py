@@ -36,8 +36,6 @@ COMMANDS = {
     "diagram built": ["2 · Two"],
     "diagram --inject page.md": ["1 rewritten"],
     "check built": ["1 workflow checked, nothing found"],
-    "skill coverage built": ["3 of 3 transitions taken"],
-    "skill coverage built --sessions": ["0 of 3 transitions taken by 0 sessions"],
     "test built": ["3 of 3", "1 passed"],
 }
 
@@ -56,7 +54,7 @@ def test_with_run_a_command_loads_the_real_workflow(command: str) -> None:
     assert "2 · Two" in Path("page.md").read_text() or "inject" not in command
 
 
-@pytest.mark.parametrize("command", [*[*COMMANDS][:-3], "skill coverage built --sessions"])
+@pytest.mark.parametrize("command", [*COMMANDS][:-1])
 def test_without_run_a_command_says_that_parts_are_missing(command: str) -> None:
     put_built()
     allow("built")
@@ -66,7 +64,7 @@ def test_without_run_a_command_says_that_parts_are_missing(command: str) -> None
 
     assert not ran()
     assert "--run" in answer.out + answer.err
-    if "diagram" in command or "coverage" in command:
+    if "diagram" in command:
         assert (answer.status, answer.out) == (1, "")
         assert "COMPUTED_WORKFLOW" in answer.err
         assert Path("page.md").read_text() == PAGE

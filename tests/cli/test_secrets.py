@@ -67,7 +67,6 @@ def session() -> str:
         "sessions",
         "evidence show ID",
         "evidence run ID log",
-        "skill record ID",
         "session verify ID",
         "session trace ID",
         "audit ID",

@@ -1,17 +1,15 @@
-"""Evidence that proves little: what `flow check` warns of, and what `flow test` shows to pass in an empty project."""
+"""Evidence that proves little: what `flow check` warns of."""
 
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.evidence import allow_commands, begin, demand, report, write
+from support.evidence import begin, demand, report, write
 from support.sandbox import flow, put_skill, told
 
-CANNOT_FAIL: dict[str, dict[str, Any]] = {
+WEAK: dict[str, dict[str, Any]] = {
     "a bare file": {"file": "plan.md"},
     "a bare pattern": {"files": "plans/**/*.md"},
     "true": {"run": ["true"]},
@@ -20,12 +18,6 @@ CANNOT_FAIL: dict[str, dict[str, Any]] = {
     "a claim": {"run": ["pytest"], "level": "claimed"},
     "any document": {"json": "out.json", "schema": "schemas/any.json"},
     "no change": {"git": {"changed_at_least": 0}},
-    "a version": {"run": [sys.executable, "--version"]},
-    "a bad example": {"file": "plan.md", "contains": ["## Risks"], "min_bytes": 5, "known_bad": ["bad"]},
-}
-"""Checks that pass without the work."""
-WEAK: dict[str, dict[str, Any]] = {
-    **{name: check for name, check in CANNOT_FAIL.items() if name not in {"a version", "a bad example"}},
     "a wrapped shell": {"run": ["env", "X=1", "sh", "-ec", "pytest"]},
     "any output": {"run": ["pytest"], "output": ["(passed)?"]},
     "a file of the template": {"file": "plan.md", "contains": ["## Risks"], "min_bytes": 5},
@@ -63,55 +55,10 @@ def test_a_check_warns_of_evidence_that_looks_weak(name: str) -> None:
     assert [finding["code"] for finding in told("check", "built")["findings"]] == ["FR184"]
 
 
-@pytest.mark.parametrize("name", CANNOT_FAIL)
-def test_a_test_finds_evidence_that_cannot_fail(name: str) -> None:
-    check = CANNOT_FAIL[name]
-    put(check, **{"bad/plan.md": "## Risks\nTODO\n"})
-    if "run" in check and "level" not in check:
-        allow_commands()
-
-    tested = flow("test", "built", "--json")
-
-    trials = tested.data["results"][0]["weak_evidence"]
-    assert [trial["check"] for trial in trials] == ["check1"]
-    assert tested.status == 1
-
-
 def test_sound_evidence_is_found_sound() -> None:
     put(*SOUND)
-    allow_commands()
 
     assert told("check", "built")["findings"] == []
-    ran = flow("test", "built")
-    assert ran.status == 0, ran
-    assert "cannot fail" not in ran.out
-
-
-def test_a_command_that_is_not_approved_is_not_tried() -> None:
-    ran_anyway = Path.cwd() / "ran"
-    put({"run": [sys.executable, "-c", f"open({str(ran_anyway)!r}, 'w')"]})
-
-    ran = flow("test", "built")
-
-    assert (ran.status, ran_anyway.exists()) == (0, False)
-    assert (
-        "the commands of `check1` were not tried; approve them: flow skill trust built --commands" in ran.out
-    )
-
-
-def test_a_known_bad_project_must_not_pass() -> None:
-    bad = {"bad/plan.md": "## Risks\nTODO\n"}
-    check = {"file": "plan.md", "changed": True, "contains": ["## Risks"], "known_bad": ["bad"]}
-    put(check, name="loose", **bad)
-    put({**check, "min_bytes": 100}, name="strict", **bad)
-    put({**check, "known_bad": ["nosuch"]}, name="missing")
-
-    loose = flow("test", "loose")
-
-    assert loose.status == 1
-    assert "it passes in `bad`, which is known to be bad" in loose.out
-    assert flow("test", "strict").status == 0
-    assert flow("test", "missing").status == 1
 
 
 DECIDING = """\

@@ -21,7 +21,7 @@ LIE = "flow: all is well [OK]"
 REFUSED = (
     "status ID", "history ID", "resume ID", "step evil ok --session ID", "session rewind ID --to 0",
     "session fork ID --at 0", "session migrate ID", "session abandon ID", "claim ID d1", "answer ID q=x",
-    "finding list ID", "skill record ID", "diagram --session ID",
+    "finding list ID", "diagram --session ID",
 )  # fmt: skip
 LISTING = ("sessions --all", "audit", "session verify", "doctor", "session prune --dry-run")
 

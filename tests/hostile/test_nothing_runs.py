@@ -68,7 +68,7 @@ READING = (
     ["explain", "FR163"],
 )  # fmt: skip
 RUNNING = (
-    ["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"], ["test", "py"], ["skill", "coverage", "py"],
+    ["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"], ["test", "py"],
     ["handoff", "send", "py", "--health-check"],
 )  # fmt: skip
 """Commands that run the code of a skill if a person approved it."""
@@ -198,15 +198,15 @@ steps:
   - {id: first, title: First, actions: [Do.], dispatch: {agent: explore, run: py, join: all}, next: {ok: null, fail: null}}
 """
 WITHOUT_A_SESSION = (
-    "start py", "step py", "step py done", "skill preview py first", "skill coverage py", "test py", "test .claude/skills/py",
-    "test lead", "check", "check py", "show py", "diagram py", "discover --all --why py", "skill replay", "skill replay py",
+    "start py", "step py", "step py done", "skill preview py first", "test py", "test .claude/skills/py",
+    "test lead", "check", "check py", "show py", "diagram py", "discover --all --why py",
     "doctor", "list",
 )  # fmt: skip
 WITH_A_SESSION = (
     "resume ID", "step py ok --session ID", "status ID", "history ID", "session verify ID", "diagram --session ID",
     "finding add ID --severity MUST --text x", "answer ID go=Yes", "claim ID first-1", "session rewind ID --to 0",
     "session fork ID --at 0", "session migrate ID --plan", "session migrate ID --map first=second",
-    "session migrate ID --accept", "skill record ID", "skill replay ID", "ask ID -",
+    "session migrate ID --accept", "ask ID -",
 )  # fmt: skip
 QUESTION = b'{"questions": [{"id": "go", "header": "Go", "text": "Go?", "options": [{"label": "Yes"}, {"label": "No"}]}]}'
 
@@ -267,16 +267,14 @@ def test_these_commands_run_approved_code_and_read_only_commands_do_not() -> Non
         "start",
         "step",
         "preview",
-        "coverage",
         "test",
-        "replay",
         "resume",
         "finding",
         "ask",
         "claim",
     }
     assert ran >= {"rewind", "fork", "migrate", "handoff"}
-    assert not ran & {"check", "show", "diagram", "discover", "doctor", "list", "history", "verify", "record"}
+    assert not ran & {"check", "show", "diagram", "discover", "doctor", "list", "history", "verify"}
 
 
 def lying(skill: str, **lies: object) -> str:

@@ -58,17 +58,6 @@ def test_without_an_option_nothing_is_collected() -> None:
     assert (status, "1 passed" in out) == (0, True), out
 
 
-def test_evidence_that_cannot_fail_is_a_failing_test() -> None:
-    step = "- {id: first, title: First, actions: [Do the first thing.], "
-    evidence = "evidence: {ok: [{id: kept, git: {changed_at_least: 0, within: [src/**]}}]}, "
-    put_skill("small", SMALL.replace(step, step + evidence))
-
-    status, out = run_pytest("--flow", "-q")
-
-    assert (status, "1 failed" in out) == (1, True), out
-    assert "evidence `kept` of step `first` cannot fail: it passes in an empty project" in out
-
-
 def test_every_walk_of_the_projects_skills_is_a_test_with_a_name_of_its_own() -> None:
     put_skill("asking", ASKING, texts={"workflows/part.yaml": SMALL.replace("NAME", "NAME/part")})
     put_python("py")

@@ -19,30 +19,24 @@ from flowrail.formatters.reports.workflow import report as workflow_report
 from flowrail.formatters.reports.workflow import step_notes
 from flowrail.machines.definition.script_steps import QRState
 from flowrail.operations.skills import check
-from flowrail.operations.skills.against import WorkflowChange, changes_since
 from flowrail.operations.skills.check import CheckReport
 from flowrail.operations.skills.preview import preview, resource_text
 from flowrail.skills import summary
-from flowrail.skills.catalog import OWN_SCOPES, listing
 
 
 @Call.command(
     "check",
     "flow check problem-analysis",
     "flow check --strict ./my-skill --format github",
-    "flow check ./my-skill --against HEAD",
 )
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
-@click.option("--against", metavar="REV", help="Also show what changed since this git revision.")
 @options.format_option(
     "text", "json", "github", about="The output format (default: text), or annotations for GitHub Actions."
 )
 @options.run
 @options.root
-def check_command(
-    call: Call, targets: tuple[str, ...], strict: bool, run_code: bool, against: str | None
-) -> int:
+def check_command(call: Call, targets: tuple[str, ...], strict: bool, run_code: bool) -> int:
     """Find errors in a workflow
 
     Checks the named skills or folders, or all installed skills, with the workflows that they dispatch.
@@ -53,32 +47,19 @@ def check_command(
     read = reader(call.roots, run_code=run_code, skips=not targets)
     with ProgressBar("Reading skills") as bar:
         reports = check.check(targets, environment.roots, environment.cwd, read=read, progress=bar)
-    changes = None if against is None else _changes(call, targets, against)
     if call.form == "json":
-        output.data(_report_data(reports, changes))
+        output.data(_report_data(reports))
     elif call.form == "github":
         output.lines(check_report.github_lines(reports, cwd=environment.cwd))
     elif output.is_for_people():
         output.report(check_report.terminal_report(reports, cwd=environment.cwd, width=output.width()))
     else:
         output.report(check_report.plain_report(reports, cwd=environment.cwd))
-    if against is not None and changes is not None and call.form not in {"json", "github"}:
-        output.report(check_report.change_lines(changes, against))
     severities = [finding.severity for report in reports for finding in report.findings]
     return 1 if any(severity == "error" or strict for severity in severities) else 0
 
 
-def _changes(call: Call, targets: Sequence[str], revision: str) -> list[WorkflowChange]:
-    """Return the changes of the named workflows, or of all in the project."""
-    environment = call.environment
-    own = [skill.folder for skill in listing(environment.roots) if skill.source not in OWN_SCOPES]
-    named = check.files(targets or own, environment.roots, environment.cwd) if targets or own else []
-    return list(changes_since(revision, named, environment.environ))
-
-
-def _report_data(
-    reports: Sequence[CheckReport], changes: Sequence[WorkflowChange] | None
-) -> dict[str, object]:
+def _report_data(reports: Sequence[CheckReport]) -> dict[str, object]:
     return {
         "findings": [
             {"workflow": report.address, "path": report.path, **finding.data()}
@@ -86,7 +67,6 @@ def _report_data(
             for finding in report.findings
         ],
         "checked": [report.address for report in reports],
-        **({} if changes is None else {"changes": [change._asdict() for change in changes]}),
     }
 
 

@@ -9,10 +9,9 @@ from statistics import median
 from typing import NamedTuple
 
 from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.transitions import TransitionKey, declared_transitions
-from flowrail.machines.exploration.walks import STOP, Walk, transitions_between
+from flowrail.machines.exploration.walks import Walk, transitions_between
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.text.phrases import seconds_between
@@ -45,16 +44,8 @@ class SessionCoverage(NamedTuple):
     """How many open or abandoned sessions are at a step."""
     dwell: Mapping[str, float]
     """The median of seconds between entering and leaving a step."""
-    never_failed: tuple[str, ...]
-    """Gates that were passed, and never failed."""
-    stopped_at_limit: Mapping[str, int]
-    """How often the user ended a session at the limit of a step."""
-    elsewhere: int
-    """Moves by transitions that the workflow no longer has."""
     unread: int
     """Sessions that could not be read."""
-    never_refused: tuple[str, ...] = ()
-    """Checks that were made, each after its step, and never refused a report."""
     repeated: Mapping[str, int] = Frozen()
     """How many sessions entered a step more than once."""
     refused: Mapping[str, int] = Frozen()
@@ -71,8 +62,6 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
     taken: list[TransitionKey] = []
     statuses, stops, repeated, refusals = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     spans: dict[str, list[float]] = {}
-    demanded: set[tuple[str, str]] = set()
-    missing: set[tuple[str, str]] = set()
     unread = 0
     for records in histories:
         if not records:
@@ -87,53 +76,22 @@ def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> Se
             stops[last.step] += 1
             entered[last.step] += 1
         repeated.update(step for step, times in entered.items() if times > 1)
-        for record in records:
-            step, move = str(record.session.step), record.session.last
-            if record.kind == "refused":
-                refusals[step] += 1
-                missing.update((step, check) for check in record.note.get("missing") or ())
-            elif record.kind == "move" and move is not None:
-                demanded.update((move.step, result.check) for result in move.evidence if result.is_demanded)
+        refusals.update(str(record.session.step) for record in records if record.kind == "refused")
         for before, after in pairwise(records):
             seconds = seconds_between(before.session.moved_at, after.session.moved_at)
             if after.kind == "move" and seconds is not None and before.session.step is not None:
                 spans.setdefault(before.session.step, []).append(seconds)
     covered = _counted(workflow, taken)
-    stopped = Counter(step for step, outcome in taken if outcome == STOP)
     return SessionCoverage(
         coverage=covered,
         sessions=sum(statuses.values()),
         statuses=dict(statuses),
         stops={step.id: stops[step.id] for step in workflow.steps if stops[step.id]},
         dwell={step.id: round(median(spans[step.id]), 3) for step in workflow.steps if step.id in spans},
-        never_failed=tuple(
-            step.id
-            for step in workflow.steps
-            if step.gate is not None
-            and covered.counts.get((step.id, "ok"))
-            and not covered.counts.get((step.id, "fail"))
-        ),
-        stopped_at_limit={step.id: stopped[step.id] for step in workflow.steps if stopped[step.id]},
-        elsewhere=sum(key not in covered.counts and key[1] != STOP for key in taken),
         unread=unread,
-        never_refused=tuple(
-            f"{step.id} {check}"
-            for step in workflow.steps
-            for check in step.checks
-            if (step.id, check) in demanded - missing
-        ),
         repeated=dict(repeated),
         refused=dict(refusals),
     )
-
-
-def target(workflow: Workflow, key: TransitionKey) -> str | None:
-    """Return the target of a transition by its definition; `None` for the end."""
-    step = workflow.get(key[0])
-    try:
-        return step.next_step(Outcome(key[1])) if step is not None else None
-    except (KeyError, ValueError):
-        return None
 
 
 def _counted(workflow: Workflow, taken: Iterable[TransitionKey]) -> Coverage:

@@ -1,7 +1,7 @@
 """Verify a session: read its journal from the first record to the last.
 
 The journal checks the chain of hashes and the long texts. The definition must be the one that the newest record was made
-with. Nothing is changed, and nothing is run. `flow skill replay` makes the moves again.
+with. Nothing is changed, and nothing is run.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from flowrail.formatters.guidance.content import plain
 from flowrail.testing.walks.play import PlayedWalk
 from flowrail.testing.walks.run import FAILED, PASSED, SKIPPED, WorkflowResult
-from flowrail.text.phrases import listed
 from flowrail.text.report import Part, Report, Span, Style, Table, columns, paragraphs
 from flowrail.text.safe_text import one_line, visible
 
@@ -67,12 +66,6 @@ def _details(result: WorkflowResult) -> Iterator[str]:
         lines.append(f"  {_prefix(failure)}{one_line(failure.problem)}")
         lines += [f"  {visible(line)}" for line in result.name.reproduction(failure)]
         yield "\n".join(lines)
-    for trial in result.trials.passed:
-        yield one_line(f"{result.address}: {trial.problem}")
-    if result.trials.untried:
-        skill = result.address.partition("/")[0]
-        names = listed(result.trials.untried)
-        yield f"{result.address}: the commands of {names} were not tried; approve them: flow skill trust {skill} --commands"
     if result.is_part:
         yield f"{result.address}: the workflow is too large to walk all of it"
     if result.gaps:
@@ -98,11 +91,6 @@ def _item(result: WorkflowResult) -> dict[str, object]:
         "missing": [{"step": step, "outcome": outcome} for step, outcome in missing],
         "never_entered": list(result.unentered),
         "part": result.is_part,
-        "weak_evidence": [
-            {"step": trial.step, "check": trial.check, "bad": trial.bad, "problem": trial.problem}
-            for trial in result.trials.passed
-        ],
-        "untried": list(result.trials.untried),
         "failures": [
             {
                 "walk": failure.walk.name,

@@ -22,14 +22,13 @@ from flowrail.operations.environment import Environment, World
 from flowrail.operations.skills.check import Progress
 from flowrail.skills.catalog import find, named_root
 from flowrail.storage.ownership import Owner
-from flowrail.testing.evidence_trials import Trials, try_evidence
 from flowrail.testing.walks.play import PlayedWalk, Player
 from flowrail.testing.walks.stage import NAMED, Stage
 
 _MEMORY = "/dev/shm"  # noqa: S108 - only a temporary folder of our own is created in it
 _ENOUGH_MEMORY = 256 * 1024 * 1024
 MOST_NAMED = 60
-"""How many transitions without a walk are listed; `flow skill coverage` shows all."""
+"""How many transitions without a walk are listed."""
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 
@@ -71,8 +70,6 @@ class WorkflowResult(NamedTuple):
     name: WorkflowName = WorkflowName()
     is_part: bool = False
     """Whether the workflow is too large to walk all of it."""
-    trials: Trials = Trials()
-    """The evidence that cannot fail, and the commands that were not tried."""
 
     @property
     def gaps(self) -> str:
@@ -107,10 +104,6 @@ def run_walks(
         player = Player(stage)
         for file in files:
             result = _workflow_result(player, file.address, only, progress)
-            if result.status != SKIPPED and not result.reason:
-                trials = try_evidence(stage.workflow(file.address), file.folder, environment)
-                status = FAILED if trials.passed else result.status
-                result = result._replace(trials=trials, status=status)
             yield result._replace(name=name_of(file, environment.roots, environment.cwd))
 
 

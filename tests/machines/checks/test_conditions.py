@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from support.strategies import workflows
 from support.workflows import step, unchecked
 
 from flowrail.machines.checks.check import check_workflow
@@ -13,7 +14,6 @@ from flowrail.machines.definition.step_parts import GateConfig
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.exploration.walks import plan
-from flowrail.testing import workflows
 
 LEFT = {"left": Arg(type="integer", min=0, max=20, required=True)}
 SURE = {"sure": Arg(choices=("low", "high"), required=True)}

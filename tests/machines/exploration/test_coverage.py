@@ -1,11 +1,14 @@
-"""The transitions that walks and stored sessions have taken."""
+"""The transitions that stored sessions have taken."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from support.sandbox import ASKING, put_skill, told
 
-from support.sandbox import ASKING, allow, flow, put_python, put_skill, refused, told
+from flowrail.diagrams.renderers import mermaid
+from flowrail.machines.exploration.coverage import SessionCoverage, of_sessions
+from flowrail.operations.environment import Environment
+from flowrail.operations.skills.coverage import drawn, histories
+from flowrail.operations.skills.draw import of_skill
 
 GATED = """\
 name: NAME
@@ -32,27 +35,13 @@ def walk(skill: str, *reports: tuple[str, ...]) -> str:
     return session
 
 
-def lived(skill: str, *more: str) -> Any:
-    return told("skill", "coverage", skill, "--sessions", *more)
+def lived(skill: str) -> SessionCoverage:
+    environment = Environment()
+    return of_sessions(of_skill(skill, environment.roots).workflow, histories(environment.store, skill))
 
 
-def counts(data: Any) -> dict[str, int]:
-    return {
-        f"{transition['step']} {transition['outcome']}": transition["count"]
-        for transition in data["transitions"]
-    }
-
-
-def test_the_walks_of_a_test_take_every_way() -> None:
-    put_skill("asking", ASKING)
-
-    data = told("skill", "coverage", "asking")
-
-    assert data["of"] == "walks"
-    assert data["taken"] == data["total"] == 4
-    assert data["missing"] == []
-    assert all(transition["count"] for transition in data["transitions"])
-    assert data["transitions"][0].keys() == {"step", "outcome", "to", "count"}
+def counts(data: SessionCoverage) -> dict[str, int]:
+    return {f"{step} {outcome}": count for (step, outcome), count in data.coverage.counts.items()}
 
 
 def test_sessions_tell_which_ways_were_taken_and_where_they_stop() -> None:
@@ -65,30 +54,18 @@ def test_sessions_tell_which_ways_were_taken_and_where_they_stop() -> None:
     data = lived("asking")
 
     assert counts(data) == {"look ok": 2, "look iterate": 2, "tell ok": 1, "tell fail": 0}
-    assert (data["sessions"], data["statuses"]) == (3, {"completed": 1, "active": 1, "abandoned": 1})
-    assert data["stops"] == {"look": 1, "tell": 1}
-    assert data["missing"] == [{"step": "tell", "outcome": "fail"}]
-    assert list(data["dwell"]) == ["look", "tell"]
-    assert (data["elsewhere"], data["unread"]) == (0, 0)
+    assert (data.sessions, data.statuses) == (3, {"completed": 1, "active": 1, "abandoned": 1})
+    assert data.stops == {"look": 1, "tell": 1}
+    assert data.coverage.missing == (("tell", "fail"),)
+    assert list(data.dwell) == ["look", "tell"]
+    assert data.unread == 0
 
 
-def test_the_limit_counts_as_the_way_it_takes_and_the_users_stop_by_itself() -> None:
+def test_the_limit_counts_as_the_way_it_takes() -> None:
     put_skill("asking", ASKING)
-    put_skill("gated", GATED)
     walk("asking", LOW, LOW, LOW)
-    session = walk("gated", ("ok",))
-    told("finding", "add", session, "--severity", "MUST", "--text", "wrong")
-    told("step", "gated", "ok", "--session", session)
-    told("step", "gated", "done", "--session", session)
-    told("answer", session, "limit=stop")
-    told("step", "gated", "done", "--session", session)
 
     assert counts(lived("asking"))["look ok"] == 1
-    data = lived("gated")
-    assert data["stopped_at_limit"] == {"gate": 1}
-    assert data["never_failed"] == []
-    assert data["elsewhere"] == 0
-    assert "ended by the user at a limit: gate 1" in flow("skill", "coverage", "gated", "--sessions").out
 
 
 def test_going_back_takes_no_way_and_renamed_steps_count_under_their_names_of_today() -> None:
@@ -98,33 +75,21 @@ def test_going_back_takes_no_way_and_renamed_steps_count_under_their_names_of_to
     text = (folder / "workflow.yaml").read_text()
     renamed = text.replace("look", "watch")
     (folder / "workflow.yaml").write_text(renamed)
-    assert lived("asking")["elsewhere"] == 2
     told("session", "migrate", session, "--map", "look=watch")
 
     data = lived("asking")
 
     assert counts(data) == {"watch ok": 1, "watch iterate": 1, "tell ok": 0, "tell fail": 0}
-    assert data["elsewhere"] == 0
 
 
 def test_the_picture_has_a_count_on_every_way_and_shows_what_was_never_taken() -> None:
     put_skill("gated", GATED)
     walk("gated", ("ok",), ("ok",), ("done",), ("skip",), ("ok",))
 
-    out = flow("skill", "coverage", "gated", "--sessions", "--format", "mermaid").out
+    life = lived("gated")
+    out = mermaid.render(drawn(of_skill("gated", Environment().roots).workflow, life.coverage, life))
 
     assert 's1 ==>|"ok · twice"| s2' in out
     assert 's3 -.->|"fail (at most 1 attempt) · never"| s1' in out
     assert 's5 ==>|"any other · once"| s1' in out
     assert '"2 · Check (1 stop here)"' in out
-
-
-def test_python_runs_for_walks_only_where_allowed_and_never_for_sessions(tmp_path: Path) -> None:
-    canary = tmp_path / "canary"
-    put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
-
-    assert refused("skill", "coverage", "py")[0] == 7
-    assert counts(lived("py")) == {"first ok": 0, "first fail": 0, "second ok": 0}
-    assert not canary.exists()
-    allow("py")
-    assert counts(told("skill", "coverage", "py"))["first ok"] > 0

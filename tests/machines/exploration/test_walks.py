@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
+from support.strategies import workflows
 from support.workflows import step, workflow
 
 from flowrail.machines.definition.graph import edges
@@ -20,7 +21,6 @@ from flowrail.machines.exploration.coverage import of_walks
 from flowrail.machines.exploration.endings import to_end
 from flowrail.machines.exploration.walks import Walk, plan, transitions_between
 from flowrail.machines.sessions.session import Session
-from flowrail.testing import workflows
 
 ASK = Question(
     "go",

@@ -1,7 +1,4 @@
-"""Hypothesis strategies for valid workflows and for sessions that they can reach.
-
-Hypothesis is not a dependency of flowrail; install it to use this module.
-"""
+"""Hypothesis strategies for valid workflows."""
 
 from __future__ import annotations
 
@@ -10,14 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from flowrail.errors import FlowError
 from flowrail.machines.definition.step import Outcome, Rule, StepDef
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import start
-from flowrail.machines.exploration.actions import acts, perform, starts
-from flowrail.machines.sessions.session import Session
 
 _IDS = ("look", "plan", "build", "review", "tell", "send", "class", "a-b", "ok")
 _PARAMS = {"mode": Arg(choices=("quick", "full"), default="full")}
@@ -46,25 +39,6 @@ def workflows(draw: st.DrawFn, *, most: int = 6, agents: bool = True) -> Workflo
             earlier = [step.id for step in steps if step.gate is None]
             steps.append(_step(draw, step_id, earlier, following, kind))
     return Workflow("at-random", *steps, params=_PARAMS)
-
-
-def sessions(workflow: Workflow, *, most: int = 12) -> st.SearchStrategy[Session]:
-    """Return sessions that *workflow* can reach by at most *most* reports: new, in progress, waiting or ended."""
-
-    @st.composite
-    def walked(draw: st.DrawFn) -> Session:
-        session = start(workflow, draw(st.sampled_from(list(starts(workflow)))))
-        for _ in range(draw(st.integers(0, most))):
-            if not session.is_open:
-                break
-            act = draw(st.sampled_from(list(acts(workflow, session))))
-            try:
-                session = perform(workflow, session, act)
-            except FlowError:  # a report may be refused
-                continue
-        return session
-
-    return walked()
 
 
 def _step(draw: st.DrawFn, step_id: str, earlier: list[str], following: str | None, kind: str) -> StepDef:

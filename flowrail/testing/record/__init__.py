@@ -1,1 +1,0 @@
-"""Turn a session into a test, and replay it."""
