@@ -17,11 +17,16 @@ def writing() -> bool:
 
 def as_in_golden_file(name: str, text: str) -> bool:
     """Return whether the golden file *name* contains *text* and a line feed."""
+    return golden_text(name, text) == text
+
+
+def golden_text(name: str, text: str) -> str:
+    """Return the golden file *name* without its last line feed, or write *text* into it."""
     file = FOLDER / name
     if writing():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{text}\n", encoding="utf-8")
-    return file.read_text(encoding="utf-8") == f"{text}\n"
+    return file.read_text(encoding="utf-8").removesuffix("\n")
 
 
 def in_golden_block(file: Path, name: str, content: str) -> bool:
