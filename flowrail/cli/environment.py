@@ -104,6 +104,11 @@ def read_text(name: str, *, label: str) -> tuple[str, str]:
     return decode(data, source=source), source
 
 
+def read_given(text: str, *, label: str) -> tuple[str, str]:
+    """Return a document that was given itself, in a file, or on standard input, and its name for messages."""
+    return (text, label) if text.lstrip()[:1] in {"{", "[", "<"} else read_text(text, label=label)
+
+
 def given_facts(named: Mapping[str, str], file: str | None) -> dict[str, Any]:
     """Return the facts of a report: those of -s and those of a file."""
     values = read_facts(file) if file else {}

@@ -77,3 +77,24 @@ def test_questions_as_a_host_takes_them(child: Any) -> None:
     }
     assert put["answer_command"].startswith(f"flow answer {child['session']} db=OPTION")
     assert put["resume_command"].startswith(f"flow resume {child['session']}")
+
+
+def test_a_question_without_options_is_typed_as_json_and_answered_in_free_text(child: Any) -> None:
+    out = flow("ask", child["session"], '{"question": "Which store?"}').out
+
+    assert f'answer="flow answer {child["session"]} q1=TEXT' in out
+    assert "<text>Which store?</text>\n</question>" in out
+    shown = flow("resume", child["session"], "--format", "text").out
+    assert "For the user: Which store?" in shown
+    answered = told("answer", child["session"], "q1=a folder on the server")
+    assert answered["questions"][0]["answer"] == ["other:a folder on the server"]
+
+
+def test_a_wrong_question_is_refused_in_one_line(child: Any) -> None:
+    ran = flow("ask", child["session"], '{"options": ["Redis"]}')
+
+    assert ran.status == 2
+    assert ran.err.splitlines()[0] == (
+        "flow: the questions: question 1, text is missing; question 1, options are 1; there must be 2 or 3 "
+        "[BAD_QUESTIONS]"
+    )

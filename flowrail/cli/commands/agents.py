@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import SessionCall, facts_of, given_answers, read_text
+from flowrail.cli.environment import SessionCall, facts_of, given_answers, read_given, read_text
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance import as_data
 from flowrail.formatters.guidance.content import result_lines
@@ -107,23 +107,28 @@ def finish_command(
     call.answer(ended_data(ended), visible("\n".join(result_lines(ended.answer, str))))
 
 
-@SessionCall.command("ask", "flow ask planner-k3x9q2 questions.xml", "flow ask planner-k3x9q2 -")
+@SessionCall.command(
+    "ask",
+    'flow ask planner-k3x9q2 \'{"text": "Which cache?", "options": ["In memory", "Redis"]}\'',
+    "flow ask planner-k3x9q2 questions.xml",
+)
 @options.session_argument
-@click.argument("file")
+@click.argument("asked", metavar="QUESTIONS")
 @options.token
 @options.memory
 @options.in_a_crowd
 def ask_command(
-    call: SessionCall, session_id: str, file: str, token: str | None, found: str, remember: str
+    call: SessionCall, session_id: str, asked: str, token: str | None, found: str, remember: str
 ) -> None:
     """Ask the user an agent's questions
 
-    FILE holds the needs_user_input block or the same as JSON; - reads standard input. The session
-    waits for the answers. Prints the block that the agent returns as its whole answer.
+    QUESTIONS is JSON, a needs_user_input block, a file with one of them, or - for standard input. A question without
+    options is answered in free text. The session waits for the answers. Prints the block that the agent returns as
+    its whole answer.
     """
-    text, source = read_text(file, label="the file of questions")
-    asked = parse_questions(text, source=source)
-    put = questions.ask(call.world, session_id, asked, token=token, found=found, remember=remember)
+    text, source = read_given(asked, label="the questions")
+    parsed = parse_questions(text, source=source)
+    put = questions.ask(call.world, session_id, parsed, token=token, found=found, remember=remember)
     call.answer(put_data(put), put_text(put))
 
 

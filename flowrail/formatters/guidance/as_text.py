@@ -129,12 +129,14 @@ def _questions(guidance: Guidance, show: Show) -> Lines:
         if question.answer is not None:
             lines.append(f"Answered{session}: {one_line(question.text)} {_answer_text(question.answer)}")
             continue
-        lines.append(f"For the user{session} [{one_line(question.header)}]: {one_line(question.text)}")
+        header = f" [{one_line(question.header)}]" if question.header else ""
+        lines.append(f"For the user{session}{header}: {one_line(question.text)}")
         if question.default and question.due:
             lines.append(f"  without an answer until {one_line(question.due)}: {one_line(question.default)}")
         for option in question.options:
             about = f"  {one_line(option.description)}" if option.description else ""
             lines += [f"  {one_line(option.label)}{about}", *_command(content.shown(option.command, show))]
+        lines += [] if question.options else _command(content.shown(question.command, show))
     return lines
 
 

@@ -205,6 +205,8 @@ def _question(guidance: Guidance, question: QuestionView, show: Show) -> str:
         )
         for option in question.options
     ]
+    if not options:
+        options = [printed_element("answer", content.shown(question.command, show))]
     return "\n".join([f"<question{about}>{printed_element('text', question.text)}", *options, "</question>"])
 
 

@@ -16,7 +16,16 @@ from flowrail.machines.engine.questions import (
     moment_after,
 )
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Route, Want
-from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, CANCELLED, CLAIMED, PENDING, Dispatched
+from flowrail.machines.sessions.session import (
+    BY_AGENT,
+    BY_EVIDENCE,
+    BY_LIMIT,
+    BY_STEP,
+    CANCELLED,
+    CLAIMED,
+    PENDING,
+    Dispatched,
+)
 from flowrail.text.phrases import ago, count, duration, in_words, size
 from flowrail.text.placeholders import BLOCK_PREFIX, RepeatableTexts
 from flowrail.text.safe_text import Markup, Verbatim, element, listing, one_line, parts, shortened
@@ -45,6 +54,7 @@ ASK_ABOVE = (
     "Only the user can answer the open questions, and you cannot ask the user. Answer nothing, stop here, and return "
     "this line, word for word, as your whole answer: NEXT for the agent that launched this one: "
 )
+FREE_TEXT = "A question without options is answered in free text, in place of TEXT."
 OWN_WORDS = "If no option fits, put other:TEXT, the user's own words, in the place of the label."
 REASON = "If the user gives a reason, use it instead of the printed one."
 WAIVE = (
@@ -94,7 +104,8 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
     ]
     sentences = (
         (ASK_USER, bool(waiting)),
-        (OWN_WORDS, bool(sources - {BY_LIMIT, BY_EVIDENCE})),
+        (OWN_WORDS, any(question.options for question in waiting if question.source in {BY_STEP, BY_AGENT})),
+        (FREE_TEXT, not all(question.options for question in waiting)),
         (WAIVE, BY_EVIDENCE in sources),
         (SEVERAL, any(question.multi for question in waiting)),
         (REASON, any("reason" in command.options for command in commands)),

@@ -1,7 +1,7 @@
-"""Parse an agent's questions strictly: a block of XML, or the same as JSON.
+"""Read an agent's questions: a block of XML, or JSON as agents type it.
 
-All problems with the form are reported at once; if there are none, all problems with the questions. A document type
-declaration is refused, so that there are no entities but the five of XML itself.
+A header and options can be left out; the question then takes free text. A document type declaration is refused,
+so that there are no entities but the five of XML itself.
 """
 
 from __future__ import annotations
@@ -17,26 +17,22 @@ from flowrail.text import json as strict_json
 from flowrail.text import limits
 from flowrail.text.safe_text import in_quotes
 
-MOST_NAMED = 20
+MOST_NAMED = 3
 """How many problems one message names."""
-_HINT = """\
-send only a block of this form, or the same as JSON:
-  <needs_user_input>
-  <question id="cache" header="Cache" multi="false">
-  <text>Where should the cache be kept?</text>
-  <option label="In memory">Nothing to run; empty after a restart</option>
-  <option label="Redis">Shared by all hosts; one more service to run</option>
-  </question>
-  </needs_user_input>"""
+MOST_DETAILED = 20
+"""How many problems the details of a refusal list."""
+_HINT = (
+    'send JSON such as {"text": "Which cache?", "options": ["In memory", "Redis"]}, or a needs_user_input block; '
+    "without options, the user answers in free text"
+)
 _SHOWN = 40
 """How many characters of a name from the document a message quotes."""
 
-_TEXTS = dict.fromkeys(("id", "header", "text", "default"), str)
-_QUESTION_KEYS = {**_TEXTS, "options": list, "multi_select": bool, "deadline": int}
+_NAMES = {"question": "text", "multi": "multi_select", "multiSelect": "multi_select"}
+"""Other names of a question's keys that agents type."""
+_QUESTION_KEYS = {"id": str, "header": str, "text": str, "options": list, "multi_select": bool}
 _OPTION_KEYS = {"label": str, "description": str}
-_KINDS = {str: "a text", list: "a list", bool: "true or false", int: "a number of seconds"}
-_LONGEST_DEADLINE = 9
-"""Digits; the limit itself is checked with the question."""
+_KINDS = {str: "a text", list: "a list", bool: "true or false"}
 
 
 class QuestionsError(DocumentError):
@@ -45,14 +41,12 @@ class QuestionsError(DocumentError):
     code = "BAD_QUESTIONS"
 
     def __init__(self, source: str, problems: Sequence[str]) -> None:
-        shown = list(problems[:MOST_NAMED])
-        more = [f"and {len(problems) - MOST_NAMED} more"] if len(problems) > MOST_NAMED else []
-        listed = "".join(f"\n  {line}" for line in (*shown, *more))
+        more = [f"and {len(problems) - MOST_NAMED} more problems"] if len(problems) > MOST_NAMED else []
         super().__init__(
-            problems[0] if len(problems) == 1 else f"{len(problems)} problems in the questions{listed}",
+            "; ".join([*problems[:MOST_NAMED], *more]),
             hint=_HINT,
             place=source,
-            problems=shown,
+            problems=list(problems[:MOST_DETAILED]),
             count=len(problems),
         )
 
@@ -60,9 +54,9 @@ class QuestionsError(DocumentError):
 def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
     """Return the questions in *text*, a ``needs_user_input`` block or JSON.
 
-    Only white space may be around them. An ``answer`` on the block is ignored. JSON is
-    ``{"questions": […]}`` or the list, with the keys ``id header text options multi_select default
-    deadline`` and ``label description``.
+    Only white space may be around them. An ``answer`` on the block is ignored. JSON is ``{"questions": […]}``, the
+    list, or one question, with the keys ``id header text options multi`` (``question`` for ``text``). An option is a
+    label, or an object with the keys ``label description``.
     """
     data = text.strip().encode("utf-8", "surrogatepass")
     if len(data) > limits.TEXT_BYTES:
@@ -74,11 +68,22 @@ def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
         items = _read_json(text, source)
     else:
         raise QuestionsError(source, ["neither a needs_user_input block nor JSON"])
-    questions = [_question(item, f"question {number}", problems) for number, item in enumerate(items, 1)]
-    problems = problems or [f"{_subject(path)}{message}" for path, message in problems_in(questions)]
+    questions = [_question(item, number, problems) for number, item in enumerate(items, 1)]
+    problems = problems or [f"{_subject(path)}{message}" for path, message in problems_of_asked(questions)]
     if problems:
         raise QuestionsError(source, problems)
     return tuple(questions)
+
+
+def problems_of_asked(questions: Sequence[Question]) -> list[tuple[Path, str]]:
+    """Return every problem of questions that an agent asks. Unlike a step's, they need no header and no options."""
+    left_out = {
+        (number, part)
+        for number, question in enumerate(questions)
+        for part in ("header", "options")
+        if not getattr(question, part)
+    }
+    return [problem for problem in problems_in(questions) if problem[0] not in left_out]
 
 
 def _subject(path: Path) -> str:
@@ -123,11 +128,8 @@ def _read_block(data: bytes, source: str, problems: list[str]) -> list[object]:
 def _question_data(element: ET.Element, place: str, problems: list[str]) -> dict[str, object]:
     data: dict[str, object] = dict(element.attrib)
     if "multi" in data:
-        multi = str(data.pop("multi"))
-        data["multi_select"] = {"true": True, "false": False}.get(multi, multi)
-    deadline = str(data.get("deadline", ""))
-    if deadline.isascii() and deadline.isdigit() and len(deadline) <= _LONGEST_DEADLINE:
-        data["deadline"] = int(deadline)
+        multi = str(data["multi"])
+        data["multi"] = {"true": True, "false": False}.get(multi, multi)
     children = _children(element, ("text", "option"), place, problems)
     texts = [_text(child, place, problems) for child in children if child.tag == "text"]
     if len(texts) > 1:
@@ -166,21 +168,24 @@ def _read_json(text: str, source: str) -> list[object]:
     except DocumentError as error:
         raise QuestionsError(error.place, [error.fact]) from None
     if isinstance(value, dict):
-        if set(value) != {"questions"}:
-            raise QuestionsError(source, ["the object must have exactly one key, `questions`"])
-        value = value["questions"]
+        value = value["questions"] if set(value) == {"questions"} else [value]
     if not isinstance(value, list):
         raise QuestionsError(source, ["`questions` is not a list"])
     return value
 
 
-def _question(value: object, place: str, problems: list[str]) -> Question:
+def _question(value: object, number: int, problems: list[str]) -> Question:
+    place = f"question {number}"
+    if isinstance(value, dict):
+        value = {_NAMES.get(name, name): item for name, item in value.items()}
     fields = _fitting(value, _QUESTION_KEYS, place, problems)
-    options = [
-        Option(**{"label": "", **_fitting(option, _OPTION_KEYS, f"{place}, option {number}", problems)})
-        for number, option in enumerate(fields.pop("options", ()), 1)
-    ]
-    return Question(**{"id": "", "header": "", "text": "", **fields, "options": options})
+    options = []
+    for position, option in enumerate(fields.pop("options", ()), 1):
+        data = {"label": option} if isinstance(option, str) else option
+        options.append(
+            Option(**{"label": "", **_fitting(data, _OPTION_KEYS, f"{place}, option {position}", problems)})
+        )
+    return Question(**{"id": f"q{number}", "header": "", "text": "", **fields, "options": options})
 
 
 def _fitting(value: object, keys: Mapping[str, type], place: str, problems: list[str]) -> dict[str, Any]:

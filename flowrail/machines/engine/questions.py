@@ -124,6 +124,8 @@ def answer_question(
 
 def _matching_label(question: AskedQuestion, word: str) -> str:
     labels = [option.label for option in question.options]
+    if not labels and not word.startswith(OWN_WORDS):
+        word = f"{OWN_WORDS}{word}"
     if word.startswith(OWN_WORDS):
         if question.source in {BY_LIMIT, BY_EVIDENCE}:
             raise BadAnswerError(
@@ -213,8 +215,8 @@ def check_answered(session: Session, step: StepDef) -> None:
     waiting = {question.id: question for question in session.questions if question.is_open}
     if waiting:
         first = next(iter(waiting.values()))
-        options = phrases.listed(option.label for option in first.options)
-        command = Command("answer", session.id, answers={first.id: "OPTION"})
+        options = phrases.listed(option.label for option in first.options) or "in free text"
+        command = Command("answer", session.id, answers={first.id: first.placeholder})
         raise QuestionOpenError(
             f"step `{step.id}` waits for the user's answer to {phrases.listed(waiting)}",
             hint=Hint(f"ask the user ({options}), then: ", command),

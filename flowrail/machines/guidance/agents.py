@@ -211,7 +211,7 @@ def _question(question: AskedQuestion, session: Session, store: str | None) -> Q
         answer=question.answer,
         session=session.id,
         source=question.source,
-        command=Command("answer", session.id, answers={question.id: "OPTION"}, store=store),
+        command=Command("answer", session.id, answers={question.id: question.placeholder}, store=store),
         default=question.default,
         due=question.due,
     )

@@ -24,7 +24,8 @@ def as_xml(questions: Sequence[Question], *, answer: str | None = None) -> Marku
         more = "" if question.default is None else f' default="{_escaped(question.default)}"'
         more += "" if question.deadline is None else f' deadline="{question.deadline}"'
         multi = "true" if question.multi_select else "false"
-        head = f'id="{_escaped(question.id)}" header="{_escaped(question.header)}" multi="{multi}"{more}'
+        header = f' header="{_escaped(question.header)}"' if question.header else ""
+        head = f'id="{_escaped(question.id)}"{header} multi="{multi}"{more}'
         lines += [f"<question {head}>", f"<text>{_escaped(question.text)}</text>"]
         for option in question.options:
             about = _escaped(option.description)

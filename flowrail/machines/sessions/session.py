@@ -174,6 +174,11 @@ class AskedQuestion(NamedTuple):
         return self.answer is None
 
     @property
+    def placeholder(self) -> str:
+        """The word in a printed command that the answer replaces: an option, or free text."""
+        return "OPTION" if self.options else "TEXT"
+
+    @property
     def outcome(self) -> str | None:
         """The outcome that the answer means; of several, the first that is not `ok`.
 

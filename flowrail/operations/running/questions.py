@@ -149,7 +149,7 @@ def _pending(
         answer=Command(
             "answer",
             session.id,
-            answers={question.id: "OPTION" for question in questions},
+            answers={question.id: question.placeholder for question in questions},
             store=world.store.address,
         ),
         resume=Command("resume", session.id, store=world.store.address),

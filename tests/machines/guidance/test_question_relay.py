@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowrail.machines.definition.step_parts import Option, Question, problems_in
-from flowrail.machines.engine.question_input import QuestionsError, parse_questions
+from flowrail.machines.engine.question_input import QuestionsError, parse_questions, problems_of_asked
 from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.guidance.question_relay import as_xml
 from flowrail.text.safe_text import visible
@@ -70,9 +70,7 @@ OPTIONS = st.builds(
 
 @st.composite
 def _questions(draw: st.DrawFn) -> Question:
-    options = draw(OPTIONS)
-    default = draw(st.none() | st.sampled_from([option.label for option in options]))
-    deadline = draw(st.integers(1, 2_592_000)) if default and draw(st.booleans()) else None
+    options = draw(OPTIONS | st.just(()))
     text = draw(st.lists(one_line(100), min_size=1, max_size=3).map("\n\t".join))
     return Question(
         draw(st.from_regex(r"[a-z][a-z0-9_]{0,31}", fullmatch=True)),
@@ -80,8 +78,6 @@ def _questions(draw: st.DrawFn) -> Question:
         text,
         options,
         draw(st.booleans()),
-        default,
-        deadline,
     )
 
 
@@ -117,9 +113,7 @@ def test_json_gives_back_the_questions_that_it_was_made_of(
             "options": [
                 {"label": option.label, "description": option.description} for option in question.options
             ],
-            "multi_select": question.multi_select,
-            **({} if question.default is None else {"default": question.default}),
-            **({} if question.deadline is None else {"deadline": question.deadline}),
+            "multi": question.multi_select,
         }
         for question in questions
     ]
@@ -199,9 +193,9 @@ stray
         "question 1: text between the elements of `question`",
         "question 1: element `b` is not allowed in `text`",
         "question 1 has more than one text",
-        "question 1, deadline is not a number of seconds",
-        "question 1, key `colour` is not known",
         "question 1, multi_select is not true or false",
+        "question 1, key `deadline` is not known",
+        "question 1, key `colour` is not known",
         "question 1, option 2, key `name` is not known",
     ]
     assert refused(BLOCK.replace("go", "Go").replace("Approve", "A header too long")) == [
@@ -276,7 +270,7 @@ def test_hostile_texts_are_refused_shortly(name: str) -> None:
 )
 def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
     with suppress(QuestionsError):
-        assert problems_in(parse_questions(text, source="ask")) == []
+        assert problems_of_asked(parse_questions(text, source="ask")) == []
 
 
 # --- JSON, read
@@ -287,7 +281,7 @@ def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
     [
         ("[]", ["a question is missing"]),
         ("{", ["invalid JSON: Expecting property name enclosed in double quotes (column 2)"]),
-        ('{"question": []}', ["the object must have exactly one key, `questions`"]),
+        ('{"question": []}', ["question 1, text is not a text"]),
         ('{"questions": {}}', ["`questions` is not a list"]),
         ("[1]", ["question 1 is not an object"]),
         (
@@ -298,7 +292,7 @@ def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
                 "question 1, header is not a text",
                 "question 1, text is not a text",
                 "question 1, multi_select is not true or false",
-                "question 1, deadline is not a number of seconds",
+                "question 1, key `deadline` is not known",
                 "question 1, option 1 is not an object",
                 "question 1, option 2, key `lable` is not known",
             ],
@@ -317,7 +311,29 @@ def test_everything_wrong_with_json_is_named_at_once(text: str, problems: list[s
     assert refused(text) == problems
 
 
-def test_one_problem_is_one_line_and_many_are_a_list() -> None:
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"question": "Which store?"}', Question("q1", "", "Which store?")),
+        (
+            '[{"text": "Which store?", "options": ["Redis", "Files"]}]',
+            Question("q1", "", "Which store?", (Option("Redis"), Option("Files"))),
+        ),
+        (
+            '{"questions": [{"id": "db", "question": "Which?", "multiSelect": true, "options": ["A", {"label": "B"}]}]}',
+            Question("db", "", "Which?", (Option("A"), Option("B")), multi_select=True),
+        ),
+        (
+            "<needs_user_input><question><text>Which store?</text></question></needs_user_input>",
+            Question("q1", "", "Which store?"),
+        ),
+    ],
+)
+def test_questions_are_read_as_agents_type_them(text: str, expected: Question) -> None:
+    assert parse_questions(text, source="x") == (expected,)
+
+
+def test_what_is_wrong_with_questions_is_said_in_one_line() -> None:
     with pytest.raises(QuestionsError) as single:
         parse_questions(BLOCK.replace("go", "Go"), source="ask.xml")
     with pytest.raises(QuestionsError) as many:
@@ -325,8 +341,9 @@ def test_one_problem_is_one_line_and_many_are_a_list() -> None:
 
     assert str(single.value).startswith("ask.xml: question 1, id is not valid:")
     assert (single.value.code, single.value.exit_status) == ("BAD_QUESTIONS", 2)
-    assert str(many.value).startswith(
-        "ask.json: 30 problems in the questions\n  question 1 is not an object\n"
+    assert str(many.value) == (
+        "ask.json: question 1 is not an object; question 2 is not an object; question 3 is not an object; "
+        "and 27 more problems"
     )
-    assert str(many.value).endswith("\n  and 10 more")
+    assert '{"text": "Which cache?", "options": ["In memory", "Redis"]}' in str(many.value.hint)
     assert many.value.details["count"] == 30
