@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def storing(store: Store, session_id: str) -> Callable[[], None]:
     def store_step() -> None:
         with store.change(session_id) as change:
             session = change.kept.session
-            after = session._replace(revision=session.revision + 1)
+            after = replace(session, revision=session.revision + 1)
             change.commit(after, kind="move", at="then", by="benchmark")
 
     return store_step

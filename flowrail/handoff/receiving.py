@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from flowrail.command import Hint
@@ -271,7 +272,7 @@ def _start_session(
         work = received_work(handoff, payload, copy)
         if converted is not None:
             digest = sha256_hex(converted.data)
-            work = work._replace(payload=converted.path, sha256=digest, version=converted.payload.version)
+            work = replace(work, payload=converted.path, sha256=digest, version=converted.payload.version)
         workflow.start(session, payload, work)
     if not os.path.lexists(copy):
         files.write_atomic(copy, data)

@@ -7,6 +7,7 @@ annotations of a record: those of cattrs compile a function for each class, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, TypeAlias, TypeVar, get_origin, get_type_hints, is_typeddict
@@ -42,10 +43,15 @@ class RecordError(ValueError):
 
 
 def to_plain(value: object) -> Any:
-    """Return a record as plain data: a named tuple as a mapping of its fields, any other one as a list."""
+    """Return a record as plain data: a dataclass or a named tuple as a mapping of its fields, any other one as a list."""
     if isinstance(value, (tuple, list)):
         items = [item if type(item) in _PLAIN else to_plain(item) for item in value]
         return dict(zip(value._fields, items, strict=True)) if hasattr(value, "_fields") else items
+    if is_dataclass(value):
+        return {
+            field.name: item if type(item := getattr(value, field.name)) in _PLAIN else to_plain(item)
+            for field in fields(value)
+        }
     if isinstance(value, (dict, Mapping)):
         return {to_plain(key): to_plain(item) for key, item in value.items()}
     return value.value if isinstance(value, Enum) else value
@@ -67,7 +73,8 @@ def _converter() -> BaseConverter:
         converter.register_structure_hook(kind, _same_type)
     converter.register_structure_hook_func(_is_mapping, _mapping)
     converter.register_structure_hook_func(_is_tuple, _tuple)
-    converter.register_structure_hook_func(is_namedtuple, _named_tuple)
+    converter.register_structure_hook_func(is_namedtuple, _object)
+    converter.register_structure_hook_func(is_dataclass, _object)
     converter.register_structure_hook_func(is_typeddict, _same_mapping)
     return converter
 
@@ -116,13 +123,11 @@ def _tuple(value: object, kind: Any) -> tuple[object, ...]:
     return tuple(structured.values())
 
 
-def _named_tuple(value: object, kind: Any) -> object:
+def _object(value: object, kind: Any) -> object:
     data, parts = _same_mapping(value, kind), _fields(kind)
     unknown = data.keys() - parts.keys()
     if len(data) - len(unknown) < len(parts):
-        parts = {
-            name: part for name, part in parts.items() if name in data or name not in kind._field_defaults
-        }
+        parts = {name: part for name, part in parts.items() if name in data or name not in _optional(kind)}
     structured, errors = _parts(parts, data, AttributeValidationNote)
     if unknown:
         errors.append(ForbiddenExtraKeysError("", kind, unknown))
@@ -142,6 +147,14 @@ def _part(kind: Any) -> _Part:
 @cache
 def _fields(kind: type[object]) -> Mapping[str, _Part]:
     return {name: _part(hint) for name, hint in get_type_hints(kind).items()}
+
+
+@cache
+def _optional(kind: Any) -> frozenset[str]:
+    """Return the names of the fields of *kind* that have a default."""
+    if is_dataclass(kind):
+        return frozenset(field.name for field in fields(kind) if field.default is not MISSING)
+    return frozenset(kind._field_defaults)
 
 
 def _parts(

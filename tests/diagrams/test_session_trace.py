@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from support.records import at, records
@@ -55,7 +56,7 @@ def test_a_step_that_was_left_by_going_back_was_entered_and_is_done() -> None:
         step("first", next={"ok": "second"}), step("second", next={"ok": "last"}), step("last")
     )
     moves = records(definition, "ok", "ok")
-    session = moves[0].session._replace(revision=3)
+    session = replace(moves[0].session, revision=3)
     rewind = Record(3, "rewind", at(600), "me", session, {"from": 2, "to": 0}, "", "")
     trace = with_trace(picture(definition), [*moves, rewind]).trace
     assert trace is not None

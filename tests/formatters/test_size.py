@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -59,7 +60,7 @@ def test_what_surrounds_a_gate_and_the_work_that_it_sent_back_is_small() -> None
     sent_back = report(flow, at_gate, "done")
 
     for session in (at_gate, sent_back, report(flow, sent_back, "ok")):
-        guidance = guide(flow, session._replace(id="planner-k3x9q2"), place=STORE)
+        guidance = guide(flow, replace(session, id="planner-k3x9q2"), place=STORE)
         own_length = sum(map(len, guidance.actions)) + len(guidance.step.title if guidance.step else "")
         findings_length = sum(len(finding.text) for finding in guidance.findings)
         assert len(as_xml.render(guidance).encode()) - own_length - findings_length <= MOST_AT_REVIEWS, (
@@ -92,8 +93,8 @@ def test_no_time_and_no_hash_is_printed(render: Any) -> None:
 def test_what_changes_while_agents_work_is_after_the_text() -> None:
     flow = fan()
     session = start(flow, session_id="dull-abc234", now=NOW)
-    changed = session.dispatches[0]._replace(status="claimed", holder="ann", expires_at=NOW, token="t")
-    later = session._replace(dispatches=(changed, *session.dispatches[1:]))
+    changed = replace(session.dispatches[0], status="claimed", holder="ann", expires_at=NOW, token="t")
+    later = replace(session, dispatches=(changed, *session.dispatches[1:]))
 
     before, after = (as_xml.render(guide(flow, state, place=STORE)) for state in (session, later))
 

@@ -265,7 +265,7 @@ def test_a_dispatch_hands_its_step_to_an_agent(number: int, source: str) -> None
     (dispatch,) = session.dispatches
     assert dispatch.agent == "quality-reviewer"
     for outcome, target in zip(("ok", "fail"), targets, strict=True):
-        ended = session._replace(dispatches=(dispatch._replace(status=FINISHED, outcome=outcome),))
+        ended = replace(session, dispatches=(replace(dispatch, status=FINISHED, outcome=outcome),))
         assert advance(workflow, ended, Report(outcome)).step == target
 
 

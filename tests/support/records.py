@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flowrail.machines.definition.workflow import Workflow
@@ -12,7 +13,7 @@ from flowrail.machines.sessions.session import Report
 
 def records(made: Workflow, *reports: str | Report, seconds: int = 90, **params: Any) -> list[Record]:
     """Return the journal of a session in which each step took *seconds*."""
-    session = start(made, params)._replace(id=f"{made.name.replace('/', '-')}-a1b2c3")
+    session = replace(start(made, params), id=f"{made.name.replace('/', '-')}-a1b2c3")
     found = [Record(0, "start", at(0), "me", session, {}, "", "")]
     for number, report in enumerate(reports, start=1):
         session = advance(made, session, report if isinstance(report, Report) else Report(report))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flowrail.command import Command
@@ -359,9 +360,11 @@ def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup
 
 
 def plain(value: object) -> Any:
-    """Return *value* with named tuples and mappings as dicts, and other tuples as lists. Commands stay commands."""
+    """Return *value* with records and mappings as dicts, and other tuples as lists. Commands stay commands."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
+    if is_dataclass(value):
+        value = vars(value)
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

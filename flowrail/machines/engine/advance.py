@@ -172,7 +172,7 @@ def follow(
     )
     if not (decision.stop or decision.granted) and asks_user(workflow, step, session, decision.outcome):
         asking = session.remembering(report.found, report.remember, step=step.id, at=now)
-        return _ask_about_limit(workflow, step, asking._replace(state=state))
+        return _ask_about_limit(workflow, step, replace(asking, state=state))
     if decision.granted:
         session = with_extra_round(step, session, must_only=decision.must_only)
     if session.dispatches and not at_limit:
@@ -197,7 +197,8 @@ def follow(
         remember=report.remember,
         evidence=tuple(evidence or ()),
     )
-    moved = session._replace(
+    moved = replace(
+        session,
         step=to,
         status=ended or ACTIVE,
         revision=session.revision + 1,
@@ -231,10 +232,10 @@ def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
     if step.work is None and not step.questions and step.id not in reviews(workflow):
         return session
     values = names_in(session_context(workflow, session, step))
-    session = session._replace(dispatches=dispatched_work.new_dispatches(step, values, session.revision))
+    session = replace(session, dispatches=dispatched_work.new_dispatches(step, values, session.revision))
     session = questions.with_questions(session, questions.step_questions(step, values, now))
     if step.id in reviews(workflow):
-        session = session._replace(entered=Frozen({**session.entered, step.id: session.revision}))
+        session = replace(session, entered=Frozen({**session.entered, step.id: session.revision}))
     return session
 
 

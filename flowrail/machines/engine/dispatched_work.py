@@ -10,6 +10,7 @@ the step may be reported.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
@@ -84,7 +85,7 @@ class WorkResult(NamedTuple):
 def with_dispatch(session: Session, changed: Dispatched) -> Session:
     """Return *session* with one dispatch changed."""
     dispatches = (changed if known.id == changed.id else known for known in session.dispatches)
-    return session._replace(dispatches=tuple(dispatches))
+    return replace(session, dispatches=tuple(dispatches))
 
 
 def find_dispatch(session: Session, dispatch_id: str) -> Dispatched:

@@ -7,6 +7,7 @@ workflow, the consent to changed transitions, the value of a new parameter.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from flowrail.errors import UsageError
@@ -125,7 +126,8 @@ def migrated(decided: MigrationPlan, session: Session, workflow: Workflow, now: 
     """Return *session* as it continues with *workflow*, with current names of steps."""
     session = renamed(session, decided.renamed, workflow)
     step = decided.to if session.is_open else session.step
-    session = session._replace(
+    session = replace(
+        session,
         step=step,
         params=decided.params,
         secrets=workflow.secrets,
@@ -137,11 +139,11 @@ def migrated(decided: MigrationPlan, session: Session, workflow: Workflow, now: 
     if not decided.moves:
         return session
     questions = [question for question in session.questions if question.source != BY_LIMIT]
-    session = session._replace(revision=session.revision + 1, last=None, moved_at=now)
+    session = replace(session, revision=session.revision + 1, last=None, moved_at=now)
     if not decided.fresh:
         return engine_questions.with_questions(session, questions)
     from_agents = [question for question in questions if question.source == BY_AGENT]
-    session = entered(workflow, engine_questions.with_questions(session._replace(dispatches=()), []), now)
+    session = entered(workflow, engine_questions.with_questions(replace(session, dispatches=()), []), now)
     return engine_questions.with_questions(session, [*session.questions, *from_agents])
 
 
@@ -161,8 +163,9 @@ def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> S
     last = session.last
     if last is not None:
         to = now(last.to) if last.to is not None else None
-        last = last._replace(step=now(last.step), to=to, skipped=tuple(map(now, last.skipped)))
-    return session._replace(
+        last = replace(last, step=now(last.step), to=to, skipped=tuple(map(now, last.skipped)))
+    return replace(
+        session,
         step=now(session.step) if session.step is not None else None,
         visits=put(session.visits, int.__add__),
         entered=put(session.entered, max),
@@ -170,7 +173,7 @@ def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> S
         grants=put(session.grants, lambda _, newer: newer),
         evidence=put(session.evidence, lambda _, newer: newer),
         findings=tuple(
-            finding._replace(review=now(finding.review)) if finding.review else finding
+            replace(finding, review=now(finding.review)) if finding.review else finding
             for finding in session.findings
         ),
         last=last,

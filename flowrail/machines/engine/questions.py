@@ -7,6 +7,7 @@ the answer to an agent's question is only shown with the step's text.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
@@ -112,7 +113,7 @@ def answer_question(
             hint="ask the user to type the command that is printed with the question",
             question=question.id,
         )
-    answered = question._replace(answer=answer, answered_at=at, answered_by=by, reason=reason)
+    answered = replace(question, answer=answer, answered_at=at, answered_by=by, reason=reason)
     if question.source == BY_LIMIT and answered.outcome == ACCEPT and not reason.strip():
         raise BadAnswerError(
             f"`{answer[0]}` needs a reason",
@@ -162,7 +163,7 @@ def with_questions(session: Session, questions: Sequence[AskedQuestion]) -> Sess
     status = session.status
     if session.is_open:
         status = WAITING if any(question.is_open for question in questions) else ACTIVE
-    return session._replace(questions=tuple(questions), status=status)
+    return replace(session, questions=tuple(questions), status=status)
 
 
 def step_questions(step: StepDef, values: Mapping[str, object], now: str) -> tuple[AskedQuestion, ...]:
@@ -302,7 +303,7 @@ def with_evidence_answer(session: Session) -> Session:
     if question is None:
         return session
     if question.outcome == STOP:
-        return session._replace(status=FAILED)
+        return replace(session, status=FAILED)
     remaining = [asked for asked in session.questions if asked is not question]
     return with_questions(session.with_refusals_forgotten(), remaining)
 

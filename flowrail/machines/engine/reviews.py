@@ -6,6 +6,7 @@ rounds do not count. It never relies on what an agent reports.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
@@ -181,7 +182,7 @@ def record(
         at=at,
         by=by,
     )
-    return session._replace(findings=(*known, finding)), finding
+    return replace(session, findings=(*known, finding)), finding
 
 
 def resolve(
@@ -206,9 +207,9 @@ def resolve(
     for step_id, gate in gates(workflow).items():
         if finding in round_findings(session, gate.review) and is_undecided(session, step_id, gate):
             _refuse_to_take_away(session, step_id, gate, finding, by)
-    settled = finding._replace(resolved_at=at or "resolved", resolution=note) if finding.is_open else finding
+    settled = replace(finding, resolved_at=at or "resolved", resolution=note) if finding.is_open else finding
     recorded = tuple(settled if finding.id == finding_id else finding for finding in known)
-    return session._replace(findings=recorded), settled
+    return replace(session, findings=recorded), settled
 
 
 def _refuse_to_take_away(

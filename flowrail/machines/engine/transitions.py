@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from statemachine import State, StateChart
@@ -156,12 +157,13 @@ def with_extra_round(step: StepDef, session: Session, *, must_only: bool) -> Ses
     Other steps may have entered it more often than its limit. The round is added to those attempts.
     """
     before = session.granted(step.id)
-    grant = before._replace(
+    grant = replace(
+        before,
         rounds=max(before.rounds, session.visit - (step.bound or 0)) + 1,
         another=before.another + (not must_only),
         must_only=must_only or before.must_only,
     )
-    return session._replace(grants=Frozen({**session.grants, step.id: grant}))
+    return replace(session, grants=Frozen({**session.grants, step.id: grant}))
 
 
 def landings(workflow: Workflow, target: str | None) -> Iterator[tuple[str | None, tuple[str, ...]]]:

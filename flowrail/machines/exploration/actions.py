@@ -7,6 +7,7 @@ values are tried follows from the comparisons in the workflow's expressions.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -117,7 +118,7 @@ def with_results(session: Session, results: Sequence[str]) -> Session:
             hint="give one result for each dispatch",
         )
     pairs = zip(session.dispatches, results, strict=True)
-    return session._replace(dispatches=tuple(_finished(dispatch, result) for dispatch, result in pairs))
+    return replace(session, dispatches=tuple(_finished(dispatch, result) for dispatch, result in pairs))
 
 
 def with_answers(session: Session, answers: Mapping[str, Sequence[str]]) -> Session:
@@ -140,8 +141,8 @@ def _finished(dispatch: Dispatched, result: str) -> Dispatched:
     if not result:
         return dispatch
     if result == CANCELLED:
-        return dispatch._replace(status=CANCELLED)
-    return dispatch._replace(status=FINISHED, outcome=result)
+        return replace(dispatch, status=CANCELLED)
+    return replace(dispatch, status=FINISHED, outcome=result)
 
 
 def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[object]:

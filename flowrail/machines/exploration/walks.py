@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -275,7 +276,7 @@ def _mark(session: Session) -> bytes:
     gate does not pass after a review that failed without findings.
     """
     events = (session.entered, session.decided, session.dispatches, session.questions, session.findings)
-    alike = session._replace(last=None, revision=session.revision if any(events) else 0)
+    alike = replace(session, last=None, revision=session.revision if any(events) else 0)
     ended = (session.last.step, session.last.outcome) if session.entered and session.last else None
     return sha256(repr((alike, ended)).encode("utf-8", "backslashreplace")).digest()
 

@@ -3,12 +3,13 @@
 Sessions and definitions of the first format are upgraded when they are read.
 """
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from flowrail.errors import DocumentError, StorageError
 from flowrail.machines.sessions.session import DEFINITION_FORMAT, FORMAT, Secrets, Session, without_secrets
@@ -72,20 +73,20 @@ def session_of_today(data: dict[str, Any]) -> dict[str, object]:
     return _with_typed_parts(data) if _format_of(data, FORMAT, "session") == 1 else data
 
 
-class StoredDefinition(NamedTuple):
-    """The workflow as a session uses it, and where it came from.
-
-    ``folder`` is the skill's folder: its name if the skill is bundled, and empty if a Python program defined the
-    workflow. ``file`` is the workflow's file in it, ``files`` are the digests of all files that were read. With
-    ``functions``, code of the author is needed to continue.
-    """
+@dataclass(frozen=True)
+class StoredDefinition:
+    """The workflow as a session uses it, and where it came from."""
 
     skill: str
     source: str
     folder: str
+    """The skill's folder: its name if the skill is bundled, and empty if a Python program defined the workflow."""
     file: str
+    """The workflow's file in the folder."""
     files: Mapping[str, str]
+    """The digests of all files that were read."""
     functions: bool
+    """Whether code of the author is needed to continue."""
     workflow: Mapping[str, Any]
     format: int = DEFINITION_FORMAT
 
@@ -207,24 +208,24 @@ def memory_note(found: str, remember: str) -> RecordNote:
     return note
 
 
-class Record(NamedTuple):
-    """A line of the journal: one change, and the session after it.
-
-    ``at`` is the time of the change, ``by`` the user or the name given with `--as`. ``definition`` is the digest
-    of the workflow that the session uses after it. ``conversation`` is the conversation of a host that wrote the
-    record; it is empty if a person or a program without one did.
-    """
+@dataclass(frozen=True)
+class Record:
+    """A line of the journal: one change, and the session after it."""
 
     seq: int
     kind: str
     at: str
+    """The time of the change."""
     by: str
+    """The user, or the name given with `--as`."""
     session: Session
     note: RecordNote
     prev: str
     hash: str = ""
     definition: str = ""
+    """The digest of the workflow that the session uses after the change."""
     conversation: str = ""
+    """The conversation of a host that wrote the record; empty if a person or a program without one did."""
 
     @property
     def head(self) -> str:
@@ -232,12 +233,12 @@ class Record(NamedTuple):
         return self.hash[:16]
 
     @property
-    def shown(self) -> "Record":
+    def shown(self) -> Record:
         """The record as people may see it, without the values of secrets."""
         if not self.session.secrets:
             return self
         note = Secrets(self.session).hide(self.note)
-        return self._replace(session=without_secrets(self.session), note=note)
+        return replace(self, session=without_secrets(self.session), note=note)
 
 
 def encoding(side_files: SideFiles) -> Encoding[Record]:

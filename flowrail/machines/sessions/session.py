@@ -3,10 +3,11 @@
 The records of the journal hold exactly these classes; `flowrail.storage.records` structures them.
 """
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from flowrail.machines.definition.evidence import EvidenceResult, StepEvidence
 from flowrail.machines.definition.parts import Frozen
@@ -51,21 +52,22 @@ def default_work_folder(session_id: str) -> str:
     return f".flow/sessions/{session_id}/{WORK}"
 
 
-class Report(NamedTuple):
-    """A report on a step: an outcome, or ``done`` if the step decides, and facts; what was found and what to remember."""
+@dataclass(frozen=True)
+class Report:
+    """A report on a step."""
 
     outcome: str
+    """An outcome, or ``done`` if the step decides."""
     facts: Mapping[str, Any] = Frozen()
     found: str = ""
+    """What the step found, as a memory."""
     remember: str = ""
+    """What to keep in mind until the end, as a memory."""
 
 
-class Memory(NamedTuple):
-    """Something that a report found, or asked to remember. It is not a fact: rules and conditions do not see it.
-
-    ``source`` names the sub-agent that reported it, by its item or its role, and is empty if this session's own
-    agent did.
-    """
+@dataclass(frozen=True)
+class Memory:
+    """Something that a report found, or asked to remember. It is not a fact: rules and conditions do not see it."""
 
     kind: str
     text: str
@@ -73,9 +75,11 @@ class Memory(NamedTuple):
     revision: int
     at: str
     source: str = ""
+    """The sub-agent that reported it, by its item or its role; empty if this session's own agent did."""
 
 
-class GivenAnswer(NamedTuple):
+@dataclass(frozen=True)
+class GivenAnswer:
     """The user's answer to a question of the step that a move left."""
 
     id: str
@@ -84,35 +88,32 @@ class GivenAnswer(NamedTuple):
     reason: str = ""
 
 
-class Move(NamedTuple):
-    """One transition: the step, the report, the resulting outcome, and the next step.
-
-    ``to`` is `None` if the session ended. ``skipped`` are steps whose condition was false. ``capped``
-    means that an `iterate` at the limit took the `ok` transition. ``answers`` are the user's answers
-    to the step's questions. ``found`` and ``remember`` are the texts that came with the report. ``evidence`` holds the
-    results of the step's checks.
-    """
+@dataclass(frozen=True)
+class Move:
+    """One transition: the step, the report, the resulting outcome, and the next step."""
 
     step: str
     reported: str
     outcome: str
     to: str | None
+    """The next step; `None` if the session ended."""
     facts: Mapping[str, Any] = Frozen()
     skipped: tuple[str, ...] = ()
+    """The steps on the way whose condition was false."""
     capped: bool = False
+    """Whether an `iterate` at the limit took the `ok` transition."""
     at: str = ""
     answers: tuple[GivenAnswer, ...] = ()
+    """The user's answers to the step's questions."""
     found: str = ""
     remember: str = ""
     evidence: tuple[EvidenceResult, ...] = ()
+    """The results of the step's checks."""
 
 
-class Dispatched(NamedTuple):
-    """A piece of work given to a sub-agent.
-
-    ``token`` identifies the holder: the id of the child session, or a word printed with the prompt.
-    ``memory`` is what its agent found; the session takes it over with its next move.
-    """
+@dataclass(frozen=True)
+class Dispatched:
+    """A piece of work given to a sub-agent."""
 
     id: str
     agent: str
@@ -125,11 +126,13 @@ class Dispatched(NamedTuple):
     expires_at: str | None = None
     child: str | None = None
     token: str | None = None
+    """The holder: the id of the child session, or a word printed with the prompt."""
     outcome: str | None = None
     result: Mapping[str, Any] = Frozen()
     lease: float = float(LEASE_SECONDS)
     ended_at: str | None = None
     memory: tuple[Memory, ...] = ()
+    """What its agent found; the session takes it over with its next move."""
     evidence: StepEvidence | None = None
 
     @property
@@ -143,16 +146,19 @@ class Dispatched(NamedTuple):
         return self.status in {FINISHED, CANCELLED}
 
 
-class AnswerOption(NamedTuple):
-    """One option of a question, and the outcome that choosing it means, if any."""
+@dataclass(frozen=True)
+class AnswerOption:
+    """One option of a question."""
 
     label: str
     outcome: str | None = None
+    """The outcome that choosing it means, if any."""
     description: str = ""
 
 
-class AskedQuestion(NamedTuple):
-    """A question to the user. ``answer`` holds labels, or free text after ``other:``."""
+@dataclass(frozen=True)
+class AskedQuestion:
+    """A question to the user."""
 
     id: str
     header: str
@@ -161,9 +167,11 @@ class AskedQuestion(NamedTuple):
     multi: bool = False
     source: str = BY_STEP
     other: str | None = None
+    """The outcome that free text means."""
     default: str | None = None
     due: str | None = None
     answer: tuple[str, ...] | None = None
+    """Labels, or free text after ``other:``."""
     answered_at: str | None = None
     answered_by: str | None = None
     reason: str = ""
@@ -194,7 +202,8 @@ class AskedQuestion(NamedTuple):
         return next((outcome for outcome in chosen if outcome != Outcome.OK), chosen[0] if chosen else None)
 
 
-class RecordedFinding(NamedTuple):
+@dataclass(frozen=True)
+class RecordedFinding:
     """A finding of a review: severity, text, place, round, and how it was resolved."""
 
     id: str
@@ -217,38 +226,35 @@ class RecordedFinding(NamedTuple):
         return self.resolved_at is None
 
 
-class Grant(NamedTuple):
-    """What the user allowed at the limit of a step: more attempts, or a review of MUST findings only.
-
-    ``rounds`` counts the additional attempts. ``another`` counts how often the user chose "another round".
-    """
+@dataclass(frozen=True)
+class Grant:
+    """What the user allowed at the limit of a step: more attempts, or a review of MUST findings only."""
 
     rounds: int = 0
+    """The additional attempts."""
     another: int = 0
+    """How often the user chose "another round"."""
     must_only: bool = False
 
 
 NO_GRANT = Grant()
 
 
-class ParentSession(NamedTuple):
-    """The session and the dispatch that a child session works for.
-
-    ``depth`` counts the sessions above it. ``review`` is the review step that its work belongs to, if any.
-    """
+@dataclass(frozen=True)
+class ParentSession:
+    """The session and the dispatch that a child session works for."""
 
     session: str
     dispatch: str
     depth: int = 1
+    """The number of sessions above the child."""
     review: str | None = None
+    """The review step that its work belongs to, if any."""
 
 
-class ReceivedWork(NamedTuple):
-    """The handoff that a session took over.
-
-    ``origin`` is empty if one of our own sessions sent it. Otherwise it says whether the payload came
-    with a hash.
-    """
+@dataclass(frozen=True)
+class ReceivedWork:
+    """The handoff that a session took over."""
 
     handoff: str
     source: str
@@ -263,59 +269,45 @@ class ReceivedWork(NamedTuple):
     summary: str = ""
     asked: Mapping[str, Any] = Frozen()
     origin: str = ""
+    """Empty if one of our own sessions sent it; otherwise it says whether the payload came with a hash."""
 
 
-class HeldTurn(NamedTuple):
-    """How often the stop hook kept the agent from ending its turn at a revision.
-
-    ``progress`` is a mark that changes if a sub-agent makes progress; counting then begins again.
-    """
+@dataclass(frozen=True)
+class HeldTurn:
+    """How often the stop hook kept the agent from ending its turn at a revision."""
 
     revision: int
     times: int
     progress: str = ""
+    """A mark that changes if a sub-agent makes progress; counting then begins again."""
 
 
-class HostConversation(NamedTuple):
-    """The conversation of a host that a session belongs to.
-
-    ``ended_at`` is when the host reported the end of the conversation. The session then has no owner until
-    the same conversation is resumed, or another one reports.
-    """
+@dataclass(frozen=True)
+class HostConversation:
+    """The conversation of a host that a session belongs to."""
 
     id: str
     held: HeldTurn | None = None
     ended_at: str | None = None
+    """When the host reported the end of the conversation. The session then has no owner until the same conversation
+    is resumed, or another one reports."""
 
 
-class WorkingFile(NamedTuple):
-    """A working file of a session: its path as printed, and how many seconds ago it was changed."""
+@dataclass(frozen=True)
+class WorkingFile:
+    """A working file of a session."""
 
     path: str
+    """The path as printed."""
     bytes: int
     changed_at: str
     seconds: float
+    """The seconds since it was changed."""
 
 
-class Session(NamedTuple):
-    """A run of a workflow.
-
-    ``revision`` counts transitions, rewinds and migrations to another step, from 0. ``params`` are fixed at the start.
-    ``state`` holds reported facts and values that handlers returned, ``visits`` how often each step was entered. The
-    fingerprints are those of the workflow and of the current step's transitions. They show that the workflow was changed.
-
-    ``dispatches`` and ``questions`` are those of the current step, ``findings`` those of all reviews. ``entered``
-    holds the revision at which each review was last entered, ``decided`` that at which each gate last decided,
-    ``grants`` what the user allowed beyond a limit. ``parent`` is the session that this one works for,
-    ``received`` the handoff that it took over.
-
-    ``host`` is the conversation that the session belongs to, if any. ``topic`` describes the session in a few
-    words: its first text parameter. ``memory`` holds the texts of `--found` and `--remember`, oldest first.
-    ``work`` is the folder for its working files, as it is printed, and ``work_machine`` the name of the machine that
-    has them if the records are in a database; ``work_digest`` is their digest at the last report. ``project`` is the
-    project root in which the session started, if it does not follow from the store. ``secrets`` are the names of
-    parameters and facts whose values are not shown.
-    """
+@dataclass(frozen=True)
+class Session:
+    """A run of a workflow."""
 
     id: str
     skill: str
@@ -323,35 +315,57 @@ class Session(NamedTuple):
     source: str = "library"
     status: str = ACTIVE
     revision: int = 0
+    """The number of transitions, rewinds and migrations to another step."""
     params: Mapping[str, Any] = Frozen()
+    """The parameters, fixed at the start."""
     state: Mapping[str, Any] = Frozen()
+    """Reported facts, and values that handlers returned."""
     visits: Mapping[str, int] = Frozen()
+    """How often each step was entered."""
     started_at: str = ""
     moved_at: str = ""
     last: Move | None = None
     workflow_fingerprint: str = ""
+    """The fingerprint of the workflow, which shows that it was changed."""
     step_fingerprint: str = ""
+    """The fingerprint of the current step's transitions."""
     format: int = FORMAT
     entered: Mapping[str, int] = Frozen()
+    """The revision at which each review was last entered."""
     grants: Mapping[str, Grant] = Frozen()
+    """What the user allowed beyond a limit, by step."""
     dispatches: tuple[Dispatched, ...] = ()
+    """The dispatches of the current step."""
     questions: tuple[AskedQuestion, ...] = ()
+    """The questions of the current step."""
     findings: tuple[RecordedFinding, ...] = ()
+    """The findings of all reviews."""
     parent: ParentSession | None = None
+    """The session that this one works for."""
     decided: Mapping[str, int] = Frozen()
+    """The revision at which each gate last decided."""
     received: ReceivedWork | None = None
+    """The handoff that it took over."""
     host: HostConversation | None = None
+    """The conversation that the session belongs to, if any."""
     topic: str = ""
+    """A few words that describe the session: its first text parameter."""
     memory: tuple[Memory, ...] = ()
+    """The texts of `--found` and `--remember`, oldest first."""
     work: str = ""
+    """The folder for its working files, as it is printed."""
     work_machine: str = ""
+    """The name of the machine that has the working files, if the records are in a database."""
     evidence: Mapping[str, StepEvidence] = Frozen()
     secrets: tuple[str, ...] = ()
+    """The names of parameters and facts whose values are not shown."""
     project: str = ""
+    """The project root in which the session started, if it does not follow from the store."""
     work_digest: str = ""
+    """The digest of the working files at the last report."""
 
     @property
-    def shown(self) -> "Session":
+    def shown(self) -> Session:
         """The session as people and agents may see it, without the values of secrets."""
         if not self.secrets:
             return self
@@ -370,12 +384,12 @@ class Session(NamedTuple):
         """Return what the user allowed at the limit of *step*."""
         return self.grants.get(step, NO_GRANT)
 
-    def bound_to(self, conversation: str | None) -> "Session":
+    def bound_to(self, conversation: str | None) -> Session:
         """Return the session as one of this conversation of the host; unchanged without one."""
         if conversation is None or self.owner == conversation:
             return self
         held = self.host.held if self.host is not None and self.host.id == conversation else None
-        return self._replace(host=HostConversation(conversation, held))
+        return replace(self, host=HostConversation(conversation, held))
 
     @property
     def work_folder(self) -> str:
@@ -392,9 +406,9 @@ class Session(NamedTuple):
         """The conversation that the session belongs to, or `None` if it has none or that one has ended."""
         return self.host.id if self.host is not None and self.host.ended_at is None else None
 
-    def released(self, at: str) -> "Session":
+    def released(self, at: str) -> Session:
         """Return the session without an owner, because its conversation ended."""
-        return self if self.host is None else self._replace(host=self.host._replace(ended_at=at))
+        return self if self.host is None else replace(self, host=replace(self.host, ended_at=at))
 
     def belongs_to(self, conversations: tuple[str, ...]) -> bool:
         """Return whether the session belongs to one of these conversations of a host."""
@@ -406,16 +420,16 @@ class Session(NamedTuple):
         is_here = held is not None and (held.revision, held.progress) == (self.revision, progress)
         return held.times if held is not None and is_here else 0
 
-    def held_again(self, progress: str = "") -> "Session":
+    def held_again(self, progress: str = "") -> Session:
         """Return the session with one more hold at the current revision."""
         if self.host is None:
             return self
         held = HeldTurn(self.revision, self.times_held(progress) + 1, progress)
-        return self._replace(host=self.host._replace(held=held))
+        return replace(self, host=replace(self.host, held=held))
 
     def remembering(
         self, found: str, remember: str, *, step: str, at: str, from_agents: tuple[Memory, ...] = ()
-    ) -> "Session":
+    ) -> Session:
         """Return the session with these memories of *step*, those that agents pass on first."""
         own = [
             Memory(kind, text, step, self.revision, at)
@@ -423,13 +437,13 @@ class Session(NamedTuple):
             if text
         ]
         added = (*from_agents, *own)
-        return self._replace(memory=newest_memories((*self.memory, *added), MOST_MEMORIES)) if added else self
+        return replace(self, memory=newest_memories((*self.memory, *added), MOST_MEMORIES)) if added else self
 
-    def with_evidence(self, evidence: StepEvidence) -> "Session":
+    def with_evidence(self, evidence: StepEvidence) -> Session:
         """Return the session with the evidence of its current step."""
-        return self._replace(evidence=Frozen({**self.evidence, str(self.step): evidence}))
+        return replace(self, evidence=Frozen({**self.evidence, str(self.step): evidence}))
 
-    def with_refusals_forgotten(self) -> "Session":
+    def with_refusals_forgotten(self) -> Session:
         """Return the session with no refusals for lack of evidence in this attempt."""
         known = self.evidence.get(str(self.step))
         return self if known is None else self.with_evidence(known._replace(refusals=0))
@@ -494,14 +508,17 @@ class Secrets:
             return Frozen({self._hidden(name): self._item(name, item) for name, item in value.items()})
         if isinstance(value, tuple) and hasattr(value, "_make"):
             return value._make(map(self._hidden, value))
+        if is_dataclass(value) and not isinstance(value, type):
+            parts = {field.name: self._hidden(getattr(value, field.name)) for field in fields(value)}
+            return type(value)(**parts)
         return tuple(map(self._hidden, value)) if isinstance(value, (tuple, list)) else value
 
     def _item(self, name: str, item: Any) -> Any:
-        is_fact = name in self._names and not hasattr(item, "_make")
+        is_fact = name in self._names and not hasattr(item, "_make") and not is_dataclass(item)
         return HIDDEN if is_fact and item not in (None, "") else self._hidden(item)
 
 
 def without_secrets(session: Session) -> Session:
     """Return *session* as it may be shown."""
     hide = Secrets(session).hide
-    return session._replace(**{part: hide(getattr(session, part)) for part in _PARTS})
+    return replace(session, **{part: hide(getattr(session, part)) for part in _PARTS})

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -104,7 +105,7 @@ class Store:
         )
         if self.is_database:
             prepare_folder(self.path, self.folder(session.id))
-        return record._replace(hash=self.entries.create(session.id, record, {DEFINITION: data}))
+        return replace(record, hash=self.entries.create(session.id, record, {DEFINITION: data}))
 
     def new_id(self, skill: str) -> str:
         """Return an unused id for a session of *skill*."""
@@ -306,7 +307,7 @@ class SessionChange:
             written = self._held.append(record, reserve=0 if last else limits.CLOSING_BYTES)
         except JournalFullError as error:
             raise self._full(session, error) from None
-        self.kept = record._replace(hash=written)
+        self.kept = replace(record, hash=written)
         if self._incomplete_bytes:
             self._store.tell(
                 f"removed {self._incomplete_bytes} bytes of an incomplete record left by an interrupted write"
@@ -330,7 +331,7 @@ class SessionChange:
 
 def definition_bytes(definition: StoredDefinition) -> bytes:
     """Return *definition* as a session keeps it; refused if it is too large to be read again."""
-    text = json.dumps(definition._asdict(), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(vars(definition), ensure_ascii=False, separators=(",", ":"))
     data = text.encode("utf-8", "backslashreplace")
     if len(data) > limits.DEFINITION_BYTES:
         hint = "split the workflow, or put long texts into files and name their paths"

@@ -7,6 +7,7 @@ end from the child's own journal, so a crash between the two records loses nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 
 from flowrail.command import Command
@@ -103,8 +104,9 @@ def reconciled(store: Store, session: Session) -> Session:
     """Return *session* with the dispatches whose child has ended marked as done, and with renewed leases."""
     if not session.dispatches:
         return session
-    return session._replace(
-        dispatches=tuple(_current_dispatch(store, session, dispatch) for dispatch in session.dispatches)
+    return replace(
+        session,
+        dispatches=tuple(_current_dispatch(store, session, dispatch) for dispatch in session.dispatches),
     )
 
 
@@ -131,8 +133,8 @@ def finished_dispatch(
     share = max(1, MOST_FROM_AGENTS // total)
     label = dispatch.agent if dispatch.item is None else shortened(in_words(dispatch.item), LONGEST_ITEM)
     source = f"{label} ({dispatch.id})"
-    memories = tuple(entry._replace(source=source) for entry in newest_memories(memory, share))
-    return dispatch._replace(status=FINISHED, outcome=outcome, result=result, ended_at=at, memory=memories)
+    memories = tuple(replace(entry, source=source) for entry in newest_memories(memory, share))
+    return replace(dispatch, status=FINISHED, outcome=outcome, result=result, ended_at=at, memory=memories)
 
 
 def ended_dispatch(
@@ -164,7 +166,7 @@ def _current_dispatch(store: Store, session: Session, dispatch: Dispatched) -> D
     if not child.is_open:
         reason = record.shown.note.get("reason", "") if record.kind == "abandon" else ""
         return ended_dispatch(store, dispatch, child, len(session.dispatches), reason)
-    return dispatch._replace(expires_at=_held_until(store, dispatch, child))
+    return replace(dispatch, expires_at=_held_until(store, dispatch, child))
 
 
 def _held_until(store: Store, dispatch: Dispatched, child: Session) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
@@ -88,7 +89,7 @@ def claim(
             raise _gone(dispatch, left)
         until = questions.moment_after(now, dispatch.lease)
         holder = shortened(holder or (short_id(world.host) if world.host else world.by), LONGEST_HOLDER)
-        taken, child = dispatch._replace(holder=holder, expires_at=until), None
+        taken, child = replace(dispatch, holder=holder, expires_at=until), None
         if token is None:
             taken, child = _newly_claimed(world, opened, session, taken)
         note: RecordNote = {"dispatch": taken.id, "holder": taken.holder, "child": taken.child}
@@ -105,7 +106,8 @@ def _newly_claimed(
     world: World, opened: OpenedWorkflow, session: Session, dispatch: Dispatched
 ) -> tuple[Dispatched, Answer | None]:
     """Return *dispatch* as one that its holder has just claimed, and the answer for its new session, if any."""
-    taken = dispatch._replace(
+    taken = replace(
+        dispatch,
         status=CLAIMED,
         child=None,
         outcome=None,
@@ -118,7 +120,7 @@ def _newly_claimed(
         return evidence.claimed(world, opened.workflow, session, taken), None
     child = _begin_child(world, opened, session, taken)
     child_id = child.guidance.session
-    return taken._replace(child=child_id, token=child_id), child
+    return replace(taken, child=child_id, token=child_id), child
 
 
 def _check_holder(dispatch: Dispatched, token: str) -> None:
@@ -211,7 +213,7 @@ def finish(
         if outcome == Outcome.OK and dispatch.evidence is not None:
             dispatch = _with_evidence(world, change, opened.workflow, session, dispatch)
         now = world.now()
-        agent = session._replace(memory=()).remembering(found, remember, step=str(session.step), at=now)
+        agent = replace(session, memory=()).remembering(found, remember, step=str(session.step), at=now)
         done = finished_dispatch(dispatch, outcome=outcome, result=result, at=now, memory=agent.memory)
         after = dispatched_work.with_dispatch(session, done)
         note: RecordNote = {"dispatch": done.id, "outcome": outcome, **memory_note(found, remember)}
@@ -265,7 +267,7 @@ def cancel(world: World, session_id: str, dispatch_id: str) -> DispatchResult:
         dispatch = dispatched_work.find_dispatch(session, dispatch_id)
         if dispatch.ended:
             return _ended(world, session, dispatch, replayed=dispatch.status == CANCELLED)
-        cancelled = dispatch._replace(status=CANCELLED)
+        cancelled = replace(dispatch, status=CANCELLED)
         after = dispatched_work.with_dispatch(session, cancelled)
         change.commit(after, kind="cancel", at=world.now(), by=world.by, note={"dispatch": cancelled.id})
     return _ended(world, after, cancelled)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from flowrail.command import Command, Hint
@@ -96,7 +97,7 @@ def advanced(
 def _without_results(session: Session, step: StepDef) -> Session:
     """Return *session*, which has left *step*, without the data used only there. Its last move has the results."""
     cleared = session.evidence[step.id]._replace(refusals=0, claim="", results=())
-    return session._replace(evidence=Frozen({**session.evidence, step.id: cleared}))
+    return replace(session, evidence=Frozen({**session.evidence, step.id: cleared}))
 
 
 def results_of(
@@ -105,7 +106,7 @@ def results_of(
     """Return the results of the checks of the current step with reported *facts*, without secrets."""
     checks = workflow.step(str(session.step)).checks.values()
     results = evaluate(checks, context_of(world, workflow, session, facts))
-    return Secrets(session._replace(state={**session.state, **facts})).hide(results)
+    return Secrets(replace(session, state={**session.state, **facts})).hide(results)
 
 
 def with_verdicts(
@@ -172,7 +173,7 @@ def claimed(world: World, workflow: Workflow, session: Session, dispatch: Dispat
     folder = worktree_of(project, world.cwd) or project
     values = _dispatch_values(workflow, session, dispatch)
     taken = baseline.take(checks, folder, values, world.environ, at=world.now())
-    return dispatch._replace(evidence=StepEvidence(taken, taken)) if checks else dispatch
+    return replace(dispatch, evidence=StepEvidence(taken, taken)) if checks else dispatch
 
 
 def finished(world: World, workflow: Workflow, session: Session, dispatch: Dispatched) -> Dispatched:
@@ -185,7 +186,7 @@ def finished(world: World, workflow: Workflow, session: Session, dispatch: Dispa
     demanded = tuple(result._replace(is_demanded=True) for result in results)
     is_refused = not all(result.is_satisfied for result in demanded)
     refusals = dispatch.evidence.refusals + is_refused
-    return dispatch._replace(evidence=dispatch.evidence._replace(results=demanded, refusals=refusals))
+    return replace(dispatch, evidence=dispatch.evidence._replace(results=demanded, refusals=refusals))
 
 
 def _checks_of_work(workflow: Workflow, session: Session) -> Sequence[EvidenceCheck]:

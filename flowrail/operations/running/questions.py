@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError
@@ -51,7 +52,7 @@ def ask(
         if token is not None:
             held_by(session, token)
         else:
-            session = owned(world, change.kept._replace(session=session))
+            session = owned(world, replace(change.kept, session=session))
         asked = tuple(_from_agent(question, now) for question in questions)
         ids = {question.id for question in asked}
         known = [question for question in session.questions if question.id in ids and question.is_open]
@@ -102,7 +103,7 @@ def answer(
         session = with_default_answers(change.kept.session, now)
         check_expected(world, session, expect)
         check_still_dispatched(world.store, session)
-        session = owned(world, change.kept._replace(session=session), take_over=take_over)
+        session = owned(world, replace(change.kept, session=session), take_over=take_over)
         known = {question.id: question for question in session.questions}
         if not known or not session.is_open:
             raise NotWaitingError(

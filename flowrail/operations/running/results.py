@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from stat import S_ISREG
 
@@ -40,7 +41,7 @@ def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
     others = [file for file in working_files if file not in results]
     if others:
         size = sum(file.bytes for file in others)
-        results.append(others[0]._replace(path=f"{session.work_folder}/", bytes=size))
+        results.append(replace(others[0], path=f"{session.work_folder}/", bytes=size))
     return tuple(results)
 
 

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Protocol
@@ -140,8 +141,8 @@ def on_this_machine(world: World, session: Session) -> Session:
     if not world.store.is_database and os.path.basename(world.store.path) == _STORE:
         return session
     project = session.project if os.path.isdir(session.project) else os.path.realpath(project_of(world))
-    return session._replace(
-        work_machine=os.uname().nodename if world.store.is_database else "", project=project
+    return replace(
+        session, work_machine=os.uname().nodename if world.store.is_database else "", project=project
     )
 
 
@@ -154,9 +155,9 @@ def with_digest(world: World, session: Session) -> Session:
         return session
     machine, digest = os.uname().nodename, _digest(path_of(world, session))
     if session.work_machine == machine:
-        return session._replace(work_digest=digest)
+        return replace(session, work_digest=digest)
     is_copy = bool(digest) and digest == session.work_digest
-    return session._replace(work_machine=machine) if is_copy else session
+    return replace(session, work_machine=machine) if is_copy else session
 
 
 def elsewhere(world: World, session: Session) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from flowrail.command import Command, Hint
@@ -138,7 +139,7 @@ def start_session(
         work=session_files.new_folder(world, opened.workflow, session_id, for_agent=parent is not None),
     )
     topic = session.topic or (shortened(received.summary, LONGEST_TOPIC) if received else "")
-    session = session._replace(project=project, received=received, topic=topic).bound_to(world.host)
+    session = replace(session, project=project, received=received, topic=topic).bound_to(world.host)
     session = session_files.on_this_machine(world, session)
     session = with_baseline(world, opened.workflow, None, session)
     return store_new(world, opened, session, at=now, kind="start", note=note)
@@ -392,7 +393,7 @@ def abandon(world: World, session_id: str, reason: str = "", *, expect: int | No
             return change.kept
         session = conversations.owned(world, change.kept)
         check_expected(world, session, expect)
-        ended, now = session._replace(status=ABANDONED), world.now()
+        ended, now = replace(session, status=ABANDONED), world.now()
         record = change.commit(ended, kind="abandon", at=now, by=world.by, note=_because(reason))
         with suppress(FlowError):  # the parent can also read it from the child's journal
             if session.parent:

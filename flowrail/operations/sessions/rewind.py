@@ -7,6 +7,7 @@ and questions start again.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
@@ -70,7 +71,7 @@ def rewind(
             parent=session.parent,
             work=session.work,
         )
-        after = after._replace(host=owner, memory=session.memory)
+        after = replace(after, host=owner, memory=session.memory)
         after = evidence.entered(world, opened.workflow, after, how="new")
         note: RecordNote = {
             "to": revision,
@@ -95,7 +96,7 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     new_id = world.store.new_id(source.skill)
     work = session_files.new_folder(world, opened.workflow, new_id)
     after = _from(earlier, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
-    after = after._replace(started_at=now, host=None).bound_to(world.host)
+    after = replace(after, started_at=now, host=None).bound_to(world.host)
     after = session_files.on_this_machine(world, after)
     origin: ForkOrigin = {"session": session_id, "revision": revision, "hash": earlier.record.hash}
     note: RecordNote = {"from": origin, **({"reason": reason} if reason else {})}
@@ -164,7 +165,8 @@ def _from(
             step=session.step,
             steps=ids,
         )
-    continued = session._replace(
+    continued = replace(
+        session,
         id=session_id,
         status=ACTIVE,
         revision=revision,
@@ -188,7 +190,7 @@ def _noted(world: World, session_id: str, into: str, revision: int, now: str) ->
             session = change.kept.session
             closes = change.is_full and session.is_open
             if closes:
-                session = session._replace(status=ABANDONED)
+                session = replace(session, status=ABANDONED)
             change.commit(session, kind="fork", at=now, by=world.by, note=note, last=True)
     except (StorageError, LockTimeoutError, ForeignSessionError) as error:
         return (f"the journal of `{session_id}` does not record the fork: {error.message}",)

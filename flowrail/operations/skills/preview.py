@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import Root
@@ -97,15 +98,15 @@ def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -
     if step.gate is not None:
         findings = [RecordedFinding("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
         ended = Frozen({step.gate.review: 0}) if qr.status is not None else session.entered
-        return session._replace(findings=tuple(findings), entered=ended)
+        return replace(session, findings=tuple(findings), entered=ended)
     gates = reviews.gates(workflow)
     gate = next((name for name in gates if workflow.step(name).next_step(Outcome.FAIL) == step.id), None)
     if gate is None or not qr.failed:
         return session
     failed = max(1, session.visit - 1)
     visits = Frozen({**session.visits, gate: failed})
-    return session._replace(
-        visits=visits, last=Move(gate, DONE, Outcome.FAIL, step.id), decided=Frozen({gate: 0})
+    return replace(
+        session, visits=visits, last=Move(gate, DONE, Outcome.FAIL, step.id), decided=Frozen({gate: 0})
     )
 
 

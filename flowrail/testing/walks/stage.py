@@ -7,6 +7,7 @@ the same commands as an agent. The commands in an answer's data are `Command` va
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from flowrail.command import Command, value_text
@@ -73,7 +74,7 @@ class Stage:
     def complete(self, session_id: str) -> None:
         """Complete an agent's session as if all its steps had been walked."""
         with self.world.store.change(session_id) as change:
-            ended = change.kept.session._replace(status=COMPLETED, step=None, dispatches=(), questions=())
+            ended = replace(change.kept.session, status=COMPLETED, step=None, dispatches=(), questions=())
             change.commit(ended, kind="move", at=self.world.now(), by=self.world.by)
 
     def assume_evidence(self, *, passed: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -83,7 +84,7 @@ def test_a_step_can_be_reported_exactly_when_enough_agents_have_succeeded(
     statuses: list[str], join: str
 ) -> None:
     flow = fan(join=join)
-    session = start(flow)._replace(dispatches=tuple(dispatched(statuses)))
+    session = replace(start(flow), dispatches=tuple(dispatched(statuses)))
     needed = {"all": len(statuses), "any": 1}.get(join) or min(len(statuses), int(join[-1]))
     succeeded = statuses.count("ok")
     unfinished = statuses.count(PENDING) + statuses.count(CLAIMED)
@@ -128,7 +129,7 @@ def test_an_outcome_says_which_agents_it_waits_for(
     join: str, statuses: list[str], ok: str | None, fail: str
 ) -> None:
     flow = fan(join=join)
-    session = start(flow)._replace(dispatches=tuple(dispatched(statuses)))
+    session = replace(start(flow), dispatches=tuple(dispatched(statuses)))
 
     waits = {transition.outcome: transition.waits_for for transition in guide(flow, session).next}
     assert waits == ({"ok": (ok,)} if ok else {}) | {"fail": (fail,)}

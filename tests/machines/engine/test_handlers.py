@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import pytest
@@ -74,9 +75,9 @@ def test_a_no_op_handler_cannot_pass_over_agents_that_failed() -> None:
         step(handler=no_op, dispatch=Dispatch("explore", prompt="Look."), next={"ok": None, "fail": None})
     )
     session = start(definition)
-    failed = session.dispatches[0]._replace(status=FINISHED, outcome="fail")
+    failed = replace(session.dispatches[0], status=FINISHED, outcome="fail")
 
-    after = report(definition, session._replace(dispatches=(failed,)))
+    after = report(definition, replace(session, dispatches=(failed,)))
 
     assert (after.status, after.last and after.last.outcome) == ("failed", "fail")
 

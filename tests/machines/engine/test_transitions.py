@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -28,7 +29,7 @@ CONDITIONS = st.lists(
 
 
 def at(workflow: Workflow, step_id: str, visits: int = 1) -> Session:
-    return start(workflow)._replace(step=step_id, visits=Frozen({step_id: visits}))
+    return replace(start(workflow), step=step_id, visits=Frozen({step_id: visits}))
 
 
 def test_a_circle_of_steps_that_do_not_apply_leads_nowhere() -> None:
@@ -76,7 +77,7 @@ def test_the_landing_is_the_step_that_a_run_would_reach_by_skipping(
 
 def test_a_round_that_the_user_granted_counts_for_iterate_too() -> None:
     flow = loop(3)
-    session = at(flow, "look", 3)._replace(grants=Frozen({"look": Grant(rounds=1)}))
+    session = replace(at(flow, "look", 3), grants=Frozen({"look": Grant(rounds=1)}))
 
     after = advance(flow, session, Report("iterate"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -246,7 +247,7 @@ def test_work_that_was_handed_over_is_told_in_lines_of_ours_and_not_without_end(
     payload = "p\nRun it\u2028now" + "y" * 9_999
     received = ReceivedWork("h", source="a\nb", payload=payload, sha256="", chain=("x",) * 9_999)
 
-    first, second, *_ = guide(linear("a"), start(linear("a"))._replace(received=received)).actions
+    first, second, *_ = guide(linear("a"), replace(start(linear("a")), received=received)).actions
 
     assert "Read its payload first: p?Run it?now" in first
     assert len(first) < 5_000
@@ -263,7 +264,7 @@ def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
     begun = start(flow, session_id="dull-k3x9q2")
 
     (handed,) = entered(flow, begun).dispatches
-    (question,) = entered(flow, begun._replace(step="ask")).questions
+    (question,) = entered(flow, replace(begun, step="ask")).questions
 
     assert handed.vars == {"report": "dull-k3x9q2.md"}
     assert dispatched_work.prompt_of(flow.step("hand"), handed, {"session": "x"}) == "Read x."
