@@ -1,9 +1,6 @@
 """Run `flow`, `flowrail` or `python -m flowrail`."""
 
-import gc
 import sys
-
-from flowrail.cli.lazy_imports import load_command_line
 
 _HOOKS = (
     *("session-start", "session-end", "stop", "subagent-stop"),
@@ -12,12 +9,7 @@ _HOOKS = (
 
 
 def main() -> int:
-    """Run the command line and return its exit status.
-
-    The garbage collector is off: a command runs for milliseconds, and collecting takes a sixth of the time of
-    a step.
-    """
-    gc.disable()
+    """Run the command line and return its exit status."""
     if sys.platform == "win32":
         sys.stderr.write("flow: flowrail runs on Linux and macOS, not on Windows\n  use WSL\n")
         return 2
@@ -26,9 +18,9 @@ def main() -> int:
         from flowrail.cli.hook_entry import run as run_hook  # a host calls it for every tool: without click
 
         return run_hook(words[1])
-    status: int = load_command_line().main()
-    gc.freeze()
-    return status
+    from flowrail.cli.main import main as run_command  # with click, which a hook does without
+
+    return run_command()
 
 
 if __name__ == "__main__":

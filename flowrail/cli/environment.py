@@ -10,23 +10,19 @@ from typing import Any, ClassVar
 
 import click
 
-from flowrail.cli.lazy_imports import load_engine
-
-load_engine()
-
-from flowrail.cli import options, output  # noqa: E402 - the engine comes first, or asyncio comes with it
-from flowrail.command import Command  # noqa: E402 - the same
-from flowrail.errors import DocumentError, UsageError  # noqa: E402 - the same
-from flowrail.formatters.guidance import as_xml  # noqa: E402 - the same
-from flowrail.machines.engine.outcome import limit_functions  # noqa: E402 - the same
-from flowrail.machines.engine.reports import refuse_left_open  # noqa: E402 - the same
-from flowrail.machines.guidance.guide import Guidance  # noqa: E402 - the same
-from flowrail.operations.environment import Environment, World, world_of  # noqa: E402 - the same
-from flowrail.operations.running.conversations import own_session  # noqa: E402 - the same
-from flowrail.storage.files import read_bounded  # noqa: E402 - the same
-from flowrail.text import json as strict_json  # noqa: E402 - the same
-from flowrail.text import limits  # noqa: E402 - the same
-from flowrail.text.safe_text import decode  # noqa: E402 - the same
+from flowrail.cli import options, output
+from flowrail.command import Command
+from flowrail.errors import DocumentError, UsageError
+from flowrail.formatters.guidance import as_xml
+from flowrail.machines.engine.outcome import limit_functions
+from flowrail.machines.engine.reports import refuse_left_open
+from flowrail.machines.guidance.guide import Guidance
+from flowrail.operations.environment import Environment, World, world_of
+from flowrail.operations.running.conversations import own_session
+from flowrail.storage.files import read_bounded
+from flowrail.text import json as strict_json
+from flowrail.text import limits
+from flowrail.text.safe_text import decode
 
 
 class SessionCall(options.Call):

@@ -135,10 +135,11 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 
 
 class Entry(NamedTuple):
-    """One command: its module in `cli.commands`, its section in the help, its one-line help.
+    """One command: its module, its section in the help, its one-line help.
 
-    A group has a table of its own instead of a module, and more lines of help. *extra* names the
-    extra of flowrail that a command or all commands of a group need, and the packages that it installs.
+    The module is one of `cli.commands`, or with a dot in its name one of flowrail that defines an operation. A group
+    has a table of its own instead of a module, and more lines of help. *extra* names the extra of flowrail that a command
+    or all commands of a group need, and the packages that it installs.
     """
 
     module: str
@@ -158,6 +159,10 @@ class Entry(NamedTuple):
                 require_extra(*self.extra)
             except ExtraMissingError as error:
                 return _refusing(name, self.help, error)
+        if "." in self.module:
+            build = import_module("flowrail.cli.operation_command")
+            made: click.Command = build.command_in(f"flowrail.{self.module}", name)
+            return made
         module = import_module(f"flowrail.cli.commands.{self.module}")
         command: click.Command = getattr(module, f"{name.replace('-', '_')}_command")
         return command
@@ -383,7 +388,7 @@ COMMANDS = {
         extra=("web", "jinja2", "starlette", "uvicorn"),
     ),
     "audit": Entry("audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"),
-    "doctor": Entry("doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
+    "doctor": Entry("operations.doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
     "session": Entry("", _OCCASIONALLY, "Change, verify and delete sessions", _SESSION),
     "skill": Entry("", _OCCASIONALLY, "Preview, measure, record and approve skills", _SKILL),
     "evidence": Entry(

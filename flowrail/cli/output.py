@@ -9,7 +9,6 @@ Piped input cannot answer a question to the person, and without a terminal the q
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import sys
@@ -25,6 +24,7 @@ from flowrail.text.safe_text import bounded, error_data, json_visible, one_line,
 
 if TYPE_CHECKING:
     from flowrail.cli.console import Terminal
+    from flowrail.operations.environment import Confirmation
     from flowrail.text.report import Report
 
 
@@ -80,13 +80,6 @@ def document(value: object) -> str:
 
 def _plain(value: Any) -> object:
     return str(value) if isinstance(value, (Command, Hint)) else list(value)
-
-
-def collect_garbage() -> None:
-    """Turn the garbage collector on, for commands that process large data."""
-    if not gc.isenabled():
-        gc.freeze()  # modules are not searched
-        gc.enable()
 
 
 def notes(lines: Iterable[str]) -> None:
@@ -293,6 +286,15 @@ def is_shown_to_person() -> bool:
 def indented(texts: Iterable[str]) -> str:
     """Return texts as one line each. Those that begin with a blank are indented."""
     return "\n".join(f"{'  ' * text.startswith(' ')}{one_line(text)}" for text in texts)
+
+
+def confirm(asked: Confirmation) -> None:
+    """Show what a person decides about, and ask at the terminal."""
+    shown = indented(asked.lines)
+    is_seen = is_shown_to_person()
+    if is_seen:
+        text(shown)
+    ask(asked.question, shown="" if is_seen else shown, hint=asked.hint, digest=asked.digest)
 
 
 def ask(question: str, *, shown: str, hint: str | Hint, **details: object) -> None:

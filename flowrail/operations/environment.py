@@ -6,9 +6,11 @@ import os
 import pwd
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from flowrail.command import Hint
 from flowrail.discovery.locations import (
     BUNDLED,
     Root,
@@ -18,7 +20,7 @@ from flowrail.discovery.locations import (
     find_project_root,
     skill_roots,
 )
-from flowrail.errors import UsageError, require_extra
+from flowrail.errors import TrustError, UsageError, require_extra
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
@@ -39,13 +41,33 @@ BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
 """The bundled skill whose resources are the conventions of last resort."""
 
 
+@dataclass(frozen=True)
+class Confirmation:
+    """A question that only a person at a terminal can answer with yes."""
+
+    question: str
+    """The question."""
+    lines: Sequence[str]
+    """What the person decides about. Lines that begin with a blank are indented."""
+    hint: str | Hint
+    """How a person answers it, if there is no terminal here."""
+    digest: str = ""
+    """The digest of the content, if it is approved."""
+
+
+def refuse_without_terminal(asked: Confirmation) -> None:
+    """Refuse, because nobody can be asked here."""
+    raise TrustError("only a person at a terminal can approve this", hint=asked.hint, digest=asked.digest)
+
+
 class Environment:
     """The surroundings of a command or a tool call. Each value is looked up once, when it is first used.
 
     *tell* gets a line for the user, such as that an incomplete record was removed. *conversation* is the
     conversation of the caller, by default the one that the host names in the environment; an empty text means none.
     *in_program* means that the store is named by a Python program, not on a command line. *cwd* is the folder in which
-    skills and the project are searched, by default the current one.
+    skills and the project are searched, by default the current one. *confirm* asks the person at the terminal, and raises
+    `TrustError` unless the answer is yes.
     """
 
     def __init__(
@@ -57,7 +79,9 @@ class Environment:
         conversation: str | None = None,
         in_program: bool = False,
         cwd: str | None = None,
+        confirm: Callable[[Confirmation], None] = refuse_without_terminal,
     ) -> None:
+        self.confirm = confirm
         self._in_program = in_program
         self._cwd = cwd
         self._store = store

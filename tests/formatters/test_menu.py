@@ -127,7 +127,7 @@ def diagnosis(*findings: dict[str, str]) -> dict[str, Any]:
 
 def test_errors_come_first_and_a_shared_remedy_is_shown_once() -> None:
     page = doctor.report(
-        diagnosis(
+        **diagnosis(
             finding("SOFT", place="/a:1"),
             finding("HARD", "error", remedy="do a"),
             finding("HARD", "error", remedy="do b"),

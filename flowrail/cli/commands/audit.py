@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import click
 
-from flowrail.cli import options, output
+from flowrail.cli import options
 from flowrail.cli.commands.handoff import HandoffCall
 from flowrail.cli.progress import ProgressBar
 from flowrail.errors import UsageError
@@ -61,7 +61,6 @@ def audit_command(
 
 def _verify(call: HandoffCall) -> int:
     context = call.context
-    output.collect_garbage()  # each session leaves an engine behind
     with ProgressBar("Verifying handoffs") as bar:
         handoff_report = verify(context)
         bar("Verifying sessions", 0, None)

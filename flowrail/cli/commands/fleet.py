@@ -41,7 +41,6 @@ class FleetCall(OwnCall):
 
     def fleet(self) -> closing[Fleet]:
         """Return the fleet of the store, to be closed."""
-        output.collect_garbage()
         return closing(Fleet(self.environment))
 
 

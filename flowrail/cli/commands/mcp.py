@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 
 import click
@@ -30,5 +29,4 @@ def mcp_command(call: Call, folder: str | None) -> None:
             os.chdir(folder)
         except OSError as error:
             raise UsageError(f"{folder} cannot be entered ({error.strerror})", hint="name a folder") from None
-    gc.enable()  # a command does without the collector, a server lives for long
     serve(store=call.store, roots=call.roots)

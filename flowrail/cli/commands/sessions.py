@@ -323,7 +323,6 @@ def verify_command(call: SessionCall, session_id: str | None, every: bool, head:
             hint=Hint("name it: ", Command("session verify", "ID", head="HEX")),
         )
     store = call.world.store
-    output.collect_garbage()  # each session leaves an engine behind
     with ProgressBar("Verifying sessions") as bar:
         ids = [] if session_id else store.ids()
         results = [verify.verify(store, session_id, head=head)] if session_id else []

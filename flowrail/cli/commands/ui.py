@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import webbrowser
 
 import click
@@ -39,6 +38,5 @@ def ui_command(call: OwnCall, port: int, no_open: bool, idle: float) -> None:
         if not no_open:
             webbrowser.open(address)
 
-    gc.enable()  # a command does without the collector, a server lives for long
     at_terminal = output.is_shown_to_person()  # before `environment`, which sets standard output aside
     serve(call.environment, port=port, idle=60 * idle, at_terminal=at_terminal, ready=ready)

@@ -12,13 +12,17 @@ from flowrail.text.safe_text import shortened
 _MOST_FINDINGS = 3
 
 
-def report(diagnosis: Mapping[str, Any]) -> Report:
+def report(
+    sections: Mapping[str, Mapping[str, Any]],
+    findings: Sequence[Mapping[str, Any]],
+    errors: int,
+    warnings: int,
+) -> Report:
     """Return a diagnosis for people; findings of one kind are listed together."""
     parts: list[Report] = [
-        [title(name), *_facts(section["facts"]), *_findings(name, diagnosis["findings"])]
-        for name, section in diagnosis["sections"].items()
+        [title(name), *_facts(section["facts"]), *_findings(name, findings)]
+        for name, section in sections.items()
     ]
-    errors, warnings = diagnosis["errors"], diagnosis["warnings"]
     if errors or warnings:
         style = Style.BAD if errors else Style.WARNING
         verdict = Span(f"{count(errors, 'error')}, {count(warnings, 'warning')}.", style)

@@ -1,0 +1,160 @@
+"""An operation as a click command: arguments and options from its signature, and the options that all commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+from flowrail.cli import options, output
+from flowrail.cli.environment import read_facts
+from flowrail.errors import UsageError
+from flowrail.formatters.data import as_data
+from flowrail.machines.engine.outcome import limit_functions
+from flowrail.operations.environment import Environment
+from flowrail.operations.operation import Operation, Parameter, exit_status_of
+
+_SHARED = ("store", "roots", "form")
+
+
+def command_in(module: str, name: str) -> click.Command:
+    """Return the command for the operation in *module* whose last word is *name*."""
+    found = (value for value in vars(import_module(module)).values() if isinstance(value, Operation))
+    return command_of(next(known for known in found if known.name.rpartition(" ")[2] == name))
+
+
+def command_of(operation: Operation[..., object]) -> click.Command:
+    """Return the command that calls *operation* and prints its result."""
+
+    def run(**values: Any) -> int:
+        shared = {name: values.pop(name, None) for name in _SHARED}
+        environment = Environment(
+            store=shared["store"],
+            roots=shared["roots"] or (),
+            tell=lambda text: output.notes([text]),
+            confirm=output.confirm,
+        )
+        click.get_current_context().call_on_close(limit_functions())
+        output.keep_apart()
+        parameters = operation.parameters
+        given = {parameter.name: _given(parameter, values) for parameter in parameters}
+        arguments = [given.pop(parameter.name) for parameter in parameters if parameter.is_argument]
+        result = operation(environment, *arguments, **given)
+        if result is not None:
+            show(result, shared["form"])
+        return exit_status_of(result)
+
+    title = "Examples:" if len(operation.examples) > 1 else "Example:"
+    return click.Command(
+        operation.name.rpartition(" ")[2],
+        callback=run,
+        help=operation.help,
+        epilog="\n".join(["\b", title, *(f"  {line}" for line in operation.examples)]),
+        params=[*(param for each in operation.parameters for param in _params(each)), *_shared(operation)],
+    )
+
+
+def show(result: Any, form: str | None) -> None:
+    """Print a result: JSON if asked for, XML for agents, otherwise as a person reads it."""
+    if form is None and hasattr(result, "xml"):
+        form = output.usual_form()
+    if form == "json":
+        output.data(as_data(result))
+    elif form == "xml":
+        output.text(result.xml())
+    else:
+        output.report(result.report())
+
+
+def _given(parameter: Parameter, values: dict[str, Any]) -> object:
+    value = values[parameter.name]
+    if parameter.help.file_option:
+        file = values.get(_file_name(parameter))
+        loaded = read_facts(file) if file else {}
+        twice = sorted(value.keys() & loaded.keys())
+        if twice:
+            raise UsageError(
+                f"`{twice[0]}` is set twice, by {parameter.help.short} and in the file", hint="set it once"
+            )
+        return {**value, **loaded}
+    return value
+
+
+def _params(parameter: Parameter) -> list[click.Parameter]:
+    """Return the argument or the options of a parameter."""
+    about = parameter.help
+    complete = options.complete(about.completes) if about.completes else None
+    if parameter.is_argument:
+        return [
+            click.Argument(
+                [parameter.name],
+                type=_type(parameter),
+                required=parameter.is_required,
+                nargs=-1 if parameter.is_repeated else 1,
+                metavar=_metavar(parameter),
+                shell_complete=complete,
+            )
+        ]
+    flag = f"--{parameter.name.replace('_', '-')}"
+    if parameter.kind is Mapping:
+        names = (about.short, f"{flag}") if about.short else (flag,)
+        pairs = options.pairs(names[0], about.metavar or "NAME=VALUE")
+        found: list[click.Parameter] = [
+            click.Option(
+                [*names, parameter.name],
+                multiple=True,
+                callback=pairs,
+                help=about.text,
+                metavar=about.metavar,
+            )
+        ]
+        if about.file_option:
+            file_help = "A JSON file with more of them; - reads standard input."
+            found.append(
+                click.Option([about.file_option, _file_name(parameter)], metavar="FILE", help=file_help)
+            )
+        return found
+    is_flag = parameter.kind is bool
+    default = None if parameter.is_required or is_flag else parameter.default
+    return [
+        click.Option(
+            [*([about.short] if about.short else []), flag, parameter.name],
+            type=None if is_flag else _type(parameter),
+            is_flag=is_flag,
+            required=parameter.is_required,
+            multiple=parameter.is_repeated,
+            default=default,
+            show_default=default not in {None, "", ()},
+            help=about.text,
+            metavar=about.metavar or None,
+            shell_complete=complete,
+        )
+    ]
+
+
+def _file_name(parameter: Parameter) -> str:
+    return f"{parameter.name}_file"
+
+
+def _metavar(parameter: Parameter) -> str:
+    name = parameter.help.metavar or parameter.name.upper()
+    name = f"{name}..." if parameter.is_repeated else name
+    return name if parameter.is_required else f"[{name}]"
+
+
+def _type(parameter: Parameter) -> click.ParamType[Any] | type[Any]:
+    return click.Choice(parameter.choices) if parameter.choices else parameter.kind
+
+
+def _shared(operation: Operation[..., object]) -> list[click.Parameter]:
+    """Return the options that all commands have."""
+
+    @(options.form if operation.has_xml else options.as_json)
+    @options.store
+    @options.root
+    def carrier() -> None:
+        """Carry the options."""
+
+    return list(reversed(carrier.__click_params__))  # type: ignore[attr-defined]

@@ -1,0 +1,39 @@
+"""Results as plain data: what `--json` prints, and the structured content of MCP tools. Commands stay values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_origin
+
+from cattrs import Converter
+from cattrs.cols import is_namedtuple, namedtuple_dict_unstructure_factory
+
+from flowrail.command import Command, Hint
+
+
+def as_data(result: object) -> Any:
+    """Return the fields of a result, nested, as mappings, lists, texts, numbers and commands."""
+    return _converter().unstructure(result)
+
+
+@cache
+def _converter() -> Converter:
+    converter = Converter(unstruct_collection_overrides={tuple: list, frozenset: sorted})
+    converter.register_unstructure_hook_factory(is_namedtuple, namedtuple_dict_unstructure_factory)
+    converter.register_unstructure_hook_func(_is_mapping, _mapping)
+    for kind in (Command, Hint):
+        converter.register_unstructure_hook(kind, _itself)
+    return converter
+
+
+def _is_mapping(kind: Any) -> bool:
+    return isinstance(get_origin(kind) or kind, type) and issubclass(get_origin(kind) or kind, Mapping)
+
+
+def _mapping(value: Mapping[Any, object]) -> dict[Any, object]:
+    return {_converter().unstructure(key): as_data(item) for key, item in value.items()}
+
+
+def _itself(value: object) -> object:
+    return value

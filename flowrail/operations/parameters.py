@@ -1,0 +1,38 @@
+"""Parameters that several operations share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from flowrail.operations.operation import Help
+
+Skill = Annotated[str, Help("The skill, such as problem-analysis.", completes="skills")]
+OptionalSkill = Annotated[str | None, Help("The skill, such as problem-analysis.", completes="skills")]
+SessionId = Annotated[str, Help("The id of a session.", metavar="ID", completes="sessions")]
+OptionalSession = Annotated[
+    str | None,
+    Help("The session, by default this conversation's open one.", metavar="ID", completes="sessions"),
+]
+Params = Annotated[
+    Mapping[str, str],
+    Help("A workflow parameter. May be repeated.", short="-p", metavar="NAME=VALUE"),
+]
+Facts = Annotated[
+    Mapping[str, object],
+    Help(
+        "A fact, such as confidence=high. May be repeated.",
+        short="-s",
+        metavar="NAME=VALUE",
+        file_option="--facts",
+    ),
+]
+Note = Annotated[
+    str, Help("What to remember, in a sentence. Shown when the session is resumed.", metavar="TEXT")
+]
+Expect = Annotated[
+    int | None, Help("The revision that the report is for; refused at another one.", metavar="REV")
+]
+TakeOver = Annotated[bool, Help("Continue a session that belongs to another conversation.")]
+Reason = Annotated[str, Help("The reason, for the journal.", metavar="TEXT")]
+DryRun = Annotated[bool, Help("Show what would be done, without doing it.")]
