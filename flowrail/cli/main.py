@@ -284,8 +284,7 @@ _HANDOFF = {
     "retry": Entry("handoff", _SEND, "Retry a handoff that failed or was interrupted"),
     "cancel": Entry("handoff", _SEND, "Cancel a handoff"),
     "receive": Entry("handoff", _RECEIVE, "Validate a payload, claim it and take over the work"),
-    "validate": Entry("documents", _PAYLOADS, "List every problem of a payload"),
-    "convert": Entry("documents", _PAYLOADS, "Convert a payload to a different version"),
+    "check": Entry("handoff", _PAYLOADS, "List every problem of a payload, or print it in another version"),
 }
 _HANDOFF_HELP = """
 A payload is built from what a session or a skill reported, checked, written once and received once. The

@@ -34,9 +34,9 @@ class Compatibility(NamedTuple):
 
 _MATRIX = {
     ("3.0", "2.0"): (CompatibilityLevel.PARTIAL, "downgrade: the trace and the context tiers are lost"),
-    ("3.0", "1.2"): (CompatibilityLevel.NO, "an internal schema of programming-pm"),
+    ("3.0", "1.2"): (CompatibilityLevel.NO, "programming-pm internal schema (incompatible)"),
     ("2.0", "3.0"): (CompatibilityLevel.YES, "upgrade"),
-    ("1.2", "3.0"): (CompatibilityLevel.ADAPTER, "the fields that both have"),
+    ("1.2", "3.0"): (CompatibilityLevel.NO, "an adapter is needed, and adapters are deferred"),
     ("1.0", "2.0"): (CompatibilityLevel.ADAPTER, "the fields that 1.0 lacks are added"),
     ("1.0", "3.0"): (CompatibilityLevel.ADAPTER, "through 2.0"),
 }

@@ -111,7 +111,7 @@ def _is_file(store: str, handoff: Handoff, path: str) -> bool:
 
 def _arrived_handoff(context: HandoffContext, handoffs: Handoffs, payload: Payload) -> Handoff:
     """Return a payload from elsewhere as a handoff in its invocation phase."""
-    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
+    content = convert.content(payload.version, payload.handoff)
     chain = tuple(texts_at(content, "meta.handoff_chain"))
     expires_at = integrity.expiry(payload.version, payload.handoff)
     target = text_at(content, "target.skill")
@@ -153,7 +153,7 @@ def _recorded_hops(context: HandoffContext, handoffs: Handoffs, content: Mapping
 
 def _check_arrival(context: HandoffContext, handoff: Handoff, payload: Payload) -> tuple[CheckResult, ...]:
     """Refuse a chain that is too long, and a payload that the target does not accept."""
-    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
+    content = convert.content(payload.version, payload.handoff)
     chain, within_limit = format_chain(handoff.chain, handoff.target), handoff.hops <= MAX_HOPS
     too_far = f"the work came through {handoff.hops} handoffs, and at most {MAX_HOPS} are allowed: {chain}"
     results = (

@@ -11,7 +11,7 @@ error:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from flowrail.command import Command, Hint
 from flowrail.errors import HandoffError
@@ -22,7 +22,8 @@ ERROR, WARNING = "error", "warning"
 MAX_LISTED, _MAX_IN_MESSAGE = 100, 20
 
 
-class PayloadProblem(NamedTuple):
+@dataclass(frozen=True)
+class PayloadProblem:
     """One problem of a payload: the field, what is wrong with it, and the kind of problem."""
 
     field: str

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import NamedTuple
 
 from flowrail.command import Hint
-from flowrail.discovery.compatibility import normal_version
+from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.errors import DocumentError
 from flowrail.handoff.arrival import ReceiveRequest, find_handoff, record_arrival, validation_problems
 from flowrail.handoff.context import HandoffContext
@@ -106,7 +107,7 @@ def receive(
         claim = _claim(context, change, workflow)
         handoff = change.handoff
         folder = context.store.folder(claim.session) if claim.session else change.folder
-        converted = _for_target(handoff, payload, folder)
+        converted = _for_target(handoff, payload, folder, context.current_time())
         if workflow is not None:
             _start_session(context, claim.session, handoff, payload, data, workflow, converted)
         if converted is not None:
@@ -119,7 +120,7 @@ def receive(
 
 def parameters_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, object]:
     """Return the parameters of a workflow that a payload can fill with valid values."""
-    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
+    content = convert.content(payload.version, payload.handoff)
     values: dict[str, object] = {}
     for name, arg in declared.items():
         is_prompt = name in PROMPTS
@@ -134,16 +135,17 @@ def parameters_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, 
     return values
 
 
-def _for_target(handoff: Handoff, payload: Payload, folder: str) -> ConvertedFile | None:
+def _for_target(handoff: Handoff, payload: Payload, folder: str, now: datetime) -> ConvertedFile | None:
     """Return the payload in the version that the target declares.
 
     `None` if it has this version, if there is no conversion, or if the result would not be valid, for example because
     it is too large for the version.
     """
     version = normal_version(handoff.target_schema or payload.version)
-    if version == payload.version or not convert.path(payload.version, version):
+    if version == payload.version or not compatibility(payload.version, version).possible:
         return None
-    converted, form = convert.convert(payload.version, payload.handoff, version), DEFAULT_FORM[version]
+    converted = convert.convert(payload.version, payload.handoff, version, now=now)
+    form = DEFAULT_FORM[version]
     if shape_problems(version, converted.handoff):
         return None
     path = os.path.join(folder, f"{COPY}-{version}.{form}")

@@ -28,7 +28,7 @@ from flowrail.handoff.errors import (
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.build import facts_of, received_work
-from flowrail.handoff.payload.convert import convert
+from flowrail.handoff.payload.convert import content
 from flowrail.handoff.payload.document import DEFAULT_FORM, Payload, read_file, text_at, texts_at
 from flowrail.handoff.payload.validate import ValidationRules, validate
 from flowrail.machines.loading.skill_folder import entry_file
@@ -163,11 +163,11 @@ def _source_in_file(context: HandoffContext, skill: str, payload: Payload) -> Ha
     """Return the source that a payload describes: it was sent to the skill, or the skill wrote it."""
     rules = ValidationRules(context.current_time(), allow_expired=True)
     if errors(problems := validate(payload, rules).problems):
-        hint = Hint("see all problems: ", Command("handoff validate", payload.source))
+        hint = Hint("see all problems: ", Command("handoff check", payload.source))
         raise payload_refusal(f"{payload.source} is not a payload to hand off", problems, hint=hint)
-    content = convert(payload.version, payload.handoff, "3.0").handoff
-    chain = tuple(texts_at(content, "meta.handoff_chain"))
-    source, target = text_at(content, "source.skill"), text_at(content, "target.skill")
+    fields = content(payload.version, payload.handoff)
+    chain = tuple(texts_at(fields, "meta.handoff_chain"))
+    source, target = text_at(fields, "source.skill"), text_at(fields, "target.skill")
     if target == skill:
         known = [handoff for handoff in context.handoffs.own_ones() if handoff.digest == payload.digest]
         unknown = Handoff(id="", source=source, target=target, hops=len(chain), foreign=True)

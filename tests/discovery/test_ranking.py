@@ -262,7 +262,7 @@ def test_a_query_is_answered_by_what_it_asks_for(query: Query, expected: bool) -
         ("3.0", "2.0", CompatibilityLevel.PARTIAL),
         ("3.0", "1.2", CompatibilityLevel.NO),
         ("2.0", "3.0", CompatibilityLevel.YES),
-        ("1.2", "3.0", CompatibilityLevel.ADAPTER),
+        ("1.2", "3.0", CompatibilityLevel.NO),
         ("1.0", "2.0", CompatibilityLevel.ADAPTER),
         ("2.0", "1.2", CompatibilityLevel.NO),
         ("9.0", "9.0", CompatibilityLevel.YES),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from flowrail.errors import DocumentError
 from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload.build import build, work_of
 from flowrail.handoff.payload.document import payload_file_name, write_newest_payload
@@ -21,38 +22,31 @@ def built(schema: str = "2.0", **facts: Any) -> dict[str, Any]:
     return build(work_of(session, folder="/s", project=str(Path.cwd())), handoff, now=now).handoff
 
 
-@pytest.mark.parametrize(
-    ("text", "theme"),
-    [
-        (
-            "Demand is narrow | optimist, analyst | 6.7 | report; log",
-            {
-                "theme": "Demand is narrow",
-                "confidence_score": 6.7,
-                "contributing_archetypes": ["optimist", "analyst"],
-                "key_evidence": ["report", "log"],
-            },
-        ),
-        ("Only a theme", {"theme": "Only a theme"}),
-        ("A | b | 8/10", {"theme": "A", "contributing_archetypes": ["b"], "confidence_score": 8.0}),
-        ("A | | high", {"theme": "A"}),
-    ],
-)
-def test_a_theme_is_read_from_its_parts(text: Any, theme: dict[str, Any]) -> None:
-    assert built(convergent_insights=[text])["insights"]["convergent"] == [theme]
+def test_a_text_fills_the_main_field_of_an_insight() -> None:
+    made = built(
+        convergent_insights=["Demand is narrow"], suggested_terms=["costs"], divergent_insights=["x"]
+    )
+
+    assert made["insights"] == {
+        "convergent": [{"theme": "Demand is narrow"}],
+        "divergent": [{"insight": "x"}],
+    }
+    assert made["research_seeds"]["suggested_terms"] == [{"term": "costs"}]
 
 
-@pytest.mark.parametrize(
-    ("text", "insight"),
-    [
-        ("critic | Costs | 4", {"archetype": "critic", "insight": "Costs", "confidence": 4}),
-        ("critic | Costs | 8/10", {"archetype": "critic", "insight": "Costs", "confidence": 4}),
-        ("Costs", {"archetype": "unnamed", "insight": "Costs"}),
-        ({"archetype": "a"}, {"archetype": "a"}),
-    ],
-)
-def test_an_insight_is_read_from_its_parts(text: Any, insight: dict[str, Any]) -> None:
-    assert built(divergent_insights=[text])["insights"]["divergent"] == [insight]
+def test_a_confidence_is_halved_only_if_its_scale_is_declared() -> None:
+    insights = [{"archetype": "a", "insight": "b", "confidence": number} for number in range(11)]
+
+    halved = built(divergent_insights=insights, confidence_scale="0-10")["insights"]["divergent"]
+    declared = built(divergent_insights=insights, confidence_scale="1-5")["insights"]["divergent"]
+    plain = built(divergent_insights=insights)["insights"]["divergent"]
+
+    assert [insight["confidence"] for insight in halved] == [1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert [insight["confidence"] for insight in plain] == list(range(11))  # 6 to 10 are refused later
+    assert declared == plain
+    with pytest.raises(DocumentError) as caught:
+        built(divergent_insights=insights, confidence_scale="7")
+    assert str(caught.value.hint) == "write 1-5 or 0-10"
 
 
 def test_every_fact_has_its_place() -> None:

@@ -1,17 +1,18 @@
-"""`flow handoff validate`, `convert` and `diagram`, and the schemas of payloads."""
+"""`flow handoff check`, and the schemas of payloads."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 from support.handoffs import send, session, target
-from support.payloads import PAYLOADS, example, with_
+from support.payloads import PAYLOADS, example, with_, without
 from support.sandbox import flow, refused, told
 
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.document import read, render
+from flowrail.handoff.payload.document import read_file, render
 
 
 def put(handoff: dict[str, object], name: str = "payload.json") -> str:
@@ -19,49 +20,53 @@ def put(handoff: dict[str, object], name: str = "payload.json") -> str:
     return name
 
 
-def test_validation_can_be_stricter_or_more_lenient() -> None:
-    handoff = with_(with_(example("2.0"), "source.skill", "x"), "meta.handoff_chain", ["x"])
+def fresh(version: str) -> dict[str, object]:
+    """Return the example of a version without its expiry, written now."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {**without(example(version), "expires_at"), "timestamp": now}
+
+
+def test_a_check_can_be_strict() -> None:
+    handoff = with_(with_(fresh("2.0"), "source.skill", "x"), "meta.handoff_chain", ["x"])
     handoff["mood"] = 1
     path = put(integrity.sealed("2.0", handoff), "p.yaml")
 
-    assert flow("handoff", "validate", path).status == 1
-    lenient = flow("handoff", "validate", path, "--allow-expired")
+    lenient = flow("handoff", "check", path)
+
     assert lenient.status == 0
     assert "ignored, not defined by 2.0: handoff.mood" in lenient.out
-    assert flow("handoff", "validate", path, "--allow-expired", "--strict-v2").status == 1
+    assert flow("handoff", "check", path, "--strict-v2").status == 1
 
 
 def test_another_document_is_not_a_payload() -> None:
     Path("p.yaml").write_text("a: 1")
-    ran = flow("handoff", "validate", "p.yaml")
+    ran = flow("handoff", "check", "p.yaml")
 
     assert ran.status == 1
     assert ran.out.splitlines()[-1] == "not a payload: 1 error"
-    assert refused("handoff", "validate", "nowhere")[0] == 2
+    assert refused("handoff", "check", "nowhere")[0] == 2
 
 
-def test_a_conversion_there_and_back_in_files() -> None:
+def test_a_payload_is_printed_in_another_version_and_expires_an_hour_later() -> None:
     shutil.copy(PAYLOADS / "v1.yaml", "one.yaml")
 
-    assert flow("handoff", "convert", "one.yaml", "--to", "2.0", "-o", "two.yaml").status == 0
-    converted = told("handoff", "convert", "two.yaml", "--to", "3.0", "-o", "three.json")
-    assert flow("handoff", "convert", "three.json", "--to", "2.0", "-o", "back.yaml").status == 0
+    two = flow("handoff", "check", "one.yaml", "--to", "2.0")
+    Path("two.yaml").write_text(two.out)
+    three = flow("handoff", "check", "two.yaml", "--to", "3.0")
+    Path("three.json").write_text(three.out)
+    data = told("handoff", "check", "three.json", "--to", "2.0")["converted"]
 
-    assert (converted["versions"], converted["lost"], converted["file"]) == (["2.0", "3.0"], [], "three.json")
-    two, back = (read(Path(name).read_bytes(), source=name).handoff for name in ("two.yaml", "back.yaml"))
-    assert {**two, "expires_at": 0, "meta": 0} == {**back, "expires_at": 0, "meta": 0}
-    assert refused("handoff", "convert", "two.yaml", "--to", "3.0", "-o", "three.json")[0] == 2
-    assert told("handoff", "convert", str(PAYLOADS / "v1_2.yaml"), "--to", "3.0")["version"] == "3.0"
+    assert "expires_at: an hour after the conversion" in two.err
+    assert flow("handoff", "check", "two.yaml").status == flow("handoff", "check", "three.json").status == 0
+    assert "added trace_id: from the content" in three.err
+    assert (data["version"], data["handoff"]["context"]) == ("2.0", read_file("two.yaml").handoff["context"])
 
 
-def test_a_payload_with_a_wrong_hash_is_converted_only_if_forced() -> None:
-    path = str(PAYLOADS / "v2.yaml")
+def test_a_payload_with_a_wrong_hash_is_not_converted() -> None:
+    ran = flow("handoff", "check", str(PAYLOADS / "v2.yaml"), "--to", "3.0")
 
-    status, error = refused("handoff", "convert", path, "--to", "3.0")
-    assert (status, len(error["details"]["validation_errors"])) == (6, 2)
-    assert told("handoff", "convert", path, "--to", "3.0", "--force")["version"] == "3.0"
-    ran = flow("handoff", "convert", path, "--to", "3.0", "--force")
-    assert f"the hash of {path} is wrong; it is converted because of --force" in ran.err
+    assert ran.status == 1
+    assert "is not the hash of the content" in ran.out
 
 
 def test_the_schema_of_a_payload_is_published() -> None:

@@ -162,7 +162,7 @@ def test_a_payload_changed_by_one_byte_is_refused(where: str) -> None:
     else:
         assert "is not the payload that was sent" in error["message"]
     assert told("handoff", "status", sent["handoff"])["phase"] == "invocation"
-    assert flow("handoff", "validate", str(path)).status == 0
+    assert flow("handoff", "check", str(path)).status == 0
 
 
 @every_few_calls

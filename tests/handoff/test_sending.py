@@ -62,7 +62,7 @@ def test_a_payload_is_written_once_and_for_its_owner_only() -> None:
     assert handoff["tracing"]["parent_span_id"] == sent["span_id"]
     assert handoff["trace_id"] == sent["trace_id"]
     assert "expires_at" not in handoff
-    assert flow("handoff", "validate", sent["payload"]).status == 0
+    assert flow("handoff", "check", sent["payload"]).status == 0
 
 
 def test_the_same_request_gets_the_same_answer() -> None:
@@ -114,7 +114,7 @@ def test_a_target_that_reads_2_0_gets_2_0() -> None:
     assert handoff["meta"]["handoff_chain"] == ["source"]
     assert sent["expires_at"] == handoff["expires_at"]
     assert sent["invocation"] == f"/digger --handoff {sent['payload']}"
-    assert flow("handoff", "validate", sent["payload"]).status == 0
+    assert flow("handoff", "check", sent["payload"]).status == 0
 
 
 def test_a_problem_that_cannot_be_fixed_ends_the_handoff() -> None:

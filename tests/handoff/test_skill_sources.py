@@ -55,7 +55,7 @@ def test_three_hops_between_skills_without_a_workflow() -> None:
     third = told("handoff", "send", "lit-pm", "--from", "programming-pm", "--yes", "--reason", "r")
 
     assert [sent["schema"] for sent in (first, second, third)] == ["2.0", "3.0", "2.0"]
-    assert flow("handoff", "validate", "--strict-v2", first["payload"]).status == 0
+    assert flow("handoff", "check", "--strict-v2", first["payload"]).status == 0
     handoff = payload_of(second)
     assert handoff["meta"]["handoff_chain"] == ["perspective-swarm", "lit-pm"]
     assert handoff["context"]["original_prompt"] == "Should we expand?"
@@ -123,7 +123,7 @@ def test_a_1_0_payload_is_received_in_the_version_that_the_target_declares() -> 
     assert answer["phase"] == "acknowledgment"
     assert answer["converted"]["version"] == answer["handoff_payload"]["version"] == "2.0"
     assert "meta.handoff_chain: the source alone" in answer["converted"]["added"]
-    assert flow("handoff", "validate", "--allow-expired", answer["converted"]["file"]).status == 0
+    assert flow("handoff", "check", answer["converted"]["file"]).status == 0
     assert answer["handoff_payload"]["insights"]["uncertainties"] == ["True cost of GDPR compliance"]
 
 

@@ -18,14 +18,20 @@ FACTS = {
     "convergence_level": "medium",
     "synthesis_summary": "All but the critic see demand; the cost of compliance is the open point.",
     "convergent_insights": [
-        "Demand exists but is narrow | optimist, analyst, pragmatist | 6.7 | report 2024; sales log"
+        {
+            "theme": "Demand exists but is narrow",
+            "confidence_score": 6.7,
+            "contributing_archetypes": ["optimist", "analyst", "pragmatist"],
+            "key_evidence": ["report 2024", "sales log"],
+        }
     ],
-    "divergent_insights": ["critic | Compliance costs are underestimated | 7"],
+    "divergent_insights": [{"archetype": "critic", "insight": "Compliance is costly", "confidence": 7}],
+    "confidence_scale": "0-10",
     "key_uncertainties": ["What compliance costs", "Who competes", "What it earns"],
     "blind_spots": ["May underweight execution (optimist)"],
     "perspectives_completed": 5,
     "perspective_files": ["PERSPECTIVES/critic.md"],
-    "suggested_terms": ["compliance cost studies | settles what the critic doubts"],
+    "suggested_terms": [{"term": "compliance cost studies", "rationale": "settles what the critic doubts"}],
     "open_questions": ["Which partnerships have worked?"],
     "user_feedback": "More on compliance",
 }
@@ -140,14 +146,7 @@ def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
     assert handoff["context"]["known_gaps"] == FACTS["key_uncertainties"]
     assert handoff["source"]["phase"] == "handoff"
     working = handoff["payload"]["working"]
-    assert working["insights"]["convergent"] == [
-        {
-            "theme": "Demand exists but is narrow",
-            "confidence_score": 6.7,
-            "contributing_archetypes": ["optimist", "analyst", "pragmatist"],
-            "key_evidence": ["report 2024", "sales log"],
-        }
-    ]
+    assert working["insights"]["convergent"] == FACTS["convergent_insights"]
     assert working["insights"]["divergent"][0]["confidence"] == 4
     assert working["research_seeds"]["suggested_terms"][0]["term"] == "compliance cost studies"
     assert (working["perspectives_completed"], working["convergence_level"]) == (5, "medium")

@@ -32,8 +32,8 @@ OTHERS = (
     "skill trust evil --digest 0", "status", "resume", "sessions --json", "session verify", "doctor --json",
 )  # fmt: skip
 PAYLOAD = (
-    "handoff validate given --json", "handoff validate given", "handoff convert given --to 3.0 --force --json",
-    "handoff convert given --to 2.0 --force", "handoff receive given --force --json",
+    "handoff check given --json", "handoff check given", "handoff check given --to 3.0 --json",
+    "handoff check given --to 2.0", "handoff receive given --force --json",
 )  # fmt: skip
 REPORT = (
     "step asking done --facts given --json", "ask ID given --json", "finding add ID --severity MUST --file given --json",

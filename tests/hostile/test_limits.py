@@ -120,7 +120,7 @@ def test_a_hostile_payload_ends_in_two_seconds_and_150_mb(content: str) -> None:
     put_skill("evil")
     Path("payload").write_text(content)
 
-    for words in (("handoff", "validate", "payload"), ("step", "evil", "ok", "--facts", "payload")):
+    for words in (("handoff", "check", "payload"), ("step", "evil", "ok", "--facts", "payload")):
         assert measured(*words) in {1, 2, 4}
 
 

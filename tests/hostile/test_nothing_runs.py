@@ -62,7 +62,7 @@ READING = (
     ["check", ".claude/skills/py/workflow.py"], ["diagram", "py"], ["diagram", "evil"], ["discover", "--all"],
     ["discover", "--recursive", "--rescan"], ["discover", "--why", "py"], ["doctor"], ["registry", "show"],
     ["registry", "check"], ["registry", "sync", "--dry-run"], ["sessions", "--all"], ["status"], ["session", "verify"],
-    ["audit"], ["handoff", "status"], ["handoff", "targets"], ["handoff", "validate", "yaml.py"],
+    ["audit"], ["handoff", "status"], ["handoff", "targets"], ["handoff", "check", "yaml.py"],
     ["handoff", "diagram"], ["skill", "schema", "workflow"], ["skill", "trust", "py", "--digest", "0"],
     ["skill", "untrust", "py"], ["session", "prune", "--dry-run"], ["evidence", "show"], ["attest"],
     ["explain", "FR163"],

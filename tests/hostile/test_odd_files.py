@@ -27,7 +27,7 @@ CONTINUING = (
     "session adopt ID", "session prune --dry-run", "start evil --json",
 )  # fmt: skip
 READING_A_FILE = (
-    "handoff validate odd.yaml", "handoff convert odd.yaml --to 3.0", "handoff receive odd.yaml --json",
+    "handoff check odd.yaml", "handoff check odd.yaml --to 3.0", "handoff receive odd.yaml --json",
     "step evil ok --facts odd.yaml --json", "ask ID odd.yaml --json", "finding add ID --severity MUST --file odd.yaml",
     "check odd.yaml",
 )  # fmt: skip

@@ -14,7 +14,7 @@ from flowrail.handoff.payload.document import Payload, read, read_file, render
 from flowrail.handoff.payload.validate import ValidationRules, validate
 
 PAYLOADS = Path(__file__).parents[1] / "handoff" / "payloads"
-FILES = {"1.0": "v1.yaml", "1.2": "v1_2.yaml", "2.0": "v2.yaml", "3.0": "v3.json"}
+FILES = {"1.0": "v1.yaml", "2.0": "v2.yaml", "3.0": "v3.json"}
 NOW = datetime(2026, 2, 4, 19, 40, tzinfo=UTC)
 """Ten minutes after the examples were made."""
 

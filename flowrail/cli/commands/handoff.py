@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from functools import cached_property
 
 import click
@@ -24,7 +26,9 @@ from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import (
     ValidationFailedError,
 )
+from flowrail.handoff.payload.check import check_payload
 from flowrail.handoff.payload.convert import narrowed
+from flowrail.handoff.payload.models import VERSIONS
 from flowrail.handoff.request import HandoffRequest, extra_root, skill_source
 from flowrail.handoff.sending import SentHandoff, cancel, retry, send
 from flowrail.machines.sessions.session import Session
@@ -37,6 +41,7 @@ from flowrail.operations.handoffs.handoff_menu import (
     synthesis,
 )
 from flowrail.operations.handoffs.receive import receive_handoff
+from flowrail.storage.records import to_plain
 from flowrail.text.phrases import count
 
 
@@ -369,7 +374,7 @@ def receive_command(call: HandoffCall, file: str, digest: str, force: bool, para
     """
     context, world = call.context, call.world
     receipt, answer = receive_handoff(context, world, file, digest=digest, force=force, params=params)
-    output.notes([*[f"warning: {warning}" for warning in receipt.warnings], *page.conversion_notes(receipt)])
+    output.notes([*[f"warning: {warning}" for warning in receipt.warnings], *page.receipt_notes(receipt)])
     data = page.receipt_data(context, receipt)
     if answer is None:
         call.answer(data, page.report(data))
@@ -378,3 +383,27 @@ def receive_command(call: HandoffCall, file: str, digest: str, force: bool, para
         output.data({**as_data(answer.guidance), "handoff": data})
     else:
         call.show(answer.guidance, answer.notes)
+
+
+@HandoffCall.command("check", "flow handoff check handoff-payload.yaml")
+@click.argument("file")
+@click.option("--to", type=click.Choice(VERSIONS), help="Print the payload in this version.")
+@click.option(
+    "--strict-v2", is_flag=True, help="Require the one source that the published 2.0 schema allows."
+)
+@options.as_json
+def check_command(call: HandoffCall, file: str, to: str | None, strict_v2: bool) -> int:
+    """List every problem of a payload, or print it in another version
+
+    Detects the version, then checks shape, related fields, hash, expiry and chain. Exits 1 on any
+    error; warnings do not count. With --to, the fields that are added and lost are listed on stderr,
+    and an expired payload gets a new expiry.
+    """
+    now = datetime.fromisoformat(call.environment.now)
+    checked = check_payload(os.path.abspath(file), now=now, strict_v2=strict_v2, to=to or "")
+    if checked.converted is None or call.as_json:
+        call.answer(to_plain(checked), page.render_check(checked, file))
+    else:
+        output.notes(page.conversion_notes(checked.converted))
+        output.exact(checked.text.rstrip("\n"))
+    return 0 if checked.valid else 1

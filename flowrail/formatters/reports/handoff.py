@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from flowrail.formatters.guidance.content import Show
 from flowrail.handoff.checks import missing_parts, payload_path
 from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.errors import MAX_LISTED, errors
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, EXPIRED, FAILED, INVOCATION, REJECTED, UNSENT, Handoff
 from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.check import CheckedPayload
+from flowrail.handoff.payload.convert import ConvertedPayload
 from flowrail.handoff.payload.document import get
 from flowrail.handoff.phases import invocation_line, receive_command
 from flowrail.handoff.receiving import Receipt
@@ -97,17 +100,23 @@ def receipt_data(context: HandoffContext, receipt: Receipt) -> dict[str, object]
     }
 
 
-def conversion_notes(receipt: Receipt) -> list[str]:
+def receipt_notes(receipt: Receipt) -> list[str]:
     """Return that a received payload was converted, and what was added and lost."""
     if receipt.converted is None:
         return []
-    converted, path, _ = receipt.converted
-    notes = [f"converted from {receipt.payload.version} to {converted.version}: {path}"]
-    if converted.added:
-        notes.append(f"added {'; '.join(converted.added)}")
-    if converted.lost:
-        notes.append(f"lost {'; '.join(converted.lost)}")
-    return notes
+    converted = receipt.converted.payload
+    head = f"converted from {receipt.payload.version} to {converted.version}: {receipt.converted.path}"
+    return [head, *conversion_notes(converted)]
+
+
+def conversion_notes(converted: ConvertedPayload) -> list[str]:
+    """Return what a conversion added and lost."""
+    more = len(converted.lost) - MAX_LISTED
+    return [
+        *([f"added {'; '.join(converted.added)}"] if converted.added else []),
+        *([f"lost {'; '.join(converted.lost[:MAX_LISTED])}"] if converted.lost else []),
+        *([f"lost {more} more; --json lists them all"] if more > 0 else []),
+    ]
 
 
 def _with_current_paths(context: HandoffContext, handoff: Handoff) -> Handoff:
@@ -202,20 +211,21 @@ def _marks(item: Mapping[str, Any]) -> str:
     return "".join(f" ({mark})" for mark in marks)
 
 
-def render_problems(problems: Iterable[Mapping[str, Any]], source: str, result: Mapping[str, Any]) -> str:
+def render_check(checked: CheckedPayload, source: str) -> str:
     """Return the problems of a payload, a line each, and the verdict."""
     lines = [
-        f"{shortened(source)}{_line_number(problem['line'])}: {problem['severity']} {problem['kind']}: "
-        f"`{shortened(problem['field'])}` {shortened(problem['message'], 400)}"
-        for problem in problems
+        f"{shortened(source)}{f':{problem.line}' if problem.line else ''}: {problem.severity} {problem.kind}: "
+        f"`{shortened(problem.field)}` {shortened(problem.message, 400)}"
+        for problem in checked.findings
     ]
-    if result["ignored"]:
-        lines.append(f"ignored, not defined by {result['version']}: {joined(result['ignored'])}")
-    if result["tokens"] and any(result["tokens"].values()):
-        tiers = ", ".join(f"{tier} {number}" for tier, number in result["tokens"].items() if number)
-        lines.append(f"tokens: {tiers}, {sum(result['tokens'].values())} in total")
-    version = f"payload version {result['version']}" if result["version"] else "not a payload"
-    lines.append(f"{version}: {count(result['errors'], 'error') if result['errors'] else 'valid'}")
+    if checked.ignored:
+        lines.append(f"ignored, not defined by {checked.version}: {joined(checked.ignored)}")
+    if checked.tokens and any(checked.tokens.values()):
+        tiers = ", ".join(f"{tier} {number}" for tier, number in checked.tokens.items() if number)
+        lines.append(f"tokens: {tiers}, {sum(checked.tokens.values())} in total")
+    version = f"payload version {checked.version}" if checked.version else "not a payload"
+    number = len(errors(checked.findings))
+    lines.append(f"{version}: {count(number, 'error') if number else 'valid'}")
     return "\n".join(lines)
 
 
@@ -229,10 +239,6 @@ def targets_report(menu: Report, offers: Sequence[Mapping[str, Any]]) -> Report:
             )
         lines.append(command(visible(offer["command"])))
     return paragraphs(menu, [title("Hand off (add `--reason WHY`)"), *lines] if lines else [])
-
-
-def _line_number(number: int) -> str:
-    return f":{number}" if number else ""
 
 
 def _check_lines(checks: Sequence[Mapping[str, Any]]) -> list[str | Line]:

@@ -1,15 +1,14 @@
 """Build a payload from the work of a skill: parameters, reported facts, and the files that they name.
 
 Facts are found by the names under which skills report them. Facts without a field of their own go to the working
-tier. Insights, terms and themes may be texts with ` | ` between their parts, as agents report them.
+tier.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from flowrail.machines.sessions.session import ReceivedWork, Session
 from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.text import json as strict_json
 from flowrail.text.phrases import moment
+from flowrail.text.safe_text import in_quotes
 
 PROMPTS = (
     "original_prompt", "prompt", "problem", "question", "topic", "task", "request", "goal", "decision", "focus",
@@ -34,6 +34,8 @@ CARRIED_FACTS = (
 )  # fmt: skip
 """The facts of the user's request. They stay with the work, even if a skill on the way does not report them again."""
 
+SCALE = "confidence_scale"
+"""The fact that declares the scale of the confidences of insights: `1-5` (the default) or `0-10`."""
 META = ("perspectives_completed", "convergence_level", "user_feedback")
 _REFRAMED = ("reframed_challenge", "reframed")
 _TEXTS: Mapping[str, tuple[str, ...]] = {
@@ -50,7 +52,7 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
     "research_seeds.open_questions": ("open_questions",),
 }
 _LISTS_OF_3 = ("focus_areas", "success_criteria")
-_WITH_FIELD = {"problem_type", *META, *_LISTS_OF_3}.union(
+_WITH_FIELD = {"problem_type", SCALE, *META, *_LISTS_OF_3}.union(
     *(names for names in (*_TEXTS.values(), *_LISTS.values()) if names is not PROMPTS)
 )
 """The facts that have a field of their own."""
@@ -65,7 +67,13 @@ _FACT_OF_FIELD = {
 _FILE_ENDINGS = ("_file", "_files", "_path", "_paths")
 _MAX_ARTIFACT = 64 * 1024 * 1024
 _EMPTY: tuple[object, ...] = (None, "", (), [])
-_CONFIDENCE_SCALE, _INSIGHT_SCALE = 10, 5
+_HALVED = "0-10"
+_MAIN_FIELD = {
+    "insights.convergent": "theme",
+    "insights.divergent": "insight",
+    "research_seeds.suggested_terms": "term",
+}
+"""The field that a text fills in a list of mappings."""
 
 
 class SourceWork(NamedTuple):
@@ -150,7 +158,7 @@ def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork
 
     *copy* is the path of the payload that the receiver keeps.
     """
-    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
+    content = convert.content(payload.version, payload.handoff)
     foreign_origin = HASHED if handoff.payload_hash else UNHASHED
     request = {name: _in_tiers(content, f"context.{name}") for name in CARRIED_FACTS}
     return ReceivedWork(
@@ -172,7 +180,7 @@ def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork
 
 def facts_of(payload: Payload) -> dict[str, object]:
     """Return the facts from which a payload like *payload* is built."""
-    content = convert.convert(payload.version, payload.handoff, "3.0").handoff
+    content = convert.content(payload.version, payload.handoff)
     file_lists = [
         get(content, f"payload.{field_}") or () for field_ in ("session.artifacts", "references.files")
     ]
@@ -229,9 +237,11 @@ def _version_2(
         if text := _text(facts, names):
             content = put(content, field, text)
     for field, names in _LISTS.items():
-        read = _ITEMS.get(field)
+        name = _MAIN_FIELD.get(field)
         if items := _list(facts, names):
-            content = put(content, field, [read(i) if read and isinstance(i, str) else i for i in items])
+            content = put(content, field, [{name: i} if name and isinstance(i, str) else i for i in items])
+    if insights := get(content, "insights.divergent"):
+        content = put(content, "insights.divergent", _on_scale_of_5(insights, facts.get(SCALE, "1-5")))
     meta = {name: facts[name] for name in META if facts.get(name) not in (None, "")}
     count = meta.get("perspectives_completed")
     if isinstance(count, str) and count.isdecimal():
@@ -249,8 +259,7 @@ def _version_3(
     handoff: Handoff,
 ) -> dict[str, object]:
     """Return a 3.0 payload: the converted 2.0 content, other facts, artifacts, references and the trace."""
-    new = convert.from_2_to_3(content).handoff
-    del new["expires_at"]
+    new = convert.as_3(content)
     new = put(new, "trace_id", handoff.trace_id)
     new = put(new, "source.phase", work.phase)
     if other_facts:
@@ -331,65 +340,19 @@ def _as_list(value: object) -> list[object]:
     return list(plain(value)) if isinstance(value, list | tuple) else []
 
 
+def _on_scale_of_5(insights: Sequence[object], scale: object) -> list[object]:
+    """Return insights with their confidences from 1 to 5. A confidence from 0 to 10 is halved and rounded up."""
+    if scale not in {"1-5", _HALVED}:
+        raise DocumentError(
+            f"`{SCALE}` is `{in_quotes(str(scale)[:20])}`", hint=f"write 1-5 or {_HALVED}", place="the facts"
+        )
+    return [
+        {**insight, "confidence": max(1, -(-insight["confidence"] // 2))}
+        if scale == _HALVED and isinstance(insight, Mapping) and insight.get("confidence") in range(11)
+        else insight
+        for insight in insights
+    ]
+
+
 def _filled(**values: object) -> dict[str, object]:
     return {name: value for name, value in values.items() if value}
-
-
-def _convergent(text: str) -> dict[str, object]:
-    """THEME | ARCHETYPES | CONFIDENCE | EVIDENCE; EVIDENCE."""
-    theme, archetypes, confidence, evidence = _parts(text, 4)
-    score = _score(confidence, _CONFIDENCE_SCALE)
-    return {
-        "theme": theme,
-        **({} if score is None else {"confidence_score": score}),
-        **_filled(contributing_archetypes=_split(archetypes, ","), key_evidence=_split(evidence, ";")),
-    }
-
-
-def _divergent(text: str) -> dict[str, object]:
-    """ARCHETYPE | INSIGHT | CONFIDENCE."""
-    archetype, insight, confidence = _parts(text, 3)
-    if not insight:
-        archetype, insight = "unnamed", archetype
-    score = _score(confidence, _INSIGHT_SCALE)
-    return {
-        "archetype": archetype,
-        "insight": insight,
-        **({} if score is None else {"confidence": round(score)}),
-    }
-
-
-def _term(text: str) -> dict[str, object]:
-    """TERM | RATIONALE."""
-    term, rationale = _parts(text, 2)
-    return {"term": term, **_filled(rationale=rationale)}
-
-
-_ITEMS: Mapping[str, Callable[[str], object]] = {
-    "insights.convergent": _convergent,
-    "insights.divergent": _divergent,
-    "research_seeds.suggested_terms": _term,
-}
-"""How an item of a list is read if it is a text."""
-
-
-def _parts(text: str, count: int) -> list[str]:
-    parts = [part.strip() for part in re.split(r"(?<=\s)\|(?=\s)", text, maxsplit=count - 1)]
-    return [*parts, *[""] * (count - len(parts))]
-
-
-def _split(text: str, mark: str) -> list[str]:
-    return [part.strip() for part in text.split(mark) if part.strip()]
-
-
-def _score(text: str, scale: int) -> float | None:
-    """Return a confidence on a scale up to *scale*, given as `3`, `7/10` or `70 %`; `None` if it is anything else.
-
-    A plain number above the scale is read as one of ten.
-    """
-    match = re.fullmatch(r"(\d+(?:[.,]\d+)?)\s*(?:/\s*(\d+)|(%))?", text.strip())
-    if match is None:
-        return None
-    number = float(match[1].replace(",", "."))
-    total = 100 if match[3] else int(match[2] or (_CONFIDENCE_SCALE if number > scale else scale))
-    return round(number * scale / total, 2) if total else None

@@ -1,9 +1,9 @@
-"""Convert a payload from one version to another, and list the fields that are added and lost.
+"""Convert a payload to another version, and list the fields that are added and lost.
 
-    1.0 → 2.0 → 3.0      3.0 → 2.0      1.2 → 3.0 (lossy)
+    1.0 → 2.0 ⇄ 3.0
 
-3.0 cannot be converted to 1.2 or 1.0. A table for each conversion maps every field; fields that are not in the table
-are lost. Added values are derived from the document, so that the same document always gives the same result.
+A table for each conversion says where a field goes. A field that is not in the table is lost. Added values are derived
+from the document, so that the same document gives the same result; only a new expiry counts from the conversion.
 """
 
 from __future__ import annotations
@@ -11,15 +11,24 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import pairwise
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from flowrail.discovery.compatibility import compatibility
 from flowrail.handoff.errors import ValidationFailedError
 from flowrail.handoff.payload import models
 from flowrail.handoff.payload.document import get, put, text_at, texts_at
-from flowrail.handoff.payload.integrity import canonical, expiry, sealed, stamp, token_count, written_time
+from flowrail.handoff.payload.integrity import (
+    LIFETIME,
+    expiry,
+    identity,
+    sealed,
+    stamp,
+    token_count,
+    written_time,
+)
 from flowrail.handoff.payload.validate import shape_problems
 from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import moment
@@ -34,10 +43,10 @@ NARROWED_PROBLEM_TYPES = {
 }
 """Problem types that 2.0 does not have, with those that replace them."""
 
-_CONFIDENCE = {"high": "high", "medium": "medium", "low": "low", "none": "low"}
-
 _1_TO_2 = {
-    **{field: field for field in ("source.skill", "source.session_path", "target.skill")},
+    "source.skill": "source.skill",
+    "source.session_path": "source.session_path",
+    "target.skill": "target.skill",
     "payload.original_prompt": "context.original_prompt",
     "payload.reframed_challenge": "context.reframed_challenge",
     "payload.problem_type": "context.problem_type",
@@ -51,21 +60,11 @@ _1_TO_2 = {
     "context.convergence_level": "meta.convergence_level",
     "context.user_feedback": "meta.user_feedback",
 }
-_IN_BOTH_2_AND_3 = {
-    field: field
-    for field in (
-        "source.skill",
-        "source.session_path",
-        "target.skill",
-        "target.invocation",
-        "target.category",
-        "context.original_prompt",
-        "context.problem_type",
-        "meta.handoff_chain",
-        "meta.handoff_reason",
-    )
-}
-_IN_WORKING_TIER = {
+_SAME_IN_2_AND_3 = (
+    "source.skill", "source.session_path", "target.skill", "target.invocation", "target.category",
+    "context.original_prompt", "context.problem_type", "meta.handoff_chain", "meta.handoff_reason",
+)  # fmt: skip
+_WORKING = {
     "context.reframed_challenge": "payload.working.reframed_challenge",
     "context.synthesis_summary": "payload.working.synthesis_summary",
     "insights": "payload.working.insights",
@@ -74,87 +73,65 @@ _IN_WORKING_TIER = {
     "meta.convergence_level": "payload.working.convergence_level",
     "meta.user_feedback": "payload.working.user_feedback",
 }
-"""Fields of 2.0 that 3.0 stores in its working tier."""
-_2_TO_3 = {**_IN_BOTH_2_AND_3, **_IN_WORKING_TIER, "references": "payload.references"}
-_3_TO_2 = {**_IN_BOTH_2_AND_3, "payload.references": "references"}
-_1_2_TO_3 = {
-    "producer": "source.skill",
-    "session.session_dir": "source.session_path",
-    "consumer": "target.skill",
-    "context.focus_areas": "context.focus_areas",
-    "context.known_gaps": "context.known_gaps",
-    "context.description": "context.original_prompt",
-    "quality": "payload.working.quality",
-    "context.task_id": "payload.working.task_id",
-}
+"""Fields of 2.0 that 3.0 has in its working tier."""
+_2_TO_3 = {**{f: f for f in _SAME_IN_2_AND_3}, **_WORKING, "references": "payload.references"}
+_3_TO_2 = {in_3: in_2 for in_2, in_3 in _2_TO_3.items()}
 _DERIVED = frozenset(
     {
-        "version",
-        "schema_type",
-        "timestamp",
-        "expires_at",
-        "source.workflow_id",
-        "meta.payload_hash",
+        "version", "schema_type", "timestamp", "expires_at", "source.workflow_id", "meta.payload_hash",
         "meta.payload_size_bytes",
     }
-)
+)  # fmt: skip
 """Fields that every conversion writes, so they are not lost."""
 
 
-class ConvertedPayload(NamedTuple):
-    """A payload in a different version, the fields that were added and lost, and the versions on the way."""
+@dataclass(frozen=True)
+class ConvertedPayload:
+    """A payload in another version."""
 
     version: str
+    """The new version."""
+
     handoff: Mapping[str, Any]
+    """The content of the new document."""
+
     added: tuple[str, ...] = ()
+    """The fields that the conversion added, each with the origin of its value."""
+
     lost: tuple[str, ...] = ()
-    versions: tuple[str, ...] = ()
+    """The fields for which the new version has no place."""
 
 
-class ConversionStep(NamedTuple):
-    """The result of one conversion, before its hash is added."""
-
-    handoff: dict[str, Any]
-    added: list[str]
-    lost: list[str]
-
-
-def path(source: str, target: str) -> tuple[str, ...]:
-    """Return the versions that a conversion passes through, both ends included; empty if it is impossible."""
-    paths: list[tuple[str, ...]] = [(source,)]
-    for versions in paths:  # grows below
-        if versions[-1] == target:
-            return versions
-        paths += [(*versions, to) for start, to in _STEPS if start == versions[-1] and to not in versions]
-    return ()
-
-
-def convert(version: str, handoff: Mapping[str, object], target: str) -> ConvertedPayload:
-    """Return *handoff*, a payload of *version*, as a payload of version *target*."""
-    versions = path(version, target)
-    if not versions:
-        reason = compatibility(version, target).reason
+def convert(version: str, handoff: Mapping[str, object], target: str, *, now: datetime) -> ConvertedPayload:
+    """Return *handoff*, a payload of *version*, as one of version *target*; a new expiry counts from *now*."""
+    if version == target:
+        return ConvertedPayload(version, handoff)
+    if (version, target) == ("1.0", "3.0"):
+        second = convert(version, handoff, "2.0", now=now)
+        third = convert("2.0", second.handoff, target, now=now)
+        return replace(third, added=(*second.added, *third.added), lost=(*second.lost, *third.lost))
+    if (version, target) not in _CONVERSIONS:
         raise ValidationFailedError(
-            f"a payload of version {version} cannot be converted to {target}: {reason}",
+            f"a payload of version {version} cannot be converted to {target}: "
+            f"{compatibility(version, target).reason}",
             hint="use a version that both skills support",
             validation_errors=[f"no conversion from {version} to {target}"],
         )
-    result = ConvertedPayload(version, handoff, versions=versions)
-    for pair in pairwise(versions):
-        step = _STEPS[pair](result.handoff)
-        result = ConvertedPayload(
-            pair[1],
-            sealed(pair[1], step.handoff),
-            (*result.added, *step.added),
-            (*result.lost, *step.lost),
-            versions,
-        )
-    return result
+    new, added, lost = _CONVERSIONS[version, target](handoff)
+    expires_at, renewed = _new_expiry(version, handoff, target, now)
+    if expires_at:
+        new["expires_at"] = expires_at
+    return ConvertedPayload(target, sealed(target, new), (*added, *renewed), tuple(lost))
 
 
-def with_token_count(handoff: Mapping[str, object]) -> dict[str, object]:
-    """Return a 3.0 payload with its token count."""
-    return put(handoff, "meta.token_count", token_count(handoff))
+def content(version: str, handoff: Mapping[str, object]) -> Mapping[str, Any]:
+    """Return a payload of any version in the form of 3.0, to read its fields."""
+    return convert(version, handoff, "3.0", now=datetime.min.replace(tzinfo=UTC)).handoff
+
+
+def as_3(old: Mapping[str, object]) -> dict[str, Any]:
+    """Return 2.0 content in the form of 3.0, without its hash."""
+    return _2_to_3(old)[0]
 
 
 def narrowed(problem_type: str) -> str:
@@ -176,124 +153,117 @@ def published_workflow_id(skill: str, workflow_id: str, timestamp: str) -> str:
     return f"swarm-session-{time:%Y%m%d-%H%M%S}-{sha256_hex(workflow_id.encode())[:8]}"
 
 
-def from_1_to_2(old: Mapping[str, Any]) -> ConversionStep:
-    """Return 1.0 as 2.0: the same work in other fields."""
-    new = _moved(old, _1_TO_2, {"version": "2.0", **_times(old)})
+def as_reference(artifact: Mapping[str, Any]) -> dict[str, object]:
+    """Return an artifact as a reference, for versions that have no artifacts."""
+    return {"path": artifact["path"], "description": artifact.get("description") or artifact["name"]}
+
+
+def with_token_count(handoff: Mapping[str, object]) -> dict[str, object]:
+    """Return a 3.0 payload with its token count."""
+    return put(handoff, "meta.token_count", token_count(handoff))
+
+
+_Conversion = tuple[dict[str, Any], list[str], list[str]]
+
+
+def _1_to_2(old: Mapping[str, Any]) -> _Conversion:
+    new = _moved(old, _1_TO_2, {"version": "2.0", "timestamp": written_time(old["timestamp"])})
     new = put(new, "source.workflow_id", _published_id(old))
-    new = put(new, "meta.handoff_chain", [old["source"]["skill"]])
-    added = ["meta.handoff_chain: the source alone", "expires_at: an hour after the timestamp"]
+    new = put(new, "meta.handoff_chain", _chain(old))
+    added = ["meta.handoff_chain: the source alone"]
     if not text_at(old, "source.workflow_id"):
         added.append("source.workflow_id: from the session's folder")
-    return ConversionStep(new, added, list(_lost_fields(old, _1_TO_2)))
+    return new, added, list(_lost_fields(old, _1_TO_2))
 
 
-def from_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
-    """Return 2.0 as 3.0: insights and seeds move to the working tier, no defined field is lost."""
-    level = text_at(old, "meta.convergence_level")
+def _2_to_3(old: Mapping[str, Any]) -> _Conversion:
     summary, was_cut = _summary(old)
-    new = _moved(old, _2_TO_3, _start_of_3(old, PHASE))
-    new = put(new, "source.workflow_id", _workflow_id(old))
-    new = put(new, "context.summary", summary)
-    new = put(new, "payload.working", get(new, "payload.working") or {})
-    new = put(new, "meta.confidence", _CONFIDENCE.get(level, "medium"))
-    new = put(new, "meta.handoff_chain", _chain(old))
-    if gaps := texts_at(old, "insights.uncertainties"):
-        new = put(new, "context.known_gaps", gaps)
-    added = [f"trace_id: from the content, source.phase: {PHASE}", "meta.token_count: counted"]
-    if not old.get("expires_at"):
-        added.append("expires_at: an hour after the timestamp, as in 2.0")
-    added.append("meta.confidence: " + (f"from the convergence, {level}" if level else "medium"))
-    added.append(f"context.summary: {'cut to' if was_cut else 'at most'} {models.MAX_SUMMARY} characters")
-    return ConversionStep(with_token_count(new), added, list(_lost_fields(old, _2_TO_3)))
+    level = text_at(old, "meta.convergence_level")
+    new = _moved(
+        old,
+        _2_TO_3,
+        {"version": "3.0", "schema_type": "universal", "timestamp": written_time(old["timestamp"])},
+    )
+    for field, value in (
+        ("trace_id", str(uuid5(NAMESPACE_URL, identity("2.0", old)))),
+        ("source.phase", PHASE),
+        ("source.workflow_id", _workflow_id(old)),
+        ("context.summary", summary),
+        ("context.known_gaps", texts_at(old, "insights.uncertainties") or None),
+        ("payload.working", get(new, "payload.working") or {}),
+        ("meta.confidence", "low" if level == "none" else level or "medium"),
+        ("meta.handoff_chain", _chain(old)),
+    ):
+        new = new if value is None else put(new, field, value)
+    added = [
+        f"trace_id: from the content, source.phase: {PHASE}",
+        "meta.token_count: counted",
+        "meta.confidence: " + (f"from the convergence, {level}" if level else "medium"),
+        f"context.summary: {'cut to' if was_cut else 'at most'} {models.MAX_SUMMARY} characters",
+    ]
+    return with_token_count(new), added, list(_lost_fields(old, _2_TO_3))
 
 
-def from_3_to_2(old: Mapping[str, Any]) -> ConversionStep:
-    """Return 3.0 as 2.0: the trace, the session's state and working content without a field are lost."""
-    problem_type, summary = text_at(old, "context.problem_type"), text_at(old, "context.summary")
-    has_prompt = bool(text_at(old, "context.original_prompt").strip())
+def _3_to_2(old: Mapping[str, Any]) -> _Conversion:
     if not text_at(old, "target.category").strip():
         old = put(old, "target.category", None)  # 2.0 refuses an empty one
-    in_working = {
-        source: target for target, source in _IN_WORKING_TIER.items() if get(old, source) is not None
-    }
-    fitting = {source: target for source, target in in_working.items() if _fits_2(target, get(old, source))}
-    new = _moved(old, {**_3_TO_2, **fitting}, {"version": "2.0", **_times(old)})
-    new = put(new, "source.workflow_id", _published_id(old))
-    new = put(new, "context.problem_type", narrowed(problem_type))
-    new = put(new, "meta.handoff_chain", _chain(old))
-    if not has_prompt:
-        new = put(new, "context.original_prompt", summary)
-    if get(new, "context.synthesis_summary") is None:
-        new = put(new, "context.synthesis_summary", summary)
+    working = {source for source in _WORKING.values() if get(old, source) is not None}
+    unfitting = {source for source in working if not _fits_2(_3_TO_2[source], get(old, source))}
+    new = _moved(
+        old,
+        {source: target for source, target in _3_TO_2.items() if source not in unfitting},
+        {"version": "2.0", "timestamp": written_time(old["timestamp"])},
+    )
+    problem_type, summary = text_at(old, "context.problem_type"), text_at(old, "context.summary")
+    has_prompt = bool(text_at(old, "context.original_prompt").strip())
     gaps = texts_at(old, "context.known_gaps")
-    if gaps and not texts_at(new, "insights.uncertainties"):
-        new = put(new, "insights.uncertainties", gaps)
     artifacts = get(old, "payload.session.artifacts") or ()
-    if files := [*map(as_reference, artifacts), *(get(old, "payload.references.files") or ())]:
-        new = put(new, "references.files", files)
-    added = [] if has_prompt else ["context.original_prompt: the summary"]
-    if not old.get("expires_at"):
-        added.append("expires_at: an hour after the timestamp; 3.0 had none")
-    moved = {*_3_TO_2, *in_working, "context.summary", "context.known_gaps", "payload.session.artifacts"}
+    files = [*map(as_reference, artifacts), *(get(old, "payload.references.files") or ())]
+    for field, value in (
+        ("source.workflow_id", _published_id(old)),
+        ("context.problem_type", narrowed(problem_type)),
+        ("meta.handoff_chain", _chain(old)),
+        ("context.original_prompt", None if has_prompt else summary),
+        ("context.synthesis_summary", summary if get(new, "context.synthesis_summary") is None else None),
+        ("insights.uncertainties", None if texts_at(new, "insights.uncertainties") else gaps or None),
+        ("references.files", files or None),
+    ):
+        new = new if value is None else put(new, field, value)
+    kept = {*_SAME_IN_2_AND_3, *working, "payload.references", "context.summary", "context.known_gaps"}
     lost = [
-        *_lost_fields(old, moved),
-        *(source for source in in_working if source not in fitting),
+        *_lost_fields(old, {*kept, "payload.session.artifacts"}),
+        *sorted(unfitting),
         *narrowed_loss(problem_type),
     ]
     if artifacts:
         lost.append("payload.session.artifacts: now references, without type and checksum")
     if gaps and texts_at(new, "insights.uncertainties") != gaps:
         lost.append("context.known_gaps: replaced by insights.uncertainties")
-    return ConversionStep(new, added, lost)
+    return new, [] if has_prompt else ["context.original_prompt: the summary"], lost
 
 
-def from_1_2_to_3(old: Mapping[str, Any]) -> ConversionStep:
-    """Return 1.2 as 3.0, tagged as lossy: what both versions have in common."""
-    folder, deliverable = text_at(old, "session.session_dir"), old["deliverable"]
-    confidence = str(get(old, "quality.confidence") or "").lower()
-    kind, checksum = deliverable.get("type"), text_at(deliverable, "checksum")
-    has_checksum = re.fullmatch(r"sha256:[0-9a-f]{64}", checksum) is not None
-    artifact = {
-        "name": os.path.basename(str(deliverable["location"]).rstrip("/")) or "deliverable",
-        "path": deliverable["location"],
-        "type": kind if kind in models.ARTIFACT_TYPES else "report",
-        **({"checksum": checksum} if has_checksum else {}),
-    }
-    new = _moved(old, _1_2_TO_3, _start_of_3(old, "delivery"))
-    for field, value in (
-        ("source.workflow_id", text_at(old, "context.task_id") or _folder_name(folder)),
-        ("context.summary", text_at(old, "context.description").strip()[: models.MAX_SUMMARY]),
-        ("context.problem_type", "implementation"),
-        ("payload.working", get(new, "payload.working") or {}),
-        ("payload.session.artifacts", [artifact]),
-        ("meta.confidence", confidence if confidence in {"high", "medium", "low"} else "medium"),
-        ("meta.handoff_chain", [old["producer"]]),
-        ("tracing.tags", {"conversion": "lossy", "converted_from": "1.2"}),
-    ):
-        new = put(new, field, value)
-    added = [
-        "trace_id: from the content, source.phase: delivery",
-        "context.problem_type: implementation",
-        "meta.handoff_chain: the producer alone",
-    ]
-    moved = {*_1_2_TO_3, *(f"deliverable.{name}" for name in models.DeliverableV12.model_fields)}
-    lost = [
-        "every field that 3.0 does not have, hence the tag `conversion: lossy`",
-        *_lost_fields(old, moved),
-    ]
-    if kind and kind not in models.ARTIFACT_TYPES:
-        lost.append(f"deliverable.type: {kind} becomes {artifact['type']}")
-    if checksum and not has_checksum:
-        lost.append("deliverable.checksum: not a SHA-256 hash")
-    return ConversionStep(with_token_count(new), added, lost)
-
-
-_STEPS: Mapping[tuple[str, str], Callable[[Mapping[str, object]], ConversionStep]] = {
-    ("1.0", "2.0"): from_1_to_2,
-    ("2.0", "3.0"): from_2_to_3,
-    ("3.0", "2.0"): from_3_to_2,
-    ("1.2", "3.0"): from_1_2_to_3,
+_CONVERSIONS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], _Conversion]] = {
+    ("1.0", "2.0"): _1_to_2,
+    ("2.0", "3.0"): _2_to_3,
+    ("3.0", "2.0"): _3_to_2,
 }
+
+
+def _new_expiry(
+    version: str, old: Mapping[str, Any], target: str, now: datetime
+) -> tuple[str, tuple[str, ...]]:
+    """Return when the converted payload expires, and the words for it if the old one did not say so.
+
+    A declared expiry that is still to come is kept. Otherwise the payload gets the lifetime of its new version.
+    """
+    expires = expiry(version, old)
+    if expires is not None and expires > now:
+        if old.get("expires_at"):
+            return written_time(old["expires_at"]), ()
+        return stamp(expires), ("expires_at: an hour after the timestamp, as in 2.0",)
+    if target not in LIFETIME:
+        return "", () if expires is None else ("expires_at: none, because it had passed",)
+    return stamp(now + LIFETIME[target]), ("expires_at: an hour after the conversion",)
 
 
 def _moved(old: Mapping[str, Any], fields: Mapping[str, str], new: dict[str, Any]) -> dict[str, Any]:
@@ -317,34 +287,17 @@ def _lost_fields(part: Mapping[str, object], moved: Collection[str], prefix: str
             yield field
 
 
-def _times(old: Mapping[str, Any]) -> dict[str, str]:
-    """Return the times of a payload. Without `expires_at`, it expires an hour after its timestamp."""
-    expires = expiry("2.0", old)
-    written = written_time(old["expires_at"]) if old.get("expires_at") else stamp(expires) if expires else ""
-    return {"timestamp": written_time(old["timestamp"]), **({"expires_at": written} if written else {})}
-
-
-def _start_of_3(old: Mapping[str, Any], phase: str) -> dict[str, Any]:
-    return {
-        "version": "3.0",
-        "schema_type": "universal",
-        **_times(old),
-        "trace_id": str(uuid5(NAMESPACE_URL, canonical(old).decode("utf-8", "replace"))),
-        "source": {"phase": phase},
-    }
-
-
 def _chain(old: Mapping[str, Any]) -> list[str]:
     return texts_at(old, "meta.handoff_chain") or [old["source"]["skill"]]
 
 
-def as_reference(artifact: Mapping[str, Any]) -> dict[str, object]:
-    """Return an artifact as a reference, for versions that have no artifacts."""
-    return {"path": artifact["path"], "description": artifact.get("description") or artifact["name"]}
-
-
 def _published_id(old: Mapping[str, Any]) -> str:
     return published_workflow_id(old["source"]["skill"], _workflow_id(old), old["timestamp"])
+
+
+def _workflow_id(old: Mapping[str, object]) -> str:
+    folder = os.path.basename(text_at(old, "source.session_path").rstrip("/"))
+    return text_at(old, "source.workflow_id") or folder or "unknown"
 
 
 def _summary(old: Mapping[str, object]) -> tuple[str, bool]:
@@ -354,17 +307,9 @@ def _summary(old: Mapping[str, object]) -> tuple[str, bool]:
     return text[: models.MAX_SUMMARY].strip(), len(text) > models.MAX_SUMMARY
 
 
-def _workflow_id(old: Mapping[str, object]) -> str:
-    return text_at(old, "source.workflow_id") or _folder_name(text_at(old, "source.session_path"))
-
-
-def _folder_name(path: str) -> str:
-    return os.path.basename(path.rstrip("/")) or "unknown"
-
-
 def _fits_2(field: str, value: object) -> bool:
     """Whether 2.0 accepts *value* at *field*."""
-    invalid_fields = {problem.field for problem in shape_problems("2.0", put({}, field, value))}
     return not any(
-        invalid == "handoff" or invalid.startswith(f"handoff.{field}") for invalid in invalid_fields
+        problem.field == "handoff" or problem.field.startswith(f"handoff.{field}")
+        for problem in shape_problems("2.0", put({}, field, value))
     )

@@ -1,7 +1,6 @@
 """Read and write a payload as YAML or JSON, and detect its version.
 
-The version is detected before anything is validated: by `handoff.version`, or for 1.2, which has no version, by
-its own keys.
+The version is detected before anything is validated. Documents of version 1.2 have no version, but their own keys.
 """
 
 from __future__ import annotations
@@ -10,7 +9,8 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError
@@ -23,19 +23,32 @@ from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import decode
 
 YAML, JSON = "yaml", "json"
-DEFAULT_FORM = {"1.0": YAML, "1.2": YAML, "2.0": YAML, "3.0": JSON}
+DEFAULT_FORM = {"1.0": YAML, "2.0": YAML, "3.0": JSON}
+_KEYS_OF_1_2 = frozenset({"producer", "consumer"})
+_INCOMPATIBLE = PayloadProblem(
+    "handoff.version",
+    "is `1.2`, programming-pm internal schema (incompatible); an adapter is needed, and adapters are deferred",
+)
 
 
-class Payload(NamedTuple):
-    """A document: its version (empty if unknown), its content under `handoff`, the digest and size of its bytes."""
+@dataclass(frozen=True)
+class Payload:
+    """A document that is a payload, or should be one."""
 
     version: str
+    """Empty if it is unknown."""
     handoff: Mapping[str, Any]
+    """The content of the key `handoff`."""
     digest: str
+    """The digest of the document's bytes."""
     size: int
+    """How many bytes the document has."""
     source: str
+    """The path of its file."""
     problems: tuple[PayloadProblem, ...] = ()
+    """Why the version is unknown."""
     text: str = ""
+    """The document as text."""
 
     def lines(self) -> yaml_text.Document | None:
         """Return the document with the line of every field, or `None` if YAML cannot read it."""
@@ -60,20 +73,18 @@ def read(data: bytes, *, source: str) -> Payload:
 
 def detect(value: object) -> tuple[str, Mapping[str, object], tuple[PayloadProblem, ...]]:
     """Return the version of a document, its handoff, and the problems if it has no known version."""
-    if isinstance(value, Mapping) and {"producer", "consumer"} <= value.keys():
-        return "1.2", value, ()
+    handoff = value.get("handoff", value) if isinstance(value, Mapping) else None
+    if isinstance(handoff, Mapping) and (handoff.keys() >= _KEYS_OF_1_2 or handoff.get("version") == "1.2"):
+        return "", handoff, (_INCOMPATIBLE,)
     if not isinstance(value, Mapping) or "handoff" not in value:
         return "", {}, (PayloadProblem("handoff", "is missing: the document has no handoff", MISSING),)
-    handoff = value["handoff"]
     if not isinstance(handoff, Mapping):
         return "", {}, (PayloadProblem("handoff", "must be a mapping"),)
-    if {"producer", "consumer"} <= handoff.keys():
-        return "1.2", handoff, ()
     version = handoff.get("version")
     if version is None:
         return "", handoff, (PayloadProblem("handoff.version", "is missing", MISSING),)
     known = str(version) if not isinstance(version, bool) else ""
-    if known not in DEFAULT_FORM or known == "1.2":
+    if known not in DEFAULT_FORM:
         message = f"is `{str(version)[:20]}`; it must be `1.0`, `2.0` or `3.0`"
         return "", handoff, (PayloadProblem("handoff.version", message, INVALID),)
     return known, handoff, ()

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from flowrail.handoff.payload.document import get, text_at
 from flowrail.storage.files import sha256_hex
@@ -38,7 +39,8 @@ def canonical(value: object) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-class Seal(NamedTuple):
+@dataclass(frozen=True)
+class Seal:
     """The hash and the size of a payload's content."""
 
     hash: str
@@ -70,6 +72,30 @@ def sealed(version: str, handoff: Mapping[str, object]) -> dict[str, Any]:
         **handoff,
         "meta": {**_mapping(handoff.get("meta")), "payload_hash": seal.hash, "payload_size_bytes": seal.size},
     }
+
+
+def identity(version: str, handoff: Mapping[str, object]) -> str:
+    """Return what identifies a payload: its trace or workflow, its source, its target, and its time.
+
+    The form of the document and everything else in it do not matter.
+    """
+    work = text_at(handoff, "trace_id") if version == "3.0" else text_at(handoff, "source.workflow_id")
+    time = moment(text_at(handoff, "timestamp"))
+    return sha256_hex(
+        canonical(
+            [
+                work or text_at(handoff, "source.session_path"),
+                text_at(handoff, "source.skill"),
+                text_at(handoff, "target.skill"),
+                stamp(time) if time is not None else "",
+            ]
+        )
+    )
+
+
+def content_digest(handoff: Mapping[str, object]) -> str:
+    """Return the digest of the whole content, however it is written."""
+    return sha256_hex(canonical(handoff))
 
 
 def written_time(text: str) -> str:

@@ -202,49 +202,6 @@ class HandoffV1(PayloadPart):
     context: Annotated[ContextV1, Field(default_factory=ContextV1)]
 
 
-class SessionV12(PayloadPart):
-    """Where the work was done."""
-
-    session_dir: Filled
-
-
-class DeliverableV12(PayloadPart):
-    """The file that is handed off."""
-
-    location: Filled
-    type: str = ""
-    checksum: str = ""
-
-
-class ContextV12(PayloadPart):
-    """What the work is about."""
-
-    task_id: str = ""
-    description: Filled
-    focus_areas: Texts
-    known_gaps: Texts
-
-
-class QualityV12(PayloadPart):
-    """How the producer rates the deliverable."""
-
-    status: str = ""
-    confidence: str | float = ""
-    notes: str = ""
-
-
-class HandoffV12(PayloadPart):
-    """The content of the key `handoff`."""
-
-    producer: Filled
-    consumer: Filled
-    timestamp: Timestamp
-    session: SessionV12
-    deliverable: DeliverableV12
-    context: ContextV12
-    quality: Annotated[QualityV12, Field(default_factory=QualityV12)]
-
-
 STRICT_SOURCE = "perspective-swarm"
 STRICT_WORKFLOW_ID = r"swarm-session-[0-9]{8}-[0-9]{6}-[a-f0-9]{8}"
 """The only source, and the form of its workflow ids, that the published 2.0 schema allows; required with `--strict-v2`."""
@@ -451,12 +408,11 @@ class Document(PayloadPart, Generic[Content]):
 
 MODELS: Mapping[str, type[BaseModel]] = {
     "1.0": Document[HandoffV1],
-    "1.2": Document[HandoffV12],
     "2.0": Document[HandoffV2],
     "3.0": Document[HandoffV3],
 }
-PUBLISHED = ("1.0", "2.0", "3.0")
-"""The versions with a published JSON Schema."""
+VERSIONS = tuple(MODELS)
+"""The versions that can be read."""
 
 
 def json_schema(version: str) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
 
 from flowrail.handoff.chain import LONG_CHAIN, format_chain
 from flowrail.handoff.errors import ERROR, EXPIRED, INTEGRITY, WARNING, PayloadProblem, first_of
@@ -29,7 +29,8 @@ PERSPECTIVE_SOURCES = frozenset({"perspective-swarm", "brainstorming-pm"})
 """Skills whose sessions hold one file per perspective."""
 
 
-class ValidationRules(NamedTuple):
+@dataclass(frozen=True)
+class ValidationRules:
     """How strictly to validate at the time *now*. The rules for a sender are stricter than those for a receiver."""
 
     now: datetime
@@ -38,7 +39,8 @@ class ValidationRules(NamedTuple):
     allow_expired: bool = False
 
 
-class ValidationResult(NamedTuple):
+@dataclass(frozen=True)
+class ValidationResult:
     """The problems of a payload, and the fields that its version does not define."""
 
     version: str
@@ -66,7 +68,7 @@ def shape_problems(version: str, handoff: Mapping[str, object]) -> list[PayloadP
     problems = problems_of(MODELS[version], {"handoff": handoff})
     if "version" in handoff and not isinstance(handoff["version"], str):
         message = f'is a number; write it as text, "{version}"'
-        problems = [p._replace(message=message) if p.field == "handoff.version" else p for p in problems]
+        problems = [replace(p, message=message) if p.field == "handoff.version" else p for p in problems]
     return problems
 
 
@@ -106,7 +108,7 @@ def _with_lines(payload: Payload, problems: list[PayloadProblem]) -> tuple[Paylo
     document = payload.lines() if problems else None
     if document is None:
         return tuple(problems)
-    return tuple(problem._replace(line=document.line(_path(problem.field))) for problem in problems)
+    return tuple(replace(problem, line=document.line(_path(problem.field))) for problem in problems)
 
 
 def _path(field: str) -> tuple[str | int, ...]:
@@ -163,13 +165,13 @@ def _oversize(handoff: Mapping[str, object]) -> PayloadProblem | None:
 def _files_on_disk(
     version: str, handoff: Mapping[str, object], rules: ValidationRules
 ) -> Iterator[PayloadProblem]:
-    field = "session.session_dir" if version == "1.2" else "source.session_path"
+    field = "source.session_path"
     path = text_at(handoff, field)
     if not (os.path.isdir(path) and os.access(path, os.R_OK | os.X_OK)):
         message = f"is `{in_quotes(path)}`, which is not a readable folder here"
         severity = ERROR if rules.sending else WARNING
         yield PayloadProblem(f"handoff.{field}", message, severity=severity)
-    elif version != "1.2" and text_at(handoff, "source.skill") in PERSPECTIVE_SOURCES:
+    elif text_at(handoff, "source.skill") in PERSPECTIVE_SOURCES:
         yield from _perspectives(version, handoff, path)
 
 
