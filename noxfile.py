@@ -111,8 +111,6 @@ def pictures(session: nox.Session) -> None:
         "auto",
         "tests/diagrams",
         "tests/web",
-        "tests/operations/skills/test_embedded_diagrams.py",
-        "tests/sphinx/test_extension.py",
     )
 
 

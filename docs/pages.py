@@ -17,15 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+import plugin
 from key_meanings import MEANINGS
 
 import flowrail
 import flowrail.formatters
 from flowrail.cli.main import COMMANDS, LazyGroup
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.renderers import mermaid
-from flowrail.diagrams.renderers.markdown import cell as markdown_cell
-from flowrail.diagrams.renderers.markdown import steps_table
+from flowrail.diagrams.renderers import markdown, mermaid
 from flowrail.discovery.compatibility import VERSIONS, compatibility
 from flowrail.discovery.diagnostics import CODES
 from flowrail.discovery.locations import Root, Scope, bundled_folder
@@ -36,7 +35,6 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition import findings
 from flowrail.machines.definition.parts import Key
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.operations.skills import plugin
 from flowrail.skills.summary import definition_of, items
 
 HERE = Path(__file__).parent
@@ -166,6 +164,25 @@ def notes() -> None:
 # --- bundled skills
 
 
+def skills_table() -> None:
+    """Write the bundled skills, with links to their SKILL.md."""
+    rows = [
+        (
+            f"[{item['name']}](flowrail/bundled/{item['name']}/SKILL.md)",
+            item["total_steps"],
+            f"{len(item['workflows'])} more" if item["workflows"] else "",
+            markdown.cell(item["description"]),
+        )
+        for item in items(())
+    ]
+    table("Skill", "Steps", "Other workflows", "Description", rows=rows)
+
+
+def diagram(address: str) -> None:
+    """Write the diagram of a bundled workflow."""
+    out("```mermaid", mermaid.render(picture(definition_of(address, ())[0])), "```")
+
+
 def skills() -> None:
     """Write a section for each bundled skill: its purpose, first command, parameters, steps and diagram."""
     bundled = Path(bundled_folder())
@@ -198,11 +215,11 @@ def _parameters_and_steps(workflow: Workflow) -> None:
         default = f"default `{arg.default}`" if arg.default not in {None, ""} else ""
         choices = ", ".join(f"`{choice}`" for choice in arg.choices or ())
         allowed = "; ".join(filter(None, [choices, "required" if arg.required else default]))
-        rows.append((f"`{name}`", arg.kind, allowed, markdown_cell(arg.description)))
+        rows.append((f"`{name}`", arg.kind, allowed, markdown.cell(arg.description)))
     if rows:
         table("Parameter", "Type", "Value", "What it is", rows=rows)
         out("")
-    out(steps_table(workflow), "")
+    out(markdown.render(picture(workflow)), "")
 
 
 # --- findings
@@ -292,15 +309,13 @@ TITLES = {
     "findings": "`flow finding list`",
     "finding": "`flow finding add`, `flow finding resolve`",
     "review": "A reviewed step",
-    "inject": "`flow diagram --inject --check`",
-    "diagram": "`flow diagram --format json`",
+    "diagram": "`flow diagram --json`",
     "proof": "`flow audit verify`",
     "why": "`flow discover --why`",
     "sync": "`flow registry sync`",
     "registry-check": "`flow registry check`",
     "hooks": "`flow hook install`",
     "unhook": "`flow hook uninstall`",
-    "plugin": "`flow hook plugin`",
     "abandon": "`flow session abandon`",
     "fork": "`flow session fork`",
     "migrate": "`flow session migrate`",
@@ -568,7 +583,7 @@ def _default(value: Any) -> str:
 
 
 def outdated_plugin_files() -> Iterator[str]:
-    """Yield the paths of the plugin's files that differ from what `flow hook plugin .` writes, and of extra files."""
+    """Yield the paths of the plugin's files that differ from `plugin.contents`, and of extra files."""
     expected = plugin.contents()
     for path, data in expected.items():
         file = ROOT / path
@@ -588,13 +603,11 @@ def main(words: list[str]) -> int:
             return 1
     else:
         shutil.rmtree(ROOT / "plugins", ignore_errors=True)
-        plugin.build(str(ROOT))
-    marked = [
-        str(page)
-        for folder in ("reference", "explanation")
-        for page in sorted((HERE / folder).glob("*.md"))
-        if "[[[cog" in page.read_text("utf-8")
-    ]
+        for path, data in plugin.contents().items():
+            (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / path).write_bytes(data)
+    pages = [ROOT / "README.md", *sorted(HERE.rglob("*.md"))]
+    marked = [str(page) for page in pages if "[[[cog" in page.read_text("utf-8")]
     mode = ["--check", "--diff"] if "--check" in words else ["-r"]
     return int(Cog().main(["cog", *mode, "-P", "-e", "-I", str(HERE), "-I", str(BENCHMARK), *marked]) or 0)
 

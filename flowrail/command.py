@@ -16,7 +16,7 @@ _SHORT = {"facts": "-s", "params": "-p", "answers": ""}
 """Options whose value is a mapping, with what precedes each NAME=VALUE on a command line."""
 _WITH_STORE = frozenset(
     {
-        "answer", "ask", "attest", "audit", "claim", "evidence", "finding", "finish", "handoff", "history", "resume",
+        "answer", "ask", "audit", "claim", "evidence", "finding", "finish", "handoff", "history", "resume",
         "session", "sessions", "start", "status", "step",
     }
 )  # fmt: skip

@@ -255,9 +255,6 @@ _HOOK = {
         "Note which dispatch a sub-agent claimed, and which command of a step's evidence succeeded",
     ),
     "post-tool-use-failure": Entry("hooks", _EVENTS, "Note which command of a step's evidence failed"),
-    "pause": Entry("hooks", _SET_UP, "Pause all your hooks for a while"),
-    "resume": Entry("hooks", _SET_UP, "End the pause of the hooks"),
-    "plugin": Entry("hooks", _SET_UP, "Write a Claude Code plugin: hooks and skills in one"),
 }
 _HOOK_HELP = """
 A host calls a hook with one JSON object on standard input and reads one from standard output. If
@@ -300,7 +297,6 @@ _SESSION = {
     "verify": Entry("sessions", _KEEP, "Check that sessions are as they were written"),
     "adopt": Entry("sessions", _KEEP, "Make a foreign session yours"),
     "prune": Entry("sessions", _KEEP, "Delete old sessions that have ended"),
-    "trace": Entry("sessions", _KEEP, "Print a session as a trace of OpenTelemetry"),
     "export": Entry("store", _KEEP, "Write a session into one file, to move it or to report a problem"),
     "import": Entry("store", _KEEP, "Store a session that was written by `flow session export`"),
 }
@@ -373,7 +369,7 @@ COMMANDS = {
     "show": Entry("workflows", _EVERY_DAY, "Show a skill's steps, transitions and parameters"),
     "check": Entry("workflows", _EVERY_DAY, "Find errors in a workflow"),
     "test": Entry("tests", _EVERY_DAY, "Walk through a workflow and check what its steps print"),
-    "diagram": Entry("diagrams", _EVERY_DAY, "Draw a workflow, or a session on it"),
+    "diagram": Entry("operations.skills.diagram", _EVERY_DAY, "Draw a workflow, or a session on it"),
     "discover": Entry("discover", _EVERY_DAY, "Find skills that can take over a piece of work"),
     "new": Entry("skills", _EVERY_DAY, "Create a skill"),
     "install": Entry("skills", _EVERY_DAY, "Install bundled skills where agents look for them"),
@@ -402,9 +398,6 @@ COMMANDS = {
         _FLEET_HELP,
         extra=("fleet", "dbos", "sqlalchemy", "psycopg"),
     ),
-    "attest": Entry(
-        "evidence", _OCCASIONALLY, "Write what was claimed and checked in a session as in-toto statements"
-    ),
     "registry": Entry(
         "", _OCCASIONALLY, "Show, sync or check the registry of workflows", _REGISTRY, _REGISTRY_HELP
     ),
@@ -417,7 +410,7 @@ COMMANDS = {
         "Serve the commands as tools of the Model Context Protocol",
         extra=("mcp", "mcp", "mcp_types"),
     ),
-    "explain": Entry("help", _OCCASIONALLY, "Explain the code of a finding or an error, or list the codes"),
-    "completion": Entry("help", _OCCASIONALLY, "Print the script that completes flow commands in a shell"),
-    "help": Entry("help", _OCCASIONALLY, "Show the help of flow or of a command"),
+    "explain": Entry(
+        "explain", _OCCASIONALLY, "Explain the code of a finding or an error, or list the codes"
+    ),
 }

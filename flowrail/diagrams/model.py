@@ -7,12 +7,11 @@ leads to an end has its own end node beside it, which keeps the lines short.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
-from typing import NamedTuple
 
-from flowrail.machines.definition.parts import Frozen
-from flowrail.text.phrases import count, duration, times
+from flowrail.text.phrases import count, times
 
 
 class NodeKind(StrEnum):
@@ -44,18 +43,34 @@ MEANING: Mapping[NodeKind, str] = {
 """What the shapes of steps mean, for a legend."""
 
 
-class Node(NamedTuple):
-    """A step or an end; ``notes`` are the lines below its title, ``runs`` is the workflow of its sub-agents."""
+@dataclass(frozen=True)
+class Node:
+    """A step or an end."""
 
     id: str
+    """The id of the step, or that of an end, which has a colon."""
     kind: NodeKind
+    """What it means."""
     title: str
+    """The title of the step."""
     number: int | None = None
+    """The number of the step, from 1."""
     phase: str | None = None
+    """The phase of the step."""
     limit: int | None = None
+    """How many attempts the step may have."""
     when: str | None = None
+    """The condition of the step."""
     notes: tuple[str, ...] = ()
+    """The lines below the title."""
     runs: str | None = None
+    """The workflow of its sub-agents."""
+    state: str = ""
+    """In a session: `here`, `done`, `left`, or `off` if it can no longer be reached."""
+    entered: int = 0
+    """How often the session entered it."""
+    seconds: float | None = None
+    """How long the session was in it."""
 
     @property
     def heading(self) -> str:
@@ -68,102 +83,65 @@ class Node(NamedTuple):
         return self.kind not in MARKS
 
 
-class Arrow(NamedTuple):
-    """The transitions from one node to another.
-
-    ``outcomes`` are the labels, of which one may be "any other"; ``every`` lists all outcomes. After ``limit``
-    attempts the transition closes. ``taken`` is how often it was taken, if that was counted.
-    """
+@dataclass(frozen=True)
+class Arrow:
+    """The transitions from one node to another."""
 
     source: str
+    """The id of the node where they begin."""
     target: str
+    """The id of the node where they end."""
     outcomes: tuple[str, ...] = ()
+    """The outcomes on the label, of which one may be "any other"."""
     limit: int | None = None
+    """After how many attempts they close."""
     every: tuple[str, ...] = ()
+    """All outcomes that lead along the arrow."""
     taken: int | None = None
+    """How often they were taken, if that was counted."""
 
     @property
     def label(self) -> str:
-        """The text on the arrow."""
-        outcomes = " / ".join(self.outcomes)
+        """The text on the arrow, with how often it was taken."""
+        if not self.outcomes:
+            return ""
         bound = f" (at most {count(self.limit, 'attempt')})" if self.limit is not None else ""
-        return f"{outcomes}{bound}"
+        taken = "" if self.taken is None else f" · {times(self.taken) if self.taken else 'never'}"
+        return f"{' / '.join(self.outcomes)}{bound}{taken}"
 
 
-class Trace(NamedTuple):
-    """A session on its workflow: its current step, the transitions that it took, and the steps that are left.
+@dataclass(frozen=True)
+class ShownSession:
+    """The session that a picture shows."""
 
-    ``taken`` counts how often each arrow was followed, by its pair of nodes. ``left`` are the steps that can
-    still be reached. ``claims`` has the last outcome of each step with how much of it was checked.
-    """
-
-    session: str
+    id: str
+    """Its id."""
     status: str
-    current: str | None
-    visits: Mapping[str, int]
-    seconds: Mapping[str, float]
-    taken: Mapping[tuple[str, str], int]
-    left: frozenset[str]
-    claims: Mapping[str, str] = Frozen()
-
-    def state(self, node: Node) -> str:
-        """Return `here`, `done`, `left`, or `off` for a node that can no longer be reached."""
-        if node.id == self.current:
-            return "here"
-        if node.kind is NodeKind.START or self.visits.get(node.id):
-            return "done"
-        return "left" if node.id in self.left else "off"
-
-    def notes(self, node: Node) -> tuple[str, ...]:
-        """Return the lines about *node*: how often it was entered and how long it took."""
-        visits = self.visits.get(node.id, 0)
-        if not visits or not node.is_step:
-            return ()
-        spent = f", {duration(self.seconds[node.id])}" if node.id in self.seconds else ""
-        current = "here now, " if node.id == self.current else ""
-        claims = (self.claims[node.id],) if node.id in self.claims else ()
-        return (f"{current}entered {times(visits)}{spent}", *claims)
+    """Its status."""
+    step: str | None
+    """Its current step, unless it has ended."""
 
 
-class Picture(NamedTuple):
-    """A workflow to draw; ``trace`` is the session that is shown on it."""
+@dataclass(frozen=True)
+class Picture:
+    """A workflow to draw, perhaps with a session on it."""
 
     name: str
+    """The name of the workflow."""
     description: str
+    """Its purpose, as its author wrote it."""
     nodes: tuple[Node, ...]
+    """The steps and the ends, in the order of the definition."""
     arrows: tuple[Arrow, ...]
-    trace: Trace | None = None
+    """The transitions."""
+    session: ShownSession | None = None
+    """The session that is shown on it."""
 
     @property
     def bands(self) -> tuple[tuple[str | None, tuple[Node, ...]], ...]:
         """The nodes in runs of the same phase, in order."""
         runs = groupby(self.nodes, key=lambda node: node.phase)
         return tuple((phase, tuple(nodes)) for phase, nodes in runs)
-
-    def notes(self, node: Node) -> tuple[str, ...]:
-        """Return the lines below the title of *node*, those of the session included."""
-        return (*node.notes, *(self.trace.notes(node) if self.trace else ()))
-
-    def count(self, arrow: Arrow) -> int:
-        """Return how often *arrow* was taken."""
-        if self.trace is None:
-            return arrow.taken or 0
-        if arrow.source == self.nodes[0].id and self.nodes[0].kind is NodeKind.START:
-            return 1
-        return self.trace.taken.get((arrow.source, arrow.target), 0)
-
-    def never(self, arrow: Arrow) -> bool:
-        """Return whether *arrow* was counted and never taken."""
-        return self.trace is None and arrow.taken == 0
-
-    def label(self, arrow: Arrow) -> str:
-        """Return the text on *arrow*, with how often it was taken."""
-        if not arrow.label:
-            return ""
-        if self.never(arrow):
-            return f"{arrow.label} · never"
-        taken = self.count(arrow)
-        return f"{arrow.label} · {times(taken)}" if taken else arrow.label
 
     @property
     def names(self) -> dict[str, str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from flowrail.diagrams.extract import end_id
-from flowrail.diagrams.model import Node, NodeKind, Picture, Trace
+from flowrail.diagrams.extract import START, end_id
+from flowrail.diagrams.model import Node, NodeKind, Picture, ShownSession
 from flowrail.machines.definition.evidence import tally
 from flowrail.machines.definition.graph import reach
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FAILED, Move, Session
-from flowrail.text.phrases import seconds_between
+from flowrail.text.phrases import duration, seconds_between, times
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened
 
@@ -19,7 +20,7 @@ from flowrail.text.safe_text import shortened
 def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
     """Return *picture* with the session of *records*, whose values are filled into the titles."""
     visits: Counter[str] = Counter()
-    seconds: defaultdict[str, float] = defaultdict(float)
+    seconds: dict[str, float] = {}
     taken: Counter[tuple[str, str]] = Counter()
     claims: dict[str, str] = {}
     session: Session | None = None
@@ -34,7 +35,8 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
             path = list(_path(move, session.status))
             taken.update(path)
             visits[path[-1][1]] += 1
-            seconds[move.step] += seconds_between(entered_at, record.at) or 0.0
+            spent = seconds_between(entered_at, record.at) or 0.0
+            seconds[move.step] = round(seconds.get(move.step, 0.0) + spent, 3)
             if checked := tally(move.evidence):
                 claims[move.step] = f"claimed {move.outcome}, {checked}"
         elif session.step is not None and session.step != before.step:
@@ -45,27 +47,49 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
         return picture
     current = session.step if session.is_open else None
     left = _reachable(picture, current) if current is not None else frozenset[str]()
-    trace = Trace(
-        session.id,
-        session.status,
-        current,
-        visits,
-        {step: round(spent, 3) for step, spent in seconds.items()},
-        taken,
-        left,
-        claims=claims,
+    nodes = tuple(
+        _shown(
+            replace(
+                node,
+                title=_filled(node, session),
+                entered=visits.get(node.id, 0),
+                seconds=seconds.get(node.id),
+            ),
+            current,
+            left,
+            claims.get(node.id),
+        )
+        for node in picture.nodes
     )
-    nodes = tuple(_titled(node, session) for node in picture.nodes)
-    return picture._replace(nodes=nodes, trace=trace)
+    arrows = (
+        replace(arrow, taken=1 if arrow.source == START else taken.get((arrow.source, arrow.target)))
+        for arrow in picture.arrows
+    )
+    shown = ShownSession(session.id, session.status, current)
+    return replace(picture, nodes=nodes, arrows=tuple(arrows), session=shown)
 
 
-def _titled(node: Node, session: Session) -> Node:
-    """Return *node* with the values of the session in its title."""
+def _shown(node: Node, current: str | None, left: frozenset[str], claim: str | None) -> Node:
+    """Return *node* with its state and, if it was entered, with notes about that and about its last claim."""
+    if node.id == current:
+        state = "here"
+    elif node.entered or node.kind is NodeKind.START:
+        state = "done"
+    else:
+        state = "left" if node.id in left else "off"
+    if not node.entered or not node.is_step:
+        return replace(node, state=state)
+    spent = "" if node.seconds is None else f", {duration(node.seconds)}"
+    note = f"{'here now, ' if state == 'here' else ''}entered {times(node.entered)}{spent}"
+    return replace(node, state=state, notes=(*node.notes, note, *([claim] if claim else ())))
+
+
+def _filled(node: Node, session: Session) -> str:
+    """Return the title of *node* with the values of the session."""
     if "$" not in node.title:
-        return node
+        return node.title
     attempt = {"visit": max(1, session.visits.get(node.id, 0)), "limit": node.limit}
-    values = {**session.params, **session.state, **attempt}
-    return node._replace(title=shortened(fill(node.title, values)))
+    return shortened(fill(node.title, {**session.params, **session.state, **attempt}))
 
 
 def _path(move: Move, status: str) -> Iterator[tuple[str, str]]:

@@ -6,13 +6,12 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable
-from http.client import HTTPException
+from collections.abc import Callable
 from typing import TypeVar
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError, StorageError
-from flowrail.fleet import attempt, traces
+from flowrail.fleet import attempt
 from flowrail.fleet.errors import WorkerReplacedError
 from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.folders import require_approved, worktree_of
@@ -21,7 +20,6 @@ from flowrail.fleet.records import REOPENED, AgentRun, RunOutcome, Start
 from flowrail.fleet.targets import Target, target_of
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.engine.dispatched_work import DispatchGoneError
-from flowrail.operations.sessions.trace import spans_of
 from flowrail.text.phrases import times
 from flowrail.text.safe_text import one_line
 
@@ -74,7 +72,7 @@ class Worker:
                     if replaced:
                         break
                     if fleet.records.take_turn(f"{pool.name} jobs", BEAT_SECONDS / 2):
-                        self._send_traces(fleet.schedule(pool))
+                        fleet.schedule(pool)
                     if is_away:
                         is_away = False
                         self._say("the database answers again")
@@ -111,27 +109,6 @@ class Worker:
             if jobs:
                 self._say(f"queued again: {', '.join(jobs)}")
         return True
-
-    def _send_traces(self, sessions: Iterable[str]) -> None:
-        """Send the traces of ended sessions in a thread, because a slow collector must not delay the heartbeat."""
-        if traces.endpoint(self._fleet.environment.environ):
-            for session in sessions:
-                self._running.add(session)
-                threading.Thread(target=self._send_trace, args=(session,), daemon=True).start()
-
-    def _send_trace(self, session: str) -> None:
-        fleet = self._fleet
-        try:
-            spans = [*spans_of(fleet.world().store, session)]
-            sessions = {span.attributes.get("flow.session") for span in spans}
-            runs = [run for run in fleet.records.runs() if target_of(run.target).session in sessions]
-            if spans:
-                trace = [*spans, *traces.run_spans(runs, spans[0].trace_id)]
-                traces.send(trace, fleet.environment.environ)
-        except (OSError, ValueError, HTTPException, FlowError) as error:
-            self._say(f"the trace of {session} could not be sent: {error}")
-        finally:
-            self._running.discard(session)
 
     def _end(self) -> None:
         """Wait until the runs are recorded, and put their jobs back into the queue."""

@@ -27,7 +27,6 @@ from flowrail.hosts.protocol import (
     STOP,
     SUBAGENT_STOP,
     Answer,
-    paused_until,
     read_input,
 )
 from flowrail.machines.definition.tool_rules import SHELLS, ToolUse, forbidding
@@ -40,9 +39,9 @@ _RUN, _RUN_WORD = b'"run"', "'run'"
 
 
 def answer(event: str, data: bytes, hook: Hook) -> Answer:
-    """Return the answer to *event* with the input *data*, which is empty if there is nothing to say or hooks are paused."""
+    """Return the answer to *event* with the input *data*, which is empty if there is nothing to say."""
     hook_input = read_input(data, hook.environ)
-    if hook_input is None or paused_until(hook.state, hook.now()):
+    if hook_input is None:
         return NOTHING
     if not os.path.isabs(hook_input.cwd):
         hook_input = hook_input._replace(cwd=hook.cwd)

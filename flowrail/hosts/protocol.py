@@ -1,4 +1,4 @@
-"""The protocol between a host and a hook: one JSON object each way; and whether the user paused all hooks.
+"""The protocol between a host and a hook: one JSON object each way.
 
 A value that does not have the form that hosts document is ignored. Standard library only.
 """
@@ -6,13 +6,10 @@ A value that does not have the form that hosts document is ignored. Standard lib
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from flowrail.errors import FlowError
 from flowrail.hosts.conversation import host_id, usable
-from flowrail.storage import files
 
 SESSION_START, SESSION_END, STOP = "session-start", "session-end", "stop"
 SUBAGENT_STOP, PRE_TOOL_USE, POST_TOOL_USE = "subagent-stop", "pre-tool-use", "post-tool-use"
@@ -29,8 +26,6 @@ EVENTS = {
 """Our name of each hook, and the event of the hosts."""
 LONGEST = 4_000
 """The most characters of an answer's text, which becomes part of the agent's context."""
-_FILE, _LONGEST_PAUSE = "hooks-paused", 100
-UNTIL_RESUMED = "until resumed"
 Answer = Mapping[str, object]
 NOTHING: Answer = {}
 
@@ -115,29 +110,3 @@ def bounded(text: str) -> str:
 def _text(received: Mapping[str, object], key: str) -> str:
     value = received.get(key)
     return value if isinstance(value, str) and "\0" not in value else ""
-
-
-def paused_until(state: str, now: str) -> str | None:
-    """Return the moment until which hooks are paused, `UNTIL_RESUMED` without one, or `None` if they are not."""
-    path = os.path.join(state, _FILE)
-    if not os.path.exists(path):
-        return None
-    try:
-        until = files.read_bounded(path, limit=_LONGEST_PAUSE, what="the pause of hooks").decode().strip()
-    except (FlowError, ValueError):
-        return None
-    return until if until == UNTIL_RESUMED or until > now else None
-
-
-def pause_hooks(state: str, until: str) -> None:
-    """Pause hooks until that moment or `UNTIL_RESUMED`."""
-    files.make_private_dir(state)
-    files.write_atomic(os.path.join(state, _FILE), f"{until}\n".encode())
-
-
-def resume_hooks(state: str, now: str) -> bool:
-    """Let hooks answer again, and return whether they were paused."""
-    was_paused = paused_until(state, now) is not None
-    if os.path.exists(os.path.join(state, _FILE)):
-        files.remove(os.path.join(state, _FILE))
-    return was_paused

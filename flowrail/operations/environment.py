@@ -85,7 +85,7 @@ class Environment:
         self._in_program = in_program
         self._cwd = cwd
         self._store = store
-        self._tell = tell
+        self.tell = tell
         self._conversation = conversation
         self.extra = roots
         self.environ: Mapping[str, str] = os.environ
@@ -195,7 +195,7 @@ class Environment:
             self.store_path,
             Owner(self.state),
             named=self.shown_store,
-            tell=self._tell,
+            tell=self.tell,
             conversation=self.conversation or "",
             backend=self._backend,
         )

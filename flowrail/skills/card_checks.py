@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
-from flowrail.command import Command
 from flowrail.discovery.diagnostics import ERROR, Note
 from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.eligibility import strictly
@@ -36,21 +35,14 @@ CARD = "SKILL.md"
 SKILLS_FOLDER = "skills"
 """The name of folders in which hosts look for skills, such as `.claude/skills`."""
 _COMMAND = re.compile(r"[ \t$]*(flow (?:step|start) .*)")
-_TABLE = ("<!-- flow:steps -->\n", "<!-- /flow:steps -->")
 _OPEN_VALUE = re.compile(r"…|\.\.\.|<|\$|[A-Z]{3,}")
 """A placeholder for a value in a SKILL.md; it is not checked."""
 
 
-def findings(
-    file: WorkflowFile,
-    loaded: LoadedWorkflow,
-    interfaces: WorkflowInterfaces,
-    steps_table: Callable[[Workflow], str],
-) -> list[Finding]:
+def findings(file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInterfaces) -> list[Finding]:
     """Return findings about the files around a workflow; SKILL.md is checked only for the entry workflow.
 
-    If the workflow could not be read, texts and SKILL.md are not compared with it. *steps_table* returns the
-    steps of a workflow as a table in Markdown.
+    If the workflow could not be read, texts and SKILL.md are not compared with it.
     """
     is_readable = bool(loaded.definition.steps)
     groups: list[Iterable[Finding]] = [_unused_texts(file, loaded, interfaces)] if is_readable else []
@@ -66,10 +58,7 @@ def findings(
         return [*first(groups), _unreadable(error)]
     groups += [_spec(file.folder, data), _handoff(data)]
     if is_readable:
-        groups += [
-            _commands(file, loaded.definition, text, interfaces),
-            _table(file, loaded.definition, text, steps_table),
-        ]
+        groups.append(_commands(file, loaded.definition, text, interfaces))
     return [*first(groups)]
 
 
@@ -198,20 +187,6 @@ def _param_problems(
                 arg.read(value)
             except ValueError as error:
                 yield f"the value of parameter `{name}` in SKILL.md {error}", "show a valid value"
-
-
-def _table(
-    file: WorkflowFile, definition: Workflow, text: str, steps_table: Callable[[Workflow], str]
-) -> Iterator[Finding]:
-    """Yield a finding if the table between the ``flow:steps`` markers differs from the generated table."""
-    above, _, rest = text.partition(_TABLE[0])
-    table, closed, _ = rest.partition(_TABLE[1])
-    if closed and table.strip("\n") != steps_table(definition):
-        message = "the table of steps is not that of the workflow"
-        path = os.path.join(file.folder, CARD)
-        inside = os.path.relpath(path)
-        hint = f"write it again: {Command('diagram', inject=path if inside.startswith('..') else inside)}"
-        yield Finding("FR170", "warning", message, hint, Place(CARD, above.count("\n") + 1))
 
 
 def _ignored_files(file: WorkflowFile) -> Iterator[Finding]:

@@ -18,7 +18,6 @@ from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.skills.draw import of_session
 
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."
 
@@ -73,8 +72,9 @@ class SessionPage(NamedTuple):
 
 def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
     """Return a session at record *seq*, or at its newest one. No code of the skill is run."""
-    subject = of_session(session_id, None, store)
-    records = [record.shown for record in subject.records]
+    store.read(session_id)  # refuses an unknown session with a hint
+    workflow = store.workflow(session_id)
+    records = [record.shown for record in store.records(session_id)]
     shown = len(records) - 1 if seq is None else seq
     if not 0 <= shown < len(records):
         raise UsageError(
@@ -84,15 +84,15 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
         )
     history = tuple(entries(records))
     record = records[shown]
-    guidance, why = _guidance(store, subject.workflow, record)
+    guidance, why = _guidance(store, workflow, record)
     return SessionPage(
-        workflow=subject.workflow,
+        workflow=workflow,
         now=records[-1].session,
         then=record.session,
         seq=shown,
         records=history,
-        picture=with_trace(picture(subject.workflow), records[: shown + 1]),
-        repeated=tuple(_repeated(subject.workflow, history)),
+        picture=with_trace(picture(workflow), records[: shown + 1]),
+        repeated=tuple(_repeated(workflow, history)),
         checks=tuple(_checks(records[: shown + 1])),
         guidance=guidance,
         why_no_text=why,

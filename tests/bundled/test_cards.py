@@ -10,7 +10,8 @@ import pytest
 from support.golden import in_golden_block
 from support.sandbox import BUNDLED, flow
 
-from flowrail.diagrams.renderers.markdown import steps_table
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.renderers import markdown
 from flowrail.discovery.locations import Root, Scope, bundled_folder
 from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.scan import scan
@@ -105,4 +106,4 @@ def test_only_those_that_take_over_work_or_hand_it_over_say_so() -> None:
 def test_the_table_of_steps_is_the_generated_one(skill: str) -> None:
     file = SKILLS / skill / "SKILL.md"
 
-    assert in_golden_block(file, "steps", steps_table(definition_of(skill, ())[0]))
+    assert in_golden_block(file, "steps", markdown.render(picture(definition_of(skill, ())[0])))

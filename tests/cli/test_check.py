@@ -138,12 +138,6 @@ def test_explain_knows_the_codes_of_errors() -> None:
     assert "unknown code" not in flow("explain", "storage").err
 
 
-def test_explain_prints_examples_as_they_are_in_the_reference() -> None:
-    page = flow("explain", "FR170").out
-
-    assert page.count("<!-- /flow:steps -->\n```\n") == 2
-
-
 def test_explain_takes_small_letters_and_suggests_similar_codes() -> None:
     assert flow("explain", "fr102").out.startswith("# FR102: ")
     assert told("explain", "fr102")["code"] == "FR102"

@@ -79,7 +79,7 @@ SCENARIOS = {
         step small done --session small-000001
         step small nonsense --session small-000001
         step small ok --session small-000001 --expect 7
-        step small ok --session small-999999
+        step small ok --session elsewhere-a1b2c3
         step smal
         step small ok --sesion small-000001
         step small ok -s a
@@ -151,7 +151,8 @@ SCENARIOS = {
         check broken
         test small
         diagram small
-        diagram small --format markdown
+        diagram small -o small.md
+        diagram small --check small.md
         skill preview asking look
         skill trust python
         new made

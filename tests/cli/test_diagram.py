@@ -1,4 +1,4 @@
-"""`flow diagram`: workflows and sessions drawn in every language, printed or written."""
+"""`flow diagram`: workflows and sessions drawn in every format, printed or written."""
 
 from __future__ import annotations
 
@@ -11,36 +11,54 @@ from support.sandbox import ASKING, SMALL, flow, put_skill, refused, told
 
 
 @pytest.mark.parametrize(
-    ("form", "start"),
-    [
-        ("mermaid", "flowchart TD\n"),
-        ("svg", "<svg "),
-        ("json", "{\n"),
-    ],
+    ("file", "start"), [("a.mmd", "flowchart TD\n"), ("a.svg", "<svg "), ("a.md", "| # | Step |")]
 )
-def test_a_workflow_is_drawn_in_every_language_the_same_each_time(form: str, start: str) -> None:
+def test_a_workflow_is_drawn_in_every_format_the_same_each_time(file: str, start: str) -> None:
     put_skill("asking", ASKING)
 
-    ran = flow("diagram", "asking", "--format", form)
+    ran = flow("diagram", "asking", "-o", file)
+    drawn = Path(file).read_text()
 
-    assert (ran.status, ran.err) == (0, "")
-    assert ran.out.startswith(start)
-    assert ran.out == flow("diagram", "asking", "--format", form).out
+    assert (ran.status, ran.out, ran.err) == (0, "", f"flow: written to {file}\n")
+    assert drawn.startswith(start)
+    flow("diagram", "asking", "-o", file)
+    assert Path(file).read_text() == drawn
 
 
-@pytest.mark.parametrize("form", ["mermaid", "svg"])
-def test_a_session_is_shown_on_it_in_every_language(form: str) -> None:
+@pytest.mark.parametrize("file", ["a.mmd", "a.svg", "a.md"])
+def test_a_session_is_shown_on_it_in_every_format(file: str) -> None:
     put_skill("asking", ASKING)
     session = told("step", "asking")["session"]
     told("step", "asking", "done", "-s", "sure=low", "-s", "where=a")
 
-    plain = flow("diagram", "asking", "--format", form).out
-    ran = flow("diagram", "--session", session, "--format", form)
+    flow("diagram", "--session", session, "-o", file)
 
-    assert ran.status == 0
-    assert ran.out != plain
-    assert "entered twice" in ran.out.replace("</text>", "\n")
-    assert ran.out == flow("diagram", "asking", "--session", session, "--format", form).out
+    assert "entered twice" in Path(file).read_text().replace("</text>", "\n")
+
+
+def test_a_picture_that_no_longer_matches_its_workflow_is_found() -> None:
+    put_skill("small")
+    flow("diagram", "small", "-o", "small.svg")
+    before = Path("small.svg").read_bytes()
+    assert flow("diagram", "small", "--check", "small.svg").status == 0
+
+    put_skill("small", SMALL.replace("Second", "Last"))
+    status, error = refused("diagram", "small", "--check", "small.svg")
+
+    assert (status, error["code"]) == (1, "PICTURE_OUTDATED")
+    assert error["hint"] == "write it again: flow diagram small --output small.svg"
+    assert Path("small.svg").read_bytes() == before
+
+
+def test_json_has_the_picture_as_data() -> None:
+    put_skill("small")
+    session = told("step", "small")["session"]
+
+    data = told("diagram", "--session", session)["picture"]
+
+    assert [node["state"] for node in data["nodes"] if node["number"]] == ["here", "left"]
+    assert data["arrows"][0]["source"] == data["nodes"][0]["id"]
+    assert data["session"] == {"id": session, "status": "active", "step": "first"}
 
 
 def test_a_session_is_drawn_by_what_it_keeps_and_not_by_the_files_of_today() -> None:
@@ -66,33 +84,22 @@ def test_without_a_skill_or_a_session_there_is_nothing_to_draw() -> None:
     assert refused("diagram")[0] == 2
 
 
-def test_a_png_is_written_and_not_put_on_a_terminal(tmp_path: Path) -> None:
-    put_skill("small")
-    file = tmp_path / "small.png"
-
-    ran = flow("diagram", "small", "--format", "png", "-o", str(file))
-
-    if ran.status:
-        assert "pip install 'flowrail[png]'" in ran.err
-    else:
-        assert file.read_bytes().startswith(b"\x89PNG")
-        assert flow("diagram", "small", "--format", "png").out.startswith("\x89PNG")
-    assert flow("diagram", "small", "--format", "png", terminal=True).status == 2
-
-
 @pytest.mark.parametrize("text", ["steps: [", "name: small\nsteps: []\n"])
 def test_a_workflow_of_which_nothing_can_be_drawn_is_refused(text: str) -> None:
     put_skill("small", text)
-    page = Path("page.md")
-    page.write_text("<!-- flow:steps small -->\nas it was\n<!-- /flow:steps -->\n")
-    before = page.read_text()
 
-    assert flow("diagram", "small", "--format", "svg").status == 1
-    status, error = refused("diagram", "--inject", "page.md")
-    assert status == 1
-    assert error["code"] == "INVALID_WORKFLOW"
-    assert error["message"].startswith("page.md:1: workflow `small` has ")
-    assert page.read_text() == before
+    status, error = refused("diagram", "small", "-o", "small.svg")
+
+    assert (status, error["code"]) == (1, "INVALID_WORKFLOW")
+    assert not Path("small.svg").exists()
+
+
+def test_an_unknown_format_is_refused_before_anything_is_written() -> None:
+    put_skill("small")
+
+    assert refused("diagram", "small", "-o", "small.bmp")[1]["hint"].startswith("name a file that ends in")
+    assert refused("diagram", "small", "--check", "small.svg", "-o", "other.svg")[0] == 2
+    assert not Path("small.bmp").exists()
 
 
 def test_more_arrows_than_mermaid_draws_are_told_of() -> None:
@@ -105,13 +112,13 @@ def test_more_arrows_than_mermaid_draws_are_told_of() -> None:
 
     ran = flow("diagram", "wide")
 
-    assert re.search(r"flow: \d+ arrows, but Mermaid draws at most 500: use svg", ran.err)
+    assert re.search(r"flow: \d+ arrows, but Mermaid draws at most 500: write an svg", ran.err)
 
 
 def test_a_workflow_with_mistakes_is_drawn_as_far_as_it_goes_with_a_word() -> None:
     put_skill("small", SMALL.replace("null", "nowhere"))
 
-    ran = flow("diagram", "small", "--format", "mermaid")
+    ran = flow("diagram", "small")
 
     assert ran.status == 0
     assert "1 · " in ran.out

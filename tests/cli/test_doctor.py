@@ -279,14 +279,3 @@ def test_another_program_of_that_name_is_told(on_path: Path) -> None:
 
     assert (finding["severity"], finding["place"]) == ("warning", str(on_path))
     assert f"`flow {__version__}`" in finding["remedy"]
-
-
-def test_paused_hooks_are_found() -> None:
-    assert "HOOKS_PAUSED" not in flow("doctor").out
-
-    flow("hook", "pause")
-
-    shown = flow("doctor").out
-    assert "warning HOOKS_PAUSED: all hooks are paused until resumed\n    = flow hook resume\n" in shown
-    flow("hook", "pause", "--for", "1h")
-    assert "all hooks are paused until 2" in flow("doctor").out

@@ -1,4 +1,4 @@
-"""Workflows that are only known after their Python has run are shown, drawn, checked and tested with ``--run``."""
+"""Workflows that are only known after their Python has run are shown, checked and tested with ``--run``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ STEPS = [
 ]
 WORKFLOW = Workflow("built", *STEPS, description="Built in a loop")
 """
-PAGE = "<!-- flow:diagram built -->\n<!-- /flow:diagram -->\n"
 
 
 def put_built(where: Path | None = None, text: str = BUILT) -> Path:
@@ -33,8 +32,6 @@ def ran() -> bool:
 COMMANDS = {
     "list": ["3", "Built in a loop"],
     "show built": ["built · 3 steps", "ok → three"],
-    "diagram built": ["2 · Two"],
-    "diagram --inject page.md": ["1 rewritten"],
     "check built": ["1 workflow checked, nothing found"],
     "test built": ["3 of 3", "1 passed"],
 }
@@ -44,36 +41,28 @@ COMMANDS = {
 def test_with_run_a_command_loads_the_real_workflow(command: str) -> None:
     put_built()
     allow("built")
-    Path("page.md").write_text(PAGE)
 
     answer = flow(*command.split(), "--run")
 
     assert ran()
     assert answer.status == 0, answer.err
     assert all(text in answer.out for text in COMMANDS[command])
-    assert "2 · Two" in Path("page.md").read_text() or "inject" not in command
 
 
 @pytest.mark.parametrize("command", [*COMMANDS][:-1])
 def test_without_run_a_command_says_that_parts_are_missing(command: str) -> None:
     put_built()
     allow("built")
-    Path("page.md").write_text(PAGE)
 
     answer = flow(*command.split())
 
     assert not ran()
     assert "--run" in answer.out + answer.err
-    if "diagram" in command:
-        assert (answer.status, answer.out) == (1, "")
-        assert "COMPUTED_WORKFLOW" in answer.err
-        assert Path("page.md").read_text() == PAGE
 
 
 @pytest.mark.parametrize("command", [*COMMANDS][1:-1])
 def test_code_that_is_not_approved_does_not_run(command: str) -> None:
     put_built()
-    Path("page.md").write_text(PAGE)
 
     status, error = refused(*command.split(), "--run")
 

@@ -68,9 +68,7 @@ def session() -> str:
         "evidence show ID",
         "evidence run ID log",
         "session verify ID",
-        "session trace ID",
         "audit ID",
-        "attest ID",
         "watch-once",
     ],
 )

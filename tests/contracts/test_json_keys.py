@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from support.golden import as_in_golden_file
@@ -62,7 +61,6 @@ def answers() -> dict[str, Any]:
     """Return one answer of each kind, with as much in it as there can be."""
     put_skill("asking", ASKING, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
     put_skill("wrong", SMALL.replace("ok: second", "ok: nowhere"))
-    Path("page.md").write_text("<!-- flow:steps asking -->\n<!-- /flow:steps -->\n")
     step = told("step", "asking")
     told("step", "asking", "done", "-s", "sure=high", "-s", "where=a")
     return {
@@ -74,7 +72,6 @@ def answers() -> dict[str, Any]:
         "show": told("show", "asking"),
         "check": json.loads(flow("check", "wrong", "--json").out),
         "diagram": told("diagram", "asking", "--session", step["session"]),
-        "inject": json.loads(flow("diagram", "--inject", "page.md", "--check", "--json").out),
         "preview": told("skill", "preview", "asking", "look"),
         "test": told("test", "asking"),
         "abandon": told("session", "abandon", step["session"]),
@@ -127,7 +124,6 @@ def of_the_set_up() -> dict[str, Any]:
         "untrust": told("skill", "untrust", "small"),
         "hooks": told("hook", "install"),
         "unhook": told("hook", "uninstall"),
-        "plugin": told("hook", "plugin", "plugin"),
     }
 
 

@@ -9,9 +9,8 @@ from support.records import at, records
 from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.model import Picture
-from flowrail.diagrams.renderers import mermaid, svg
-from flowrail.diagrams.renderers.json import as_data
+from flowrail.diagrams.model import Picture, ShownSession
+from flowrail.diagrams.renderers import markdown, mermaid, svg
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.record import Record
@@ -21,15 +20,25 @@ def drawn(definition: Workflow, *outcomes: str, **params: Any) -> Picture:
     return with_trace(picture(definition), records(definition, *outcomes, **params))
 
 
+def entered(shown: Picture) -> dict[str, int]:
+    return {node.id: node.entered for node in shown.nodes if node.is_step}
+
+
+def states(shown: Picture) -> dict[str, str]:
+    return {node.id: node.state for node in shown.nodes if node.is_step}
+
+
+def taken(shown: Picture) -> dict[tuple[str, str], int]:
+    return {(arrow.source, arrow.target): arrow.taken for arrow in shown.arrows[1:] if arrow.taken}
+
+
 def test_visits_times_and_transitions_are_counted() -> None:
     shown = drawn(loop(3), "iterate", "iterate", "ok")
-    trace = shown.trace
-    assert trace is not None
 
-    assert (trace.session, trace.status, trace.current) == ("dull-a1b2c3", "active", "last")
-    assert trace.visits == {"look": 3, "last": 1}
-    assert trace.seconds == {"look": 270.0}
-    assert trace.taken == {("look", "look"): 2, ("look", "last"): 1}
+    assert shown.session == ShownSession("dull-a1b2c3", "active", "last")
+    assert entered(shown) == {"look": 3, "last": 1}
+    assert [node.seconds for node in shown.nodes if node.is_step] == [270.0, None]
+    assert taken(shown) == {("look", "look"): 2, ("look", "last"): 1}
 
 
 def test_reachable_steps_are_left_and_the_others_are_off() -> None:
@@ -39,11 +48,8 @@ def test_reachable_steps_are_left_and_the_others_are_off() -> None:
         step("right", next={"ok": "last"}),
         step("last"),
     )
-    shown = drawn(definition, "skip")
-    trace = shown.trace
-    assert trace is not None
 
-    assert {node.id: trace.state(node) for node in shown.nodes if node.is_step} == {
+    assert states(drawn(definition, "skip")) == {
         "first": "done",
         "left": "off",
         "right": "here",
@@ -58,15 +64,10 @@ def test_a_step_that_was_left_by_going_back_was_entered_and_is_done() -> None:
     moves = records(definition, "ok", "ok")
     session = replace(moves[0].session, revision=3)
     rewind = Record(3, "rewind", at(600), "me", session, {"from": 2, "to": 0}, "", "")
-    trace = with_trace(picture(definition), [*moves, rewind]).trace
-    assert trace is not None
+    shown = with_trace(picture(definition), [*moves, rewind])
 
-    assert trace.visits == {"first": 2, "second": 1, "last": 1}
-    assert {node.id: trace.state(node) for node in picture(definition).nodes if node.is_step} == {
-        "first": "here",
-        "second": "done",
-        "last": "done",
-    }
+    assert entered(shown) == {"first": 2, "second": 1, "last": 1}
+    assert states(shown) == {"first": "here", "second": "done", "last": "done"}
 
 
 def test_skipped_steps_are_part_of_the_path() -> None:
@@ -76,21 +77,17 @@ def test_skipped_steps_are_part_of_the_path() -> None:
         step("last"),
         params={"mode": {"default": "full"}},
     )
-    trace = drawn(definition, "ok", mode="quick").trace
-    assert trace is not None
+    shown = drawn(definition, "ok", mode="quick")
 
-    assert trace.taken == {("first", "maybe"): 1, ("maybe", "last"): 1}
-    assert trace.visits == {"first": 1, "last": 1}
+    assert taken(shown) == {("first", "maybe"): 1, ("maybe", "last"): 1}
+    assert entered(shown) == {"first": 1, "maybe": 0, "last": 1}
 
 
 def test_every_format_shows_the_session() -> None:
-    definition = loop(3)
-    shown = drawn(definition, "iterate")
+    shown = drawn(loop(3), "iterate")
 
     assert "classDef here" in mermaid.render(shown)
     assert '==>|"fail / iterate (at most 3 attempts) · once"|' in mermaid.render(shown)
     assert 'class="node step here"' in svg.render(shown)
     assert "here now, entered twice, 1 min 30 s" in svg.render(shown).replace("</text>", " ")
-    data = as_data(shown)["session"]
-    assert data["taken"] == [{"from": "look", "to": "look", "times": 1}]
-    assert [step_data["state"] for step_data in data["steps"]] == ["here", "left"]
+    assert "here now, entered twice, 1 min 30 s" in markdown.render(shown)

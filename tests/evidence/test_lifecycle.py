@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -134,9 +133,6 @@ def test_the_work_of_a_sub_agent_is_checked_when_it_finishes() -> None:
     assert "d0-1 claimed ok, 0 of 1 checked: lacks report" in lines
     assert "d0-1 ok (1 of 1 checked)" in lines
     told("step", "team", "ok", "--session", session)
-    statement = json.loads(flow("attest", session).out)
-    assert statement["predicate"]["passedTests"] == ["d0-1 report"]
-    assert statement["subject"][1]["name"] == "reports/api.md"
 
 
 def test_a_child_in_a_worktree_of_the_project_is_checked_where_it_works() -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from support.fleets import (
     POOL,
-    collector,
     configure,
     ended,
     outcomes,
@@ -92,28 +91,20 @@ def test_work_given_as_a_prompt_waits_while_its_pool_is_paused_and_is_finished_a
     ("program", "cost", "tokens"),
     [("claude", 0.5, 115), pytest.param("codex", None, 30, marks=pytest.mark.long)],
 )
-def test_claude_code_and_codex_are_started_as_they_expect_and_their_runs_are_in_the_trace(
+def test_claude_code_and_codex_are_started_as_they_expect(
     program: str, cost: float | None, tokens: int
 ) -> None:
     put_skill("small")
     configure(program=program, job_cost=2.5)
     session = run_session("small")
 
-    with (
-        collector() as (address, requests),
-        worker(env={"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_EXPORTER_OTLP_HEADERS": "key=a%20b"}),
-    ):
+    with worker():
         status = until(ended(session))
-        path, headers, document = requests.get(timeout=30)
 
     (run,) = status["runs"]
     assert (run["outcome"], run["cost"], run["tokens"]) == ("finished", cost, tokens)
     assert run["command"].startswith(program)
     assert ("--max-budget-usd 2.5" in run["command"]) == (program == "claude")
-    assert (path, headers["key"]) == ("/v1/traces", "a b")
-    spans = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
-    assert [span["name"] for span in spans] == ["small", "first", "second", f"agent of pool {POOL}"]
-    assert spans[-1]["parentSpanId"] == spans[0]["spanId"]
 
 
 def test_a_question_about_missing_evidence_waits_for_the_user_and_ends_its_session_at_its_deadline() -> None:

@@ -9,7 +9,6 @@ from support.golden import in_golden_block
 
 from flowrail.diagrams.handoff import lifecycle_picture
 from flowrail.diagrams.renderers import mermaid
-from flowrail.diagrams.renderers.json import as_data
 from flowrail.handoff import handoff
 from flowrail.handoff.handoff import ENDED
 from flowrail.handoff.lifecycle import (
@@ -57,8 +56,7 @@ def test_a_phase_that_nobody_knows_is_refused() -> None:
 
 
 def test_the_drawing_shows_every_transition() -> None:
-    shown = as_data(lifecycle_picture())
-    drawn = {(edge["from"], edge["to"]): edge["outcomes"] for edge in shown["edges"]}
+    drawn = {(arrow.source, arrow.target): [*arrow.outcomes] for arrow in lifecycle_picture().arrows}
 
     for edge in TRANSITIONS:
         assert any(

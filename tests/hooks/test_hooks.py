@@ -339,22 +339,6 @@ def test_a_conversation_that_ended_leaves_its_sessions_to_others() -> None:
     assert flow("session", "verify").status == 0
 
 
-def test_paused_hooks_say_nothing_until_the_time_is_over() -> None:
-    start()
-    assert "hooks are paused until" in flow("hook", "pause", "--for", "1h").out
-
-    assert (stop(), begin(), use("Write")) == ("", "", "")
-    with at_a_later_time(minutes=61):
-        assert stop()
-    flow("hook", "pause")
-    with at_a_later_time(minutes=9_999):
-        assert stop() == ""
-    assert flow("hook", "resume").out == "the hooks are active again\n"
-    assert stop()
-    assert flow("hook", "resume").out == "hooks were not paused\n"
-    assert flow("hook", "pause", "--for", "soon").status == 2
-
-
 ONE_FORBIDDING = """\
 name: NAME/one
 params: {area: {type: string, required: true}}

@@ -64,7 +64,7 @@ READING = (
     ["registry", "check"], ["registry", "sync", "--dry-run"], ["sessions", "--all"], ["status"], ["session", "verify"],
     ["audit"], ["handoff", "status"], ["handoff", "targets"], ["handoff", "check", "yaml.py"],
     ["handoff", "diagram"], ["skill", "schema", "workflow"], ["skill", "trust", "py", "--digest", "0"],
-    ["skill", "untrust", "py"], ["session", "prune", "--dry-run"], ["evidence", "show"], ["attest"],
+    ["skill", "untrust", "py"], ["session", "prune", "--dry-run"], ["evidence", "show"],
     ["explain", "FR163"],
 )  # fmt: skip
 RUNNING = (
@@ -74,7 +74,7 @@ RUNNING = (
 """Commands that run the code of a skill if a person approved it."""
 NOT_ABOUT_SKILLS = {
     "answer", "ask", "claim", "finding", "finish", "history", "hook", "install", "mcp", "new", "resume",
-    "store", "ui", "watch", "completion", "help", "fleet",
+    "store", "ui", "watch", "fleet",
 }  # fmt: skip
 
 
@@ -246,7 +246,7 @@ def test_no_command_runs_code_that_is_not_approved(put: Callable[[], object]) ->
         refusals += flow(*words, stdin=QUESTION).status == 7
         assert not canary().exists(), words
 
-    assert refusals >= 5
+    assert refusals >= 4
 
 
 def test_these_commands_run_approved_code_and_read_only_commands_do_not() -> None:

@@ -244,11 +244,10 @@ def test_no_permission_lets_an_agent_decide_for_a_person() -> None:
     assert all(flow(word, "--help").status == 0 for word in words)
 
 
-@pytest.mark.parametrize("words", [("install", "--to", "home"), ("plugin", "/proc/nowhere/plugin")])
-def test_a_place_that_cannot_be_made_is_refused_with_a_hint(words: tuple[str, ...]) -> None:
+def test_a_place_that_cannot_be_made_is_refused_with_a_hint() -> None:
     (Path.home() / ".claude").symlink_to("/proc/nowhere")
 
-    ran = flow("hook", *words)
+    ran = flow("hook", "install", "--to", "home")
 
     assert ran.status == 3
     assert "could not be created" in ran.err

@@ -68,14 +68,6 @@ params: {area: {type: string, required: true, example: auth}}
 steps:
   - {id: look, title: Look, actions: ["Look at $area."], next: {ok: null}}
 """
-TABLE = """
-<!-- flow:steps -->
-| # | Step | Transitions |
-| --- | --- | --- |
-| 1 | Look | ok → 2 |
-| 2 | Tell | ok → end |
-<!-- /flow:steps -->
-"""
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:
@@ -136,17 +128,6 @@ def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path
 
     assert finding.startswith("FR168 SKILL.md")
     assert "SKILL.md cannot be read: it is a directory" in finding
-
-
-def test_a_table_of_steps_that_is_not_generated_from_the_workflow_is_found(tmp_path: Path) -> None:
-    files = {"workflow.yaml": LINE, "SKILL.md": CARD + TABLE}
-    assert findings_in(tmp_path, files) == []
-
-    (finding,) = findings_in(
-        tmp_path, {**files, "SKILL.md": CARD + TABLE.replace("| 2 | Tell |", "| 2 | Say |")}
-    )
-
-    assert finding.startswith("FR170 SKILL.md:")
 
 
 def test_texts_that_no_step_tells_are_found_whichever_workflow_they_would_be_of(tmp_path: Path) -> None:

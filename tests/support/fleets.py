@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from queue import Queue
 from typing import Any
 
 from support.sandbox import ENTRY, flow, put_skill, told
@@ -158,29 +154,3 @@ def ended(session: str) -> Callable[[dict[str, Any]], bool]:
 def outcomes(status: Mapping[str, Any], target: str) -> list[str]:
     """Return the outcomes of the runs of a target, oldest first."""
     return [run["outcome"] for run in status["runs"] if run["target"] == target]
-
-
-@contextmanager
-def collector() -> Iterator[tuple[str, Queue[tuple[str, dict[str, str], Any]]]]:
-    """Run a collector of traces; give its address and the requests that it receives: path, headers and document."""
-    requests: Queue[tuple[str, dict[str, str], Any]] = Queue()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            data = self.rfile.read(int(self.headers["Content-Length"]))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            requests.put((self.path, headers, json.loads(data)))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", requests
-        finally:
-            server.shutdown()
-            thread.join()

@@ -9,8 +9,6 @@ import click
 from flowrail.cli import options
 from flowrail.cli.hook_entry import run
 from flowrail.cli.options import Call
-from flowrail.discovery.locations import named
-from flowrail.errors import UsageError
 from flowrail.formatters.reports.hooks import (
     ELSEWHERE,
     NONE_ELSEWHERE,
@@ -18,12 +16,8 @@ from flowrail.formatters.reports.hooks import (
     installed,
     uninstalled,
 )
-from flowrail.hosts.protocol import UNTIL_RESUMED, pause_hooks, resume_hooks
 from flowrail.hosts.settings import HOSTS, OTHER, PERMISSIONS, add_hooks, remove_hooks, settings_file
-from flowrail.machines.engine.questions import moment_after
-from flowrail.operations.skills.plugin import build
 from flowrail.skills.summary import forbidden_tools
-from flowrail.text.safe_text import one_line
 
 
 def _event(name: str, text: str) -> click.Command:
@@ -150,59 +144,3 @@ def uninstall_command(call: Call, host: str, to: str, dry_run: bool) -> None:
     file = settings_file(host, to, cwd=environment.cwd, home=environment.home, environ=environment.environ)
     done = remove_hooks(file, dry_run=dry_run)
     call.answer(data(done, dry_run=dry_run), uninstalled(done, dry_run=dry_run))
-
-
-@Call.command("plugin", "flow hook plugin ./flowrail-plugin")
-@click.argument("folder", metavar="DIR")
-@options.as_json
-def plugin_command(call: Call, folder: str) -> None:
-    """Write a Claude Code plugin: hooks and skills in one
-
-    DIR becomes a marketplace with one plugin. Add it from there or keep it in a repository.
-    The plugin contains a SKILL.md for each skill. The steps stay in the flowrail package, which must be
-    installed too.
-    """
-    if not folder.strip():
-        raise UsageError("DIR is empty", hint="name a new folder, such as ./flowrail-plugin")
-    environment = call.environment
-    location = named(folder, environment.cwd, environment.home)
-    files = build(location)
-    path = one_line(location)
-    call.answer(
-        {"folder": location, "files": files},
-        f"{len(files)} files in {path}\nIn Claude Code: /plugin marketplace add {path}\n"
-        "then: /plugin install flowrail@flowrail",
-    )
-
-
-@Call.command("pause", "flow hook pause --for 1h")
-@click.option(
-    "--for",
-    "days",
-    type=options.Age(min=0),
-    metavar="TIME",
-    help="How long, such as 30m, 1h or 2d. Without it, until `flow hook resume`.",
-)
-@options.as_json
-def pause_command(call: Call, days: float | None) -> None:
-    """Pause all your hooks for a while
-
-    In every project. Sessions and their commands are not affected.
-    """
-    environment = call.environment
-    until = UNTIL_RESUMED if days is None else moment_after(environment.now, days * 86_400)
-    pause_hooks(environment.state, until)
-    end = "" if days is None else f" until {until}"
-    call.answer(
-        {"paused_until": None if days is None else until},
-        f"hooks are paused{end}; to end the pause: flow hook resume",
-    )
-
-
-@Call.command("resume", "flow hook resume")
-@options.as_json
-def resume_command(call: Call) -> None:
-    """End the pause of the hooks"""
-    was_paused = resume_hooks(call.environment.state, call.environment.now)
-    done = "the hooks are active again" if was_paused else "hooks were not paused"
-    call.answer({"was_paused": was_paused}, done)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from flowrail import __version__
 from flowrail.cli import options, output
 from flowrail.cli.environment import SessionCall
 from flowrail.cli.progress import ProgressBar
@@ -16,7 +15,6 @@ from flowrail.formatters.guidance import as_data, as_text
 from flowrail.formatters.guidance.as_data import broken_item, session_item
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.formatters.reports.history import done_text, entries, plan_data, plan_report, report
-from flowrail.formatters.reports.trace import otlp
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.guidance.guide import handed_back
 from flowrail.machines.sessions.record import Record
@@ -29,7 +27,6 @@ from flowrail.operations.sessions import migrate, rewind, verify
 from flowrail.operations.sessions.adopt import AdoptionResult, adopt
 from flowrail.operations.sessions.board import position_in
 from flowrail.operations.sessions.prune import LOST, UNBEGUN, prune
-from flowrail.operations.sessions.trace import spans_of
 from flowrail.text.phrases import ago, count
 from flowrail.text.report import Line, Part, Span, Style, Table, columns, line, status
 from flowrail.text.safe_text import error_data, one_line
@@ -155,27 +152,6 @@ def history_command(call: SessionCall, session_id: str | None) -> int:
         return damage.exit_status if damage else 0
     output.report(report(records))
     return output.refuse(damage, as_json=False) if damage else 0
-
-
-@SessionCall.command("trace", "flow session trace problem-analysis-k3x9q2")
-@options.optional_session
-@options.store
-@options.only_json
-def trace_command(call: SessionCall, session_id: str | None) -> None:
-    """Print a session as a trace of OpenTelemetry
-
-    Prints OTLP in JSON, with a span for the session, for each step, for the sessions of its sub-agents, and for its
-    handoffs with the sessions that took over. Without ID, of this conversation's open session. The ids are the same
-    each time. To send it to a collector:
-
-    \b
-      flow session trace ID > trace.json
-      curl -H 'Content-Type: application/json' -d @trace.json \\
-        http://localhost:4318/v1/traces
-
-    Workers of `flow fleet` send the trace of each session that ends, if OTEL_EXPORTER_OTLP_ENDPOINT is set.
-    """
-    output.data(otlp(spans_of(call.world.store, call.session(session_id)), version=__version__))
 
 
 @SessionCall.command("rewind", "flow session rewind problem-analysis-k3x9q2 --to 2")

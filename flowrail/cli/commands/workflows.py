@@ -12,11 +12,8 @@ from flowrail.cli.options import Call
 from flowrail.cli.progress import ProgressBar
 from flowrail.cli.workflow_reading import reader
 from flowrail.command import Command
-from flowrail.diagrams.extract import picture
-from flowrail.diagrams.renderers import text
 from flowrail.errors import UsageError
 from flowrail.formatters.reports.workflow import report as workflow_report
-from flowrail.formatters.reports.workflow import step_notes
 from flowrail.machines.definition.script_steps import QRState
 from flowrail.operations.skills import check
 from flowrail.operations.skills.check import CheckReport
@@ -153,8 +150,4 @@ def show_command(call: Call, skill: str, resource: str | None, run_code: bool) -
     if item["computed"]:
         again = Command("show", skill, run=True, root=tuple(call.roots))
         output.notes([f"parts of the workflow are only known when its Python runs: {again}"])
-    drawing = None
-    if output.is_for_people() and item["steps"]:  # in a pipe they are a table
-        definition, _ = summary.definition_of(skill, roots, read)
-        drawing = text.draw(picture(definition), output.width(), step_notes(item["steps"]))
-    call.answer(item, workflow_report(item, drawing))
+    call.answer(item, workflow_report(item))

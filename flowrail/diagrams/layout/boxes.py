@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from flowrail.diagrams.layout.text_width import balanced, width, wrapped
-from flowrail.diagrams.model import ENDS, Node, NodeKind, Picture
+from flowrail.diagrams.model import ENDS, Node, NodeKind
 
 TITLE, NOTE, LABEL = 14.0, 11.5, 11.5
 """Font sizes."""
@@ -38,14 +38,14 @@ class Box(NamedTuple):
     notes: tuple[str, ...]
 
 
-def box_of(picture: Picture, node: Node, *, ports: int) -> Box:
+def box_of(node: Node, *, ports: int) -> Box:
     """Return the box of *node*, high enough for *ports* lines at its side."""
     if node.kind is NodeKind.START:
         return Box(2 * MARK, 2 * MARK, (), ())
     if node.kind in ENDS:
         return Box(2 * MARK, 2 * MARK, (node.title,), ())
     title = balanced(node.heading, TITLE, WIDEST, rows=3, bold=True)
-    notes = [row for note in picture.notes(node) for row in balanced(note, NOTE, WIDEST, rows=2)]
+    notes = [row for note in node.notes for row in balanced(note, NOTE, WIDEST, rows=2)]
     text_width = max(
         [width(row, TITLE, bold=True) for row in title] + [width(row, NOTE) for row in notes], default=0.0
     )

@@ -126,7 +126,7 @@ class _Drawing:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.arrows = picture.arrows
-        self.labels = [label_of(picture.label(arrow)) for arrow in picture.arrows]
+        self.labels = [label_of(arrow.label) for arrow in picture.arrows]
         self.ends = _ends_beside(picture)
         self.nodes = {node.id: node for node in picture.nodes}
         self.column = [node for node in picture.nodes if node.id not in self.ends]
@@ -164,7 +164,7 @@ class _Drawing:
         if len(stretches) > MOST_SIDE_LINES:
             raise PictureTooLargeError(
                 f"the picture has {len(stretches)} lines beside its steps; at most {MOST_SIDE_LINES} can be drawn",
-                hint="use a format that another program draws: --format mermaid",
+                hint="write a file that another program draws: -o FILE.mmd",
                 lines=len(stretches),
             )
         return lanes(stretches)
@@ -197,7 +197,7 @@ class _Drawing:
 
     def _place(self) -> list[Band]:
         """Place all nodes, and return the bands of the phases."""
-        boxes = {node.id: box_of(self.picture, node, ports=len(self.ports[node.id])) for node in self.column}
+        boxes = {node.id: box_of(node, ports=len(self.ports[node.id])) for node in self.column}
         titles = [width(node.phase, NOTE) + 36 for node in self.column if node.phase is not None]
         labels = [self.labels[number][1] for number in self.down.values()]
         half = max([0.0, *labels, *(box.width for box in boxes.values())]) / 2
@@ -225,7 +225,7 @@ class _Drawing:
         for number, arrow in enumerate(self.arrows):
             if arrow.target in self.ends:
                 x, y = self._port(arrow.source, number, leaves=True)
-                end = box_of(self.picture, self.nodes[arrow.target], ports=0)
+                end = box_of(self.nodes[arrow.target], ports=0)
                 label_width = self.labels[number][1]
                 self.placed[arrow.target] = PlacedNode(round(x + label_width + 26 + MARK, 1), y, end)
 

@@ -62,32 +62,29 @@ def _lines(picture: Picture) -> Iterator[str]:
             yield f"    subgraph p{number}[{quoted(phase)}]"
         for node in nodes:
             before, after = _SHAPES[node.kind]
-            yield f"    {names[node.id]}{before}{quoted(node.heading, *picture.notes(node))}{after}"
+            yield f"    {names[node.id]}{before}{quoted(node.heading, *node.notes)}{after}"
         if phase is not None:
             yield "    end"
     for arrow in picture.arrows:
-        yield _arrow(picture, arrow, names)
+        yield _arrow(arrow, names)
     for definition in _CLASSES:
         name = definition.split()[1]
-        marked = [names[node.id] for node in picture.nodes if name in _classes(picture, node)]
+        marked = [names[node.id] for node in picture.nodes if name in _classes(node)]
         if marked:
             yield f"    {definition}"
             yield f"    class {','.join(marked)} {name}"
 
 
-def _arrow(picture: Picture, arrow: Arrow, names: Mapping[str, str]) -> str:
-    line = "==>" if picture.count(arrow) else "-.->" if picture.never(arrow) else "-->"
-    label = picture.label(arrow)
-    text = f"|{quoted(label)}|" if label else ""
+def _arrow(arrow: Arrow, names: Mapping[str, str]) -> str:
+    line = "-->" if arrow.taken is None else "==>" if arrow.taken else "-.->"
+    text = f"|{quoted(arrow.label)}|" if arrow.label else ""
     return f"    {names[arrow.source]} {line}{text} {names[arrow.target]}"
 
 
-def _classes(picture: Picture, node: Node) -> Iterator[str]:
+def _classes(node: Node) -> Iterator[str]:
     if node.when is not None:
         yield "maybe"
     if node.kind is NodeKind.FAILED:
         yield "failed"
-    if picture.trace is not None:
-        state = picture.trace.state(node)
-        if state in {"here", "done"} or (state == "off" and node.is_step):
-            yield state
+    if node.state in {"here", "done"} or (node.state == "off" and node.is_step):
+        yield node.state

@@ -54,14 +54,14 @@ def _document(picture: Picture, drawing: Layout, name: str, scheme: str) -> Iter
         yield f'<g class="band">{frame}<text x="18" y="{decimal(band.top + 17)}">{xml_text(band.title)}</text></g>'
     yield '<g class="lines">'
     for arrow, line in zip(picture.arrows, drawing.lines, strict=True):
-        yield _path(picture, arrow, line, name)
+        yield _path(arrow, line, name)
     yield '</g><g class="labels">'
     for arrow, line in zip(picture.arrows, drawing.lines, strict=True):
         if line.label is not None:
-            yield _label(picture, arrow, line.label)
+            yield _label(arrow, line.label)
     yield '</g><g class="nodes">'
     for node, placed in zip(picture.nodes, drawing.nodes, strict=True):
-        yield _node(picture, node, placed)
+        yield _node(node, placed)
     yield "</g></svg>"
 
 
@@ -73,41 +73,41 @@ def described(picture: Picture) -> str:
     back = sum(position[arrow.source] > position[arrow.target] for arrow in picture.arrows) + loops
     text = f"{picture.description} " if picture.description else ""
     text += f"{count(steps, 'step')}, {count(back, 'transition')} back."
-    if picture.trace is not None:
-        current = next((node.title for node in picture.nodes if node.id == picture.trace.current), None)
+    if picture.session is not None:
+        current = next((node.title for node in picture.nodes if node.id == picture.session.step), None)
         step_text = f", at {current}" if current else ""
-        text += f" Session {picture.trace.session}: {picture.trace.status}{step_text}."
+        text += f" Session {picture.session.id}: {picture.session.status}{step_text}."
     return text
 
 
-def _path(picture: Picture, arrow: Arrow, line: RoutedLine, name: str) -> str:
-    classes = _line_class(picture, arrow)
+def _path(arrow: Arrow, line: RoutedLine, name: str) -> str:
+    classes = _line_class(arrow)
     tip = next((tip for tip in TIPS if tip in classes.split()), "plain")
     return f'<path class="{classes}" d="{line.path}" marker-end="url(#{name}-tip-{tip})"/>'
 
 
-def _label(picture: Picture, arrow: Arrow, label: Label) -> str:
-    full = picture.label(arrow)
+def _label(arrow: Arrow, label: Label) -> str:
+    full = arrow.label
     tooltip = f"<title>{xml_text(full)}</title>" if full != label.text else ""
     half = label.width / 2
     pill = rectangle(
         label.x - half, label.y - LABEL_HALF, label.x + half, label.y + LABEL_HALF, corner=LABEL_HALF
     )
     text = f'<text x="{decimal(label.x)}" y="{decimal(label.y + 4)}">{xml_text(label.text)}</text>'
-    return f'<g class="{_line_class(picture, arrow)}">{tooltip}{pill}{text}</g>'
+    return f'<g class="{_line_class(arrow)}">{tooltip}{pill}{text}</g>'
 
 
-def _line_class(picture: Picture, arrow: Arrow) -> str:
+def _line_class(arrow: Arrow) -> str:
     first = arrow.outcomes[0].split()[0] if arrow.outcomes else "begin"
     kind = first if len(arrow.outcomes) == 1 and first in {"ok", "fail", "skip", "iterate"} else "other"
-    taken = " taken" if picture.count(arrow) else " never" if picture.never(arrow) else ""
+    taken = "" if arrow.taken is None else " taken" if arrow.taken else " never"
     return f"line {kind}{taken}"
 
 
-def _node(picture: Picture, node: Node, placed: PlacedNode) -> str:
-    state = f" {picture.trace.state(node)}" if picture.trace is not None else ""
+def _node(node: Node, placed: PlacedNode) -> str:
+    state = f" {node.state}" if node.state else ""
     maybe = " maybe" if node.when is not None else ""
-    tooltip = f"<title>{xml_text(_tooltip(picture, node))}</title>"
+    tooltip = f"<title>{xml_text(_tooltip(node))}</title>"
     return f'<g class="node {node.kind}{maybe}{state}">{tooltip}{shape(node.kind, placed)}{" ".join(_rows(node, placed))}</g>'
 
 
@@ -128,6 +128,6 @@ def _text(name: str, rows: Sequence[str], x: float, y: float, row_height: float)
         yield f'<text class="{name}" x="{decimal(x)}" y="{decimal(y + number * row_height)}">{xml_text(row)}</text>'
 
 
-def _tooltip(picture: Picture, node: Node) -> str:
+def _tooltip(node: Node) -> str:
     meaning = [] if node.number is None else [MEANING[node.kind]]
-    return "; ".join([node.heading, *picture.notes(node), *meaning])
+    return "; ".join([node.heading, *node.notes, *meaning])

@@ -11,8 +11,8 @@ from flowrail.text.report import Report, Table, columns, paragraphs, title
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
 
-def report(item: Mapping[str, Any], drawing: Report | None = None) -> Report:
-    """Return a workflow as `skills.summary.show` describes it, with a *drawing* in place of the table of steps."""
+def report(item: Mapping[str, Any]) -> Report:
+    """Return a workflow as `skills.summary.show` describes it."""
     about = shortened(one_line(item["description"]), LONGEST_LINE)
     is_unknown = item.get("computed") and not item["total_steps"]
     steps = "? steps" if is_unknown else count(item["total_steps"], "step")
@@ -21,7 +21,7 @@ def report(item: Mapping[str, Any], drawing: Report | None = None) -> Report:
     if item["params"]:
         rows = [[param["name"], param["type"], _about(param)] for param in item["params"]]
         parts.append([title("Parameters"), Table(columns("name", "type", "about", wraps=("about",)), rows)])
-    parts.append([title("Steps"), *drawing] if drawing is not None else _steps(item["steps"]))
+    parts.append(_steps(item["steps"]))
     parts += [*_agents(item["steps"]), *_questions(item["steps"]), *_gates(item["steps"])]
     if item.get("then"):
         parts.append([title("Then"), f"  {one_line(item['then'])}"])
@@ -46,11 +46,6 @@ def _steps(steps: Sequence[Mapping[str, Any]]) -> Report:
         title("Steps"),
         Table(columns(*titles, wraps=("title", "transitions"), optional=("phase",)), rows),
     ]
-
-
-def step_notes(steps: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return by the ids of steps what a drawing does not show: reports, forbidden tools, evidence."""
-    return {step["id"]: [*_demands(step)] for step in steps}
 
 
 def _source(item: Mapping[str, object]) -> str:

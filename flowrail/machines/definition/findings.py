@@ -79,7 +79,6 @@ CODES = {
     "FR167": "a text names an outcome that the step does not accept",
     "FR168": "SKILL.md departs from the open skill specification",
     "FR169": "the commands in SKILL.md are not those of the workflow",
-    "FR170": "the table of steps in SKILL.md is not that of the workflow",
     "FR171": "a text file that no step uses",
     "FR172": "a suppression without effect",
     "FR173": "a loop that changes nothing",

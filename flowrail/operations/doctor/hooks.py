@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from flowrail.command import Command
 from flowrail.errors import DocumentError
-from flowrail.hosts.protocol import UNTIL_RESUMED, paused_until
 from flowrail.hosts.settings import InstalledHooks, SettingsFile, inspect, settings_files
 from flowrail.operations.doctor.section import Section, SetupFinding, short
 from flowrail.operations.environment import Environment
@@ -32,17 +31,9 @@ def hooks_section(environment: Environment) -> Section:
                 installed.setdefault(file.host, []).append(file)
                 facts.append(f"{file.host}, {file.to}: {short(file.path, environment)}")
         data.append({**file._asdict(), "events": dict(hooks.events) if hooks else {}})
-    findings += _paused(environment)
     findings += [_twice(host, both) for host, both in installed.items() if len(both) > 1]
     none = [f"none; `{Command('hook install')}` adds them to a host's settings"]
     return Section("hooks", facts or none, findings, {"hooks": data})
-
-
-def _paused(environment: Environment) -> Iterator[SetupFinding]:
-    until = paused_until(environment.state, environment.now)
-    if until is not None:
-        message = f"all hooks are paused {until if until == UNTIL_RESUMED else f'until {until}'}"
-        yield SetupFinding("HOOKS_PAUSED", "warning", message, str(Command("hook resume")), "")
 
 
 def _unreadable(file: SettingsFile, error: DocumentError) -> SetupFinding:

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from flowrail.diagrams.renderers.markdown import steps_table
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, UsageError
 from flowrail.formatters.blocks.fences import fence_problems
@@ -140,7 +139,7 @@ def _checked(
         interfaces.add(file, loaded)
         referring = references.findings(file, loaded, roots, interfaces, fence_problems)
         of_workflow = in_order((*loaded.findings, *_advice(loaded), *referring))
-        of_card = card_checks.findings(file, loaded, interfaces, steps_table)
+        of_card = card_checks.findings(file, loaded, interfaces)
         findings = tuple(without_suppressed((*of_workflow, *of_card), loaded.suppressions))
     except DocumentError as error:
         inside = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
@@ -37,13 +38,13 @@ def drawn(workflow: Workflow, covered: Coverage, life: SessionCoverage | None = 
     plain = picture(workflow)
     stops = life.stops if life is not None else {}
     nodes = tuple(
-        node._replace(title=f"{node.title} ({stops[node.id]} stop here)") if stops.get(node.id) else node
+        replace(node, title=f"{node.title} ({stops[node.id]} stop here)") if stops.get(node.id) else node
         for node in plain.nodes
     )
     arrows = tuple(
-        arrow._replace(taken=sum(covered.counts.get((arrow.source, outcome), 0) for outcome in arrow.every))
+        replace(arrow, taken=sum(covered.counts.get((arrow.source, outcome), 0) for outcome in arrow.every))
         if arrow.every
-        else arrow._replace(taken=1 if covered.taken else None)
+        else replace(arrow, taken=1 if covered.taken else None)
         for arrow in plain.arrows
     )
-    return plain._replace(nodes=nodes, arrows=arrows)
+    return replace(plain, nodes=nodes, arrows=arrows)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import struct
-import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -15,7 +14,6 @@ from support.drawn_workflows import FEW, ODD, sprawling
 from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.renderers import png
 from flowrail.diagrams.renderers.style import DARK, LIGHT, style
 from flowrail.diagrams.renderers.svg import described, render
 from flowrail.machines.definition.workflow import Workflow
@@ -57,8 +55,8 @@ def test_the_colour_of_a_line_is_its_outcome_and_its_width_says_that_it_was_take
         step("one", next={"ok": "two", "fail": None}), step("two", next={"ok": None, "fail": "one"})
     )
     plain = picture(definition)
-    drawn = plain._replace(
-        arrows=tuple(arrow._replace(taken=int(arrow.source == "one")) for arrow in plain.arrows)
+    drawn = replace(
+        plain, arrows=tuple(replace(arrow, taken=int(arrow.source == "one")) for arrow in plain.arrows)
     )
     page = tmp_path / "drawn.svg"
     page.write_text(render(drawn, scheme="light"), encoding="utf-8")
@@ -132,33 +130,3 @@ def test_texts_fit_into_their_shapes(tab: Tab, tmp_path: Path) -> None:
     assert all(titles_fit)
     assert labels_fit
     assert all(labels_fit)
-
-
-# --- PNG
-
-
-def size(data: bytes) -> tuple[int, int]:
-    assert data.startswith(b"\x89PNG\r\n\x1a\n")
-    wide, high = struct.unpack(">II", data[16:24])
-    return wide, high
-
-
-def test_the_extra_converts_svg_to_png() -> None:
-    pytest.importorskip("resvg_py", reason="no resvg_py here: pip install 'flowrail[png]'")
-    svg = render(picture(workflow(step("one"))), scheme="light")
-
-    wide, high = size(png.render(svg))
-
-    view_box = re.search(r'viewBox="0 0 (\S+) (\S+)"', svg)
-    assert view_box
-    assert wide == pytest.approx(2 * float(view_box[1]), abs=3)
-    assert high == pytest.approx(2 * float(view_box[2]), abs=3)
-
-
-def test_without_the_extra_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-
-    with pytest.raises(png.NoPngError) as caught:
-        png.render("<svg/>")
-
-    assert "pip install 'flowrail[png]'" in str(caught.value.hint)

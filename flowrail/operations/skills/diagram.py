@@ -1,0 +1,176 @@
+"""Draw a workflow, or a session on it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import webbrowser
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import quote
+
+from flowrail.command import Command, Hint
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.model import Picture
+from flowrail.diagrams.renderers import markdown, mermaid, svg
+from flowrail.diagrams.session_trace import with_trace
+from flowrail.errors import FlowError, UsageError
+from flowrail.machines.definition.findings import raise_errors
+from flowrail.machines.loading.loaded_workflow import COMPUTED
+from flowrail.operations.environment import Environment
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import OptionalSkill
+from flowrail.skills.summary import definition_of
+from flowrail.storage.files import read_bounded, write_output
+from flowrail.text.phrases import count
+from flowrail.text.report import Line, Report
+
+LARGEST_PICTURE = 16_000_000
+RENDERERS: Mapping[str, Callable[[Picture], str]] = {
+    "mmd": mermaid.render,
+    "mermaid": mermaid.render,
+    "svg": svg.render,
+    "md": markdown.render,
+}
+"""The renderers by the extension of the file."""
+
+
+class ComputedWorkflowError(FlowError):
+    """No step of a workflow in Python can be read without running its file."""
+
+    code = "COMPUTED_WORKFLOW"
+
+
+class OtherSkillError(UsageError):
+    """The session runs another workflow than the named one."""
+
+    code = "OTHER_SKILL"
+
+
+class OutdatedPictureError(FlowError):
+    """A file with a picture differs from the workflow."""
+
+    code = "PICTURE_OUTDATED"
+
+
+@dataclass(frozen=True)
+class DrawnPicture:
+    """A picture, and where it was written."""
+
+    picture: Picture
+    """The nodes, the arrows, and the session if one is shown."""
+    file: str | None = None
+    """The file that was written or compared."""
+
+    def report(self) -> Report:
+        """Return the picture as Mermaid, or nothing if a file has it."""
+        if self.file is not None:
+            return []
+        return [Line((line,), wraps=False) for line in mermaid.render(self.picture).split("\n")]
+
+
+@operation(
+    "diagram",
+    "flow diagram problem-analysis",
+    "flow diagram problem-analysis -o picture.svg",
+    "flow diagram problem-analysis --check picture.svg",
+    "flow diagram --session problem-analysis-k3x9q2 --open",
+)
+def diagram(
+    environment: Environment,
+    skill: OptionalSkill = None,
+    *,
+    session: Annotated[
+        str | None,
+        Help("Show this session: its step, its path, the steps left.", metavar="ID", completes="sessions"),
+    ] = None,
+    output: Annotated[
+        str | None,
+        Help("Write it there, in the format of its extension: svg, mmd or md.", short="-o", metavar="FILE"),
+    ] = None,
+    check: Annotated[
+        str | None, Help("Compare this file with the workflow, and exit 1 if it differs.", metavar="FILE")
+    ] = None,
+    open: Annotated[  # noqa: A002 - the name of the option
+        bool, Help("Open the picture: the file of --output, or an SVG in the browser.")
+    ] = False,
+) -> DrawnPicture:
+    """Draw a workflow, or a session on it
+
+    Prints a Mermaid flowchart, or writes a file: a picture (svg), Mermaid (mmd) or a table of the steps (md). With
+    --session: the current step, the path so far with counts and times, and the steps left.
+    """
+    if (skill is None and session is None) or (check and (output or open)):
+        raise UsageError(
+            "a skill or a session is needed" if check is None else "--check only compares a file",
+            hint=Hint("see the skills: ", Command("list")),
+        )
+    drawn = _of_session(environment, session, skill) if session else _of_skill(environment, skill or "")
+    file = check or output
+    if open and file is None:
+        file = os.path.join(tempfile.mkdtemp(prefix="flow-"), f"{drawn.name.replace('/', '-')}.svg")
+    if file is None:
+        if len(drawn.arrows) > mermaid.MOST_ARROWS:
+            environment.tell(
+                f"{len(drawn.arrows)} arrows, but Mermaid draws at most {mermaid.MOST_ARROWS}: write an svg"
+            )
+        return DrawnPicture(drawn)
+    data = f"{_renderer(file)(drawn)}\n".encode()
+    if check:
+        if read_bounded(check, limit=LARGEST_PICTURE, what="the picture", follow=True) != data:
+            line = Command("diagram", *([skill] if skill else []), session=session, output=check)
+            raise OutdatedPictureError(
+                f"{check} differs from `{drawn.name}`", hint=Hint("write it again: ", line)
+            )
+        environment.tell(f"{check} is up to date")
+        return DrawnPicture(drawn, check)
+    write_output(file, data)
+    environment.tell(f"written to {file}")
+    if open:
+        webbrowser.open(f"file://{quote(os.path.abspath(file))}")
+    return DrawnPicture(drawn, file)
+
+
+def _renderer(file: str) -> Callable[[Picture], str]:
+    """Return the renderer for a file by its extension."""
+    extension = os.path.splitext(file)[1].removeprefix(".").lower()
+    if extension not in RENDERERS:
+        raise UsageError(
+            f"unknown format `{extension[:20] or 'without an extension'}`",
+            hint=f"name a file that ends in one of .{', .'.join(RENDERERS)}",
+        )
+    return RENDERERS[extension]
+
+
+def _of_skill(environment: Environment, skill: str) -> Picture:
+    """Return the picture of a skill's workflow as far as it can be read, and say what is missing."""
+    workflow, findings = definition_of(skill, environment.roots)
+    if not workflow.steps:
+        raise_errors(workflow.name, findings)
+        if any(finding.code == COMPUTED for finding in findings):
+            raise ComputedWorkflowError(
+                f"the steps of `{workflow.name}` are computed when its workflow.py runs",
+                hint="draw a session instead: add --session ID",
+                workflow=workflow.name,
+            )
+    if any(finding.code == COMPUTED for finding in findings):
+        environment.tell("parts of the workflow are only known when its Python runs, and are left out")
+    if errors := sum(finding.severity == "error" for finding in findings):
+        line = Command("check", skill)
+        environment.tell(f"`{skill}` has {count(errors, 'error')} and is drawn as far as it goes: {line}")
+    return picture(workflow)
+
+
+def _of_session(environment: Environment, session_id: str, skill: str | None) -> Picture:
+    """Return the picture of a session on the workflow that it keeps; *skill*, if given, must be its own."""
+    store = environment.store
+    stored = store.read(session_id).session.skill
+    if skill is not None and skill != stored:
+        raise OtherSkillError(
+            f"session `{session_id}` runs `{stored}`, not `{skill[:80]}`",
+            hint=Command("diagram", stored, session=session_id),
+            session=session_id,
+            skill=stored,
+        )
+    return with_trace(picture(store.workflow(session_id)), store.records(session_id))
