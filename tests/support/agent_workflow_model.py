@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from hypothesis import strategies as st
+from support.loop_model import counted, loop_of, reached_from
 from support.workflows import FAIL, ITERATE, OK, step, workflow
 
 from flowrail.machines.definition.step import StepDef
@@ -96,10 +96,18 @@ class Reading:
     another: dict[str, int] = field(default_factory=dict)
     must_only: set[str] = field(default_factory=set)
     asked_limit: bool = False
+    decided: str = FAIL
 
     def __post_init__(self) -> None:
         self.step = self.definition.steps[0].id
         self.visits[self.step] = 1
+        self.table = {
+            each.id: {str(key): to for key, to in each.next.items()} for each in self.definition.steps
+        }
+        bounded = [
+            each.id for each in self.definition.steps if each.gate is not None or each.limit is not None
+        ]
+        self.loops = {name: loop_of(self.table, name) for name in bounded}
 
     @property
     def here(self) -> StepDef:
@@ -145,16 +153,17 @@ class Reading:
         here = self.here
         bound = here.gate.limit if here.gate is not None else here.limit
         allowed = None if bound is None else bound + self.rounds.get(here.id, 0)
-        spent = allowed is not None and self.visits[here.id] >= allowed
-        capped = outcome == ITERATE and here.limit is not None and self.visits[here.id] >= here.limit
-        target = here.next[OK if capped else outcome]
-        if spent and outcome == FAIL and target is not None and here.id in self._reached(target):
-            self.asked_limit, self.status = True, "waiting"
+        back = outcome in {FAIL, ITERATE} and here.id in reached_from(self.table, here.next[outcome])
+        spent = back and allowed is not None and self.visits[here.id] >= allowed
+        if spent and (outcome == FAIL or here.questions):
+            self.asked_limit, self.status, self.decided = True, "waiting", outcome
             return
-        self._enter(target, "failed" if outcome == FAIL else "completed")
+        self._enter(here.next[OK if spent else outcome], "failed" if outcome == FAIL else "completed")
 
     def offered(self) -> list[str]:
         """Return the options of the limit's question."""
+        if self.here.questions:
+            return ["another-round", "stop"]
         another = self.another.get(self.here.id, 0) < 2 and self.here.id not in self.must_only
         must_only = self.here.gate is not None and self.here.id not in self.must_only
         return [
@@ -180,21 +189,17 @@ class Reading:
                 self.must_only.add(here.id)
             else:
                 self.another[here.id] = self.another.get(here.id, 0) + 1
-            self._enter(here.next[FAIL], "failed")
+            self._enter(here.next[self.decided], "failed")
 
     def _enter(self, target: str | None, end: str) -> None:
-        self.step = target
+        left, self.step = str(self.step), target
         if target is None:
             self.status = end
         else:
+            before = self.visits
+            self.visits = counted(self.loops, [left, target], before)
+            for gone in before.keys() - self.visits.keys():
+                self.rounds.pop(gone, None)
+                self.another.pop(gone, None)
+                self.must_only.discard(gone)
             self.visits[target] = self.visits.get(target, 0) + 1
-
-    def _reached(self, target: str) -> set[str]:
-        reached: set[str] = set()
-        ahead: list[Any] = [target]
-        while ahead:
-            each = ahead.pop()
-            if each is not None and each not in reached:
-                reached.add(each)
-                ahead += self.definition.step(each).next.values()
-        return reached

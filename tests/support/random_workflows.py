@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
+from support.loop_model import counted, loop_of, reached_from
 from support.workflows import DEFAULT, FAIL, ITERATE, OK, REPORTED, SKIP, step, workflow
 
 from flowrail.machines.definition.step import Outcome, StepContext, StepDef
@@ -190,6 +191,9 @@ class Table:
         self.next = {each.id: {str(key): to for key, to in each.next.items()} for each in definition.steps}
         self.params = {"mode": "full", **params}
         self.first = definition.steps[0].id
+        self.loops = {
+            name: loop_of(self.next, name) for name, each in self.steps.items() if each.limit is not None
+        }
 
     def start(self) -> Standing:
         """Return the state in which every run starts."""
@@ -210,19 +214,22 @@ class Table:
             return Refused("OUTCOME_NOT_OPEN")
         else:
             outcome = report.outcome
-        spent = here.limit is not None and now.visits[here.id] >= here.limit
-        target = self._way(here.id, OK if spent and outcome == ITERATE else outcome)
-        if spent and outcome == FAIL and here.id in self._reached_from(target):
+        back = outcome in {ITERATE, FAIL} and here.id in reached_from(self.next, self._way(here.id, outcome))
+        spent = back and here.limit is not None and now.visits[here.id] >= here.limit
+        if spent and outcome == FAIL:
             return replace(now, status="waiting", facts=facts)
-        landed, passed = self._landed(target, facts, now.visits)
+        target = self._way(here.id, OK if spent else outcome)
+        landed, passed = self._landed(here.id, target, facts, now.visits)
         visits = dict(now.visits)
+        if landed is not None:
+            visits = counted(self.loops, [here.id, *passed, landed], visits)
         status = "active"
         if landed is None:
             status = "failed" if outcome == FAIL and not passed else "completed"
             visits[f":{status}"] = 1
         else:
             visits[landed] = visits.get(landed, 0) + 1
-        return Standing(landed, status, facts, visits, outcome, spent and outcome == ITERATE, passed)
+        return Standing(landed, status, facts, visits, outcome, spent, passed)
 
     def _way(self, here: str, outcome: str) -> str | None:
         ways = self.next[here]
@@ -245,24 +252,15 @@ class Table:
         return (answer[0], answer[1]) if isinstance(answer, tuple) else (answer, {})
 
     def _landed(
-        self, target: str | None, facts: Values, visits: Mapping[str, int]
+        self, source: str, target: str | None, facts: Values, visits: Mapping[str, int]
     ) -> tuple[str | None, tuple[str, ...]]:
         passed: list[str] = []
         while target is not None:
             here = self.steps[target]
-            source = here.when.source if isinstance(here.when, Condition) else here.when
-            if source is None or CONDITIONS[str(source)](self._values(here, facts, visits)):
+            when = here.when.source if isinstance(here.when, Condition) else here.when
+            counts = counted(self.loops, [source, *passed, target], visits)
+            if when is None or CONDITIONS[str(when)](self._values(here, facts, counts)):
                 break
             passed.append(target)
             target = self.next[target][SKIP] if SKIP in self.next[target] else self._way(target, OK)
         return target, tuple(passed)
-
-    def _reached_from(self, target: str | None) -> set[str]:
-        reached: set[str] = set()
-        ahead = [target]
-        while ahead:
-            here = ahead.pop()
-            if here is not None and here not in reached:
-                reached.add(here)
-                ahead += self.next[here].values()
-        return reached

@@ -56,13 +56,16 @@ def chosen_outcomes(step: StepDef) -> frozenset[str]:
         return frozenset(step.transitions)
     chosen = answered_outcomes(step) if step.questions else {rule.outcome for rule in step.rules}
     if step.limit is not None:
-        chosen |= {outcome_at_limit(outcome) for outcome in chosen}
+        chosen |= {outcome_at_limit(step, outcome) for outcome in chosen}
     return frozenset(chosen)
 
 
-def outcome_at_limit(outcome: str) -> str:
-    """Return the outcome whose transitions are taken once the limit is reached: `ok` for `iterate`."""
-    return Outcome.OK if outcome == Outcome.ITERATE else outcome
+def outcome_at_limit(step: StepDef, outcome: str) -> str:
+    """Return the outcome whose transitions are taken once the limit is reached: `ok` for `iterate`.
+
+    The answer of a person is never changed: if questions decide, the limit raises a question instead.
+    """
+    return Outcome.OK if outcome == Outcome.ITERATE and not step.questions else outcome
 
 
 def answered_outcomes(step: StepDef) -> set[str]:

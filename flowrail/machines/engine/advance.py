@@ -39,7 +39,7 @@ from flowrail.machines.engine.transitions import (
     EVENTS,
     FAILED,
     STOP,
-    WorkflowMachine,
+    MachineState,
     accepted_outcomes,
     asks_user,
     compile_workflow,
@@ -175,11 +175,12 @@ def follow(
         return _ask_about_limit(workflow, step, replace(asking, state=state))
     if decision.granted:
         session = with_extra_round(step, session, must_only=decision.must_only)
+    effective = effective_outcome(workflow, step, session, decision.outcome)
     if session.dispatches and not at_limit:
-        dispatched_work.check_joined(step, session, effective_outcome(step, session, decision.outcome))
+        dispatched_work.check_joined(step, session, effective)
     if evidence is not None and step.evidence and not decision.stop:
-        evidence = _demanded(step, session, effective_outcome(step, session, decision.outcome), evidence)
-    value, visits = _send_event(workflow, step, session, decision, state)
+        evidence = _demanded(step, session, effective, evidence)
+    value, model = _send_event(workflow, step, session, decision, state)
     ended = ENDS.get(value)
     to = None if ended else value
     taken = None if decision.stop else taken_transition(workflow, step, session, decision.outcome, to)
@@ -203,7 +204,8 @@ def follow(
         status=ended or ACTIVE,
         revision=session.revision + 1,
         state=state,
-        visits=Frozen(visits),
+        visits=Frozen(model.visits),
+        grants=Frozen({name: grant for name, grant in session.grants.items() if name in model.granted}),
         moved_at=now,
         last=move,
         workflow_fingerprint=workflow_fingerprint(workflow),
@@ -312,7 +314,7 @@ def _decide(
 ) -> Decision:
     answer = _limit_answer(session)
     if answer is not None:
-        return _decision_at_limit(answer)
+        return _decision_at_limit(step, session, answer)
     if not step.decides:
         return Decision(WORDS[report.outcome])
     if step.gate is not None:
@@ -378,36 +380,36 @@ def _limit_answer(session: Session) -> str | None:
     return question.outcome if question is not None else None
 
 
-def _decision_at_limit(answer: str) -> Decision:
+def _decision_at_limit(step: StepDef, session: Session, answer: str) -> Decision:
     if answer == questions.STOP:
         return Decision(Outcome.FAIL, stop=True)
     if answer == questions.ACCEPT:
         return Decision(Outcome.OK)
-    return Decision(Outcome.FAIL, granted=True, must_only=answer == questions.MUST_ONLY)
+    outcome = WORDS[questions.decided_by_answers(session.questions)] if step.questions else Outcome.FAIL
+    return Decision(outcome, granted=True, must_only=answer == questions.MUST_ONLY)
 
 
 def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
     """Return *session*, which has not moved, with the question that its limit raises."""
     grant = session.granted(step.id)
     name = name_of(step, session_context(workflow, session, step))
-    must_only = not grant.must_only
-    another = must_only and grant.another < MOST_EXTRA_ROUNDS
-    question = questions.limit_question(
-        step, name, visits=session.visit, another=another, must_only=must_only
-    )
     answered = [asked for asked in session.questions if not asked.is_open]
+    if step.questions:
+        question = questions.limit_of_answers_question(name, answered, visits=session.visit)
+    else:
+        must_only = not grant.must_only
+        another = must_only and grant.another < MOST_EXTRA_ROUNDS
+        question = questions.limit_question(
+            step, name, visits=session.visit, another=another, must_only=must_only
+        )
     return questions.with_questions(session, [*answered, question])
 
 
 def _send_event(
     workflow: Workflow, step: StepDef, session: Session, decision: Decision, state: Mapping[str, object]
-) -> tuple[str, dict[str, int]]:
-    """Put the engine at the session's step, send the event, and read the new step."""
-    spare: list[WorkflowMachine] = workflow.derived.setdefault("spare machines", [])
-    try:
-        machine = spare.pop()  # no other thread gets the same machine
-    except IndexError:
-        machine = compile_workflow(workflow)()
+) -> tuple[str, MachineState]:
+    """Put the engine at the session's step, send the event, and read the new step and the counts."""
+    machine = compile_workflow(workflow)()
     machine.current_state_value = step.id
     model = machine.model
     model.params, model.facts, model.visits = session.params, state, dict(session.visits)
@@ -417,7 +419,4 @@ def _send_event(
         raise OutcomeNotOpenError(
             session=session.id, step=step.id, outcome=decision.outcome.value, accepted=accepted
         )
-    value = machine.current_state_value
-    if value not in ENDS:
-        spare.append(machine)  # an ended machine takes no more events; another call may use this one
-    return value, model.visits
+    return str(machine.current_state_value), model

@@ -21,9 +21,9 @@ from flowrail.machines.definition.step_parts import (
 )
 from flowrail.machines.sessions.session import (
     ACTIVE,
-    BY_AGENT,
     BY_EVIDENCE,
     BY_LIMIT,
+    BY_STEP,
     FAILED,
     WAITING,
     AnswerOption,
@@ -247,7 +247,7 @@ def with_overdue_answers(session: Session, now: str) -> Session:
 
 def decided_by_answers(questions: Sequence[AskedQuestion]) -> str:
     """Return the outcome of a step whose questions are answered: the first that is not `ok`, else `ok`."""
-    deciding = [question for question in questions if question.source not in {BY_AGENT, BY_EVIDENCE}]
+    deciding = [question for question in questions if question.source == BY_STEP]
     outcomes = [question.outcome for question in deciding if question.outcome]
     return next((outcome for outcome in outcomes if outcome != Outcome.OK), str(Outcome.OK))
 
@@ -276,6 +276,22 @@ def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must
         header="Limit",
         text=f"{name}: {phrases.count(visits, 'attempt')}, and the last one {problem}. What next?",
         options=tuple(options),
+        source=BY_LIMIT,
+    )
+
+
+def limit_of_answers_question(name: str, answered: Sequence[AskedQuestion], *, visits: int) -> AskedQuestion:
+    """Return the question that a limit raises after the user's answers led back. It never means `ok`."""
+    given = next(question for question in answered if question.outcome not in {None, Outcome.OK})
+    words = phrases.listed(word.removeprefix(OWN_WORDS) for word in given.answer or ())
+    return AskedQuestion(
+        id=LIMIT,
+        header="Limit",
+        text=f"{name}: {phrases.count(visits, 'attempt')}, and the answer is still {words}. What next?",
+        options=(
+            AnswerOption("Another round", ANOTHER, "Go back and try again."),
+            AnswerOption("Stop", STOP, "End the session as failed."),
+        ),
         source=BY_LIMIT,
     )
 

@@ -18,7 +18,7 @@ tried in a fixed order, and the last one has no condition. The class is public a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -31,6 +31,7 @@ from flowrail.machines.definition.graph import leads_back, outcome_at_limit, pos
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import REPORTABLE, Outcome, StepContext, StepDef
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.loops import GOVERNED, counted_again
 from flowrail.machines.engine.outcome import applies, in_context
 from flowrail.machines.engine.reports import default_params
 
@@ -65,9 +66,7 @@ def is_limited(workflow: Workflow, step: StepDef, outcome: Outcome) -> bool:
     """Return whether the limit of *step* changes where *outcome* leads once it is reached."""
     if step.bound is None:
         return False
-    if outcome_at_limit(outcome) != outcome:
-        return True
-    return outcome is Outcome.FAIL and leads_back(workflow, step.id, step.next_step(outcome))
+    return outcome in GOVERNED and leads_back(workflow, step.id, step.transitions.get(outcome))
 
 
 def is_limit_reached(step: StepDef, visits: int, granted: int = 0) -> bool:
@@ -78,7 +77,8 @@ def is_limit_reached(step: StepDef, visits: int, granted: int = 0) -> bool:
 def transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> tuple[Transition, ...]:
     """Return every possible transition of *outcome*, in the order in which they are tried.
 
-    At the limit, `iterate` takes the transitions of `ok`, and a `fail` that leads back asks the user.
+    At the limit, an `iterate` that leads back takes the transitions of `ok`, and a `fail` that leads back asks the user. So
+    does an `iterate` that a person's answer decided: an answer is never changed.
     """
     known: dict[tuple[str, str], tuple[Transition, ...]] = workflow.derived.setdefault("transitions", {})
     key = step.id, outcome
@@ -92,10 +92,11 @@ def _transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> Iterato
     for to, skipped in landings(workflow, step.next_step(outcome)):
         fails = outcome is Outcome.FAIL and to is None and not skipped
         yield Transition(to, skipped, at_limit=False if limited else None, fails=fails)
-    if limited and outcome is Outcome.FAIL:
+    at_limit = outcome_at_limit(step, outcome)
+    if limited and at_limit == outcome:
         yield Transition(None, at_limit=True, asks_user=True, fails=True)
     elif limited:
-        for to, skipped in landings(workflow, step.next_step(Outcome(outcome_at_limit(outcome)))):
+        for to, skipped in landings(workflow, step.next_step(Outcome(at_limit))):
             yield Transition(to, skipped, at_limit=True, capped=True)
 
 
@@ -104,12 +105,12 @@ def find_transition(
     step: StepDef,
     session: Session,
     outcome: Outcome,
-    does_apply: Callable[[StepDef], bool],
+    does_apply: Callable[[StepDef, Sequence[str]], bool],
 ) -> Transition:
-    """Return the transition that *outcome* takes from *step*, given which steps apply."""
+    """Return the transition that *outcome* takes from *step*, given which steps apply if they are entered on a path."""
     for transition in _at_limit_of(workflow, step, session, outcome):
         target = workflow.get(transition.to)
-        if target is None or target.when is None or does_apply(target):
+        if target is None or target.when is None or does_apply(target, _path(step, transition)):
             return transition
     raise ValueError(f"no transition from step {step.id!r} for {outcome.value!r}")
 
@@ -134,21 +135,23 @@ def declared_transitions(workflow: Workflow) -> Iterator[TransitionKey]:
 
 def followed_transitions(workflow: Workflow, move: Move) -> tuple[TransitionKey, ...]:
     """Return the transitions of the definition that *move* took, with those of the steps that it skipped."""
-    outcome = outcome_at_limit(move.outcome) if move.capped else move.outcome
+    outcome = outcome_at_limit(workflow.step(move.step), move.outcome) if move.capped else move.outcome
     skipped = ((step, str(skip_outcome(workflow.step(step)))) for step in move.skipped)
     return ((move.step, str(outcome)), *skipped)
 
 
-def effective_outcome(step: StepDef, session: Session, outcome: Outcome) -> Outcome:
-    """Return the outcome whose transition is taken: `ok` for an `iterate` at the limit."""
-    return Outcome(outcome_at_limit(outcome)) if _has_reached_limit(step, session) else outcome
+def effective_outcome(workflow: Workflow, step: StepDef, session: Session, outcome: Outcome) -> Outcome:
+    """Return the outcome whose transition is taken: `ok` for an `iterate` that leads back at the limit."""
+    if not (_has_reached_limit(step, session) and is_limited(workflow, step, outcome)):
+        return outcome
+    return Outcome(outcome_at_limit(step, outcome))
 
 
 def asks_user(workflow: Workflow, step: StepDef, session: Session, outcome: Outcome) -> bool:
-    """Return whether *outcome* is a `fail` that leads back at the limit, which the user decides."""
-    if outcome is not Outcome.FAIL or not _has_reached_limit(step, session):
+    """Return whether *outcome* leads back at the limit, and the user decides what happens."""
+    if not (_has_reached_limit(step, session) and is_limited(workflow, step, outcome)):
         return False
-    return is_limited(workflow, step, outcome)
+    return outcome_at_limit(step, outcome) == outcome
 
 
 def with_extra_round(step: StepDef, session: Session, *, must_only: bool) -> Session:
@@ -217,6 +220,7 @@ STOP = "report_stop"
 """The event by which the user ends a run at a limit, as failed."""
 
 Guard = Callable[..., bool]
+Action = Callable[..., None]
 
 
 class MachineState:
@@ -247,9 +251,16 @@ class MachineState:
         if step is not None:
             self.visits[step] = self.visits.get(step, 0) + 1
 
-    def context(self, step: StepDef) -> StepContext:
-        """Return the values that a condition of *step* can use."""
-        return in_context(self.workflow, step, self.params, self.facts, self.visits.get(step.id, 0))
+    def context(self, step: StepDef, path: Sequence[str] = ()) -> StepContext:
+        """Return the values that a condition of *step* can use if it is entered on *path*."""
+        visit = 0 if step.id in counted_again(self.workflow, path) else self.visits.get(step.id, 0)
+        return in_context(self.workflow, step, self.params, self.facts, visit)
+
+    def count_again(self, path: Sequence[str]) -> None:
+        """Forget the attempts of the steps whose loop is entered on *path*, and the rounds that the user allowed."""
+        again = counted_again(self.workflow, path)
+        self.visits = {name: count for name, count in self.visits.items() if name not in again}
+        self.granted = {name: rounds for name, rounds in self.granted.items() if name not in again}
 
 
 class WorkflowMachine(StateChart[MachineState]):
@@ -331,10 +342,10 @@ def _build(workflow: Workflow) -> type[WorkflowMachine]:
     events: dict[str, TransitionList] = {}
     used: set[str] = set()
     for step in workflow.steps:
-        for event, target, guard in _compiled_transitions(workflow, step):
+        for event, target, guard, action in _compiled_transitions(workflow, step):
             used.add(target)
             to = ends[target] if target in ends else states[target]
-            compiled = states[step.id].to(to, cond=guard)
+            compiled = states[step.id].to(to, cond=guard, on=action)
             events.setdefault(event, TransitionList()).add_transitions(compiled)
     description = workflow.description.encode("utf-8", "replace").decode()  # Python refuses a lone surrogate
     body: dict[str, object] = {"__module__": __name__, "__doc__": description, "workflow": workflow}
@@ -346,13 +357,29 @@ def _build(workflow: Workflow) -> type[WorkflowMachine]:
     return machine
 
 
-def _compiled_transitions(workflow: Workflow, step: StepDef) -> Iterator[tuple[str, str, Guard | None]]:
-    """Yield the transitions of *step* as (event, target value, guard), in the order of trying."""
+def _compiled_transitions(
+    workflow: Workflow, step: StepDef
+) -> Iterator[tuple[str, str, Guard | None, Action | None]]:
+    """Yield the transitions of *step* as (event, target value, guard, action), in the order of trying."""
     for outcome in step.transitions:
         for transition in transitions(workflow, step, outcome):
             event = STOP if transition.asks_user else EVENTS[outcome]
             target = transition.to or (FAILED if transition.fails else COMPLETED)
-            yield event, target, _guard(workflow, step, transition)
+            guard = _guard(workflow, step, transition)
+            yield event, target, guard, None if transition.to is None else _action(step, transition)
+
+
+def _path(step: StepDef, transition: Transition) -> tuple[str, ...]:
+    return (step.id, *transition.skipped, str(transition.to))
+
+
+def _action(step: StepDef, transition: Transition) -> Action:
+    """Return what a transition does: it counts again what it enters from outside."""
+
+    def count_again(model: MachineState) -> None:
+        model.count_again(_path(step, transition))
+
+    return count_again
 
 
 def _guard(workflow: Workflow, step: StepDef, transition: Transition) -> Guard | None:
@@ -367,7 +394,8 @@ def _guard(workflow: Workflow, step: StepDef, transition: Transition) -> Guard |
     conditional: StepDef = target
 
     def allowed(model: MachineState) -> bool:
-        return (limit is None or limit(model)) and applies(conditional, model.context(conditional))
+        context = model.context(conditional, _path(step, transition))
+        return (limit is None or limit(model)) and applies(conditional, context)
 
     return allowed
 

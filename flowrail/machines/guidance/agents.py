@@ -62,7 +62,7 @@ def with_others(
     evidence: tuple[EvidenceView, ...] = ()
     if step.evidence:
         values = names_in(session_context(workflow, session, step))
-        evidence = tuple(views(step, session, values, store=store))
+        evidence = tuple(views(workflow, step, session, values, store=store))
     return guidance._replace(
         dispatches=tuple(
             _dispatch(dispatch, session, address, now, needed=needed) for dispatch in dispatches

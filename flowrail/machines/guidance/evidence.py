@@ -10,6 +10,7 @@ from typing import NamedTuple
 from flowrail.command import Command
 from flowrail.machines.definition.evidence import EvidenceCheck, EvidenceResult, Level
 from flowrail.machines.definition.step import Outcome, Rule, StepDef
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.questions import choices_for
 from flowrail.machines.engine.transitions import effective_outcome
 from flowrail.machines.sessions.session import Session
@@ -51,7 +52,7 @@ class StepEvidenceView(NamedTuple):
 
 
 def views(
-    step: StepDef, session: Session, values: Mapping[str, object], *, store: str | None
+    workflow: Workflow, step: StepDef, session: Session, values: Mapping[str, object], *, store: str | None
 ) -> Iterator[EvidenceView]:
     """Yield the checks of a step."""
     known = session.evidence.get(step.id)
@@ -69,7 +70,9 @@ def views(
             command = Command("evidence run", session.id, check.id, store=store)
         outcomes = tuple(outcome for outcome, checks in step.evidence.items() if check in checks)
         needed = {
-            outcome for outcome in step.transitions if effective_outcome(step, session, outcome) in outcomes
+            outcome
+            for outcome in step.transitions
+            if effective_outcome(workflow, step, session, outcome) in outcomes
         }
         yield EvidenceView(
             id=check.id,

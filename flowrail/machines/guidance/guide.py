@@ -19,6 +19,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import gate_outcome, reportable_outcomes
 from flowrail.machines.engine.dispatched_work import WorkResult
+from flowrail.machines.engine.loops import counted_again
 from flowrail.machines.engine.outcome import (
     HandlerError,
     actions_of,
@@ -392,7 +393,7 @@ def _offered_transitions(
             facts = dict(zip(named, values, strict=True))
             forecast = _Forecast(workflow, session, step, facts, wanted)
             decided = None if at_limit else forecast.outcome(outcome)
-            if is_hopeless and decided and effective_outcome(step, session, decided) is Outcome.OK:
+            if is_hopeless and decided and effective_outcome(workflow, step, session, decided) is Outcome.OK:
                 continue
             waits_for = _waits_for(guidance, decided)
             to, ends, capped = forecast.destination(decided)
@@ -498,11 +499,12 @@ class _Forecast:
         routes = [Route(condition, *self.destination(outcome)) for condition, outcome in conditions]
         return tuple(routes) if all(route.to or route.ends or route.capped for route in routes) else ()
 
-    def _applies(self, target: StepDef) -> bool:
+    def _applies(self, target: StepDef, path: Sequence[str]) -> bool:
         condition = target.when
         if self.wanted and (callable(condition) or parse(str(condition)).names & self.wanted.keys()):
             raise _UndecidedError
-        return applies(target, session_context(self.workflow, self.session, target, self.facts))
+        visit = 0 if target.id in counted_again(self.workflow, path) else None
+        return applies(target, session_context(self.workflow, self.session, target, self.facts, visit=visit))
 
     def _is_open(self, rule: Expression) -> bool:
         """Return whether a rule depends on a fact that is still to be reported, or on evidence."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -40,7 +41,7 @@ def test_a_circle_of_steps_that_do_not_apply_leads_nowhere() -> None:
     )
 
     with pytest.raises(ValueError, match="no transition from step"):
-        find_transition(flow, flow.step("a"), Session("s", "w", "a"), Outcome.OK, lambda _: False)
+        find_transition(flow, flow.step("a"), Session("s", "w", "a"), Outcome.OK, lambda *_: False)
 
 
 def test_steps_with_the_same_condition_are_one_landing() -> None:
@@ -65,7 +66,7 @@ def test_the_landing_is_the_step_that_a_run_would_reach_by_skipping(
     ]
     flow = unchecked(step("first", next={"ok": "s0"}), *steps, step(ids[-1], next={"ok": None}))
 
-    def applies(target: StepDef) -> bool:
+    def applies(target: StepDef, path: Sequence[str] = ()) -> bool:
         values = {"a": a, "b": b, "visit": 2 if ids.index(target.id) in again else 1, "limit": 1}
         return target.when is None or parse(str(target.when)).holds(values)
 
