@@ -35,7 +35,8 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition import findings
 from flowrail.machines.definition.parts import Key
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.skills.summary import definition_of, items
+from flowrail.skills.loader import Loader
+from flowrail.skills.summary import items
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -173,14 +174,14 @@ def skills_table() -> None:
             f"{len(item['workflows'])} more" if item["workflows"] else "",
             markdown.cell(item["description"]),
         )
-        for item in items(())
+        for item in items(Loader())
     ]
     table("Skill", "Steps", "Other workflows", "Description", rows=rows)
 
 
 def diagram(address: str) -> None:
     """Write the diagram of a bundled workflow."""
-    out("```mermaid", mermaid.render(picture(definition_of(address, ())[0])), "```")
+    out("```mermaid", mermaid.render(picture(Loader().load(address).definition)), "```")
 
 
 def skills() -> None:
@@ -190,12 +191,12 @@ def skills() -> None:
         found.skill: found.reading.declared
         for found in scan([Root(str(bundled), Scope.GLOBAL, "home")]).skills
     }
-    for item in items(()):
+    for item in items(Loader()):
         name, handoff = item["name"], declared[item["name"]]
         card = (bundled / name / "SKILL.md").read_text(encoding="utf-8").partition("\n---\n")[2]
         command = re.search(r"^flow step .*$", card, re.MULTILINE)
         assert command, name
-        workflow = definition_of(name, ())[0]
+        workflow = Loader().load(name).definition
         out(f"## {name}", "", workflow.description, "", "```text", command[0], "```", "")
         if "categories" in handoff:
             out(f"Other skills can hand work over to it, as work of {', '.join(handoff['categories'])}.", "")
@@ -204,7 +205,7 @@ def skills() -> None:
         _parameters_and_steps(workflow)
         out("```mermaid", mermaid.render(picture(workflow)), "```", "")
         for address in item["workflows"]:
-            workflow = definition_of(address, ())[0]
+            workflow = Loader().load(address).definition
             out(f"### {address}", "", workflow.description, "")
             _parameters_and_steps(workflow)
 

@@ -39,7 +39,6 @@ from flowrail.operations.environment import Environment, world_of
 from flowrail.operations.running import evidence_records, session_files
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group
 from flowrail.operations.skills.coverage import drawn, histories
-from flowrail.skills.summary import definition_of
 from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words, iso_time
@@ -156,7 +155,7 @@ class Pages:
 
     def skill(self, address: str) -> str:
         """Return the page of a skill: its drawing with how often each transition was taken."""
-        workflow, _ = definition_of(address, self._environment.roots)
+        workflow = self._environment.loader.load(address).definition
         session_coverage = coverage.of_sessions(workflow, histories(self._store, address))
         entries = [entry for entry in self.board.refresh(self.world.now()) if entry.skill == address]
         return self.render(
