@@ -75,11 +75,19 @@ def table(*head: str, rows: Iterator[tuple[object, ...]] | list[tuple[object, ..
 # --- commands
 
 
+_SHARED = ("--format", "--json", "--color", "--store", "--root", "--utc")
+"""Options that are described once, because they mean the same in every command that has them."""
+
+
 def commands() -> None:
-    """Write a section for every command, in the order of the help."""
+    """Write the shared options, and a section for every command, in the order of the help."""
     sections = dict.fromkeys(entry.section for entry in COMMANDS.values())
     group = LazyGroup("flow", table=COMMANDS)
     context = click.Context(group, info_name="flow", help_option_names=["-h", "--help"])
+    step = group.get_command(context, "step")
+    assert step is not None
+    table("Option", "Meaning", rows=list(_option_rows(step, context, shared=True)))
+    out("")
     for section in sections:
         out(f"## {section}", "")
         for name, entry in COMMANDS.items():
@@ -95,12 +103,7 @@ def _command(command: click.Command, parent: click.Context, name: str, level: in
     out(f"{'#' * level} {context.command_path}", "", f"`{usage}`", "")
     help_text = inspect.cleandoc(command.help or "").replace("\b\n", "")
     out(*(_prose(paragraph) for paragraph in help_text.split("\n\n")))
-    options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
-    rows: list[tuple[object, ...]] = []
-    for option in options:
-        record = option.get_help_record(context)
-        if record is not None and "--help" not in option.opts:
-            rows.append((f"`{record[0]}`", record[1].replace("<", "&lt;")))
+    rows = list(_option_rows(command, context, shared=False))
     if rows:
         table("Option", "Meaning", rows=rows)
         out("")
@@ -112,6 +115,17 @@ def _command(command: click.Command, parent: click.Context, name: str, level: in
             found = command.get_command(context, sub)
             assert found is not None
             _command(found, context, sub, level + 1)
+
+
+def _option_rows(
+    command: click.Command, context: click.Context, *, shared: bool
+) -> Iterator[tuple[object, ...]]:
+    for option in command.params:
+        if not isinstance(option, click.Option) or option.hidden or "--help" in option.opts:
+            continue
+        record = option.get_help_record(context)
+        if record is not None and shared == bool({*option.opts} & {*_SHARED}):
+            yield f"`{record[0]}`", record[1].replace("<", "&lt;")
 
 
 def _prose(paragraph: str) -> str:
