@@ -277,8 +277,7 @@ _SEND, _RECEIVE, _PAYLOADS = "Hand off", "Take over", "Payloads"
 _HANDOFF = {
     "targets": Entry("handoff", _SEND, "List the skills that can take over, best first"),
     "send": Entry("handoff", _SEND, "Hand the work of a session or a skill to another skill"),
-    "status": Entry("handoff", _SEND, "Show the phase of one handoff, or of all open ones"),
-    "retry": Entry("handoff", _SEND, "Retry a handoff that failed or was interrupted"),
+    "status": Entry("handoff", _SEND, "Show the status of one handoff, or of all open ones"),
     "cancel": Entry("handoff", _SEND, "Cancel a handoff"),
     "receive": Entry("handoff", _RECEIVE, "Validate a payload, claim it and take over the work"),
     "check": Entry("handoff", _PAYLOADS, "List every problem of a payload, or print it in another version"),
@@ -371,7 +370,7 @@ COMMANDS = {
     "test": Entry("tests", _EVERY_DAY, "Walk through a workflow and check what its steps print"),
     "diagram": Entry("operations.skills.diagram", _EVERY_DAY, "Draw a workflow, or a session on it"),
     "discover": Entry("discover", _EVERY_DAY, "Find skills that can take over a piece of work"),
-    "new": Entry("operations.skills.new", _EVERY_DAY, "Create a skill"),
+    "new": Entry("skills", _EVERY_DAY, "Create a skill"),
     "install": Entry("skills", _EVERY_DAY, "Install bundled skills where agents look for them"),
     "sessions": Entry("sessions", _EVERY_DAY, "List the open sessions"),
     "history": Entry("sessions", _EVERY_DAY, "Show what happened in a session, when and by whom"),

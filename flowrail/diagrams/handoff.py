@@ -17,9 +17,9 @@ def lifecycle_picture() -> Picture:
         notes = ("ends the handoff",) if state.final else ()
         nodes.append(Node(str(state.value), NodeKind.STEP, str(state.value), notes=notes))
     labels: dict[tuple[str, str], list[str]] = {}
-    for source, event, conditions, target in TRANSITIONS:
-        words = f"{event.replace('_', ' ')} {_condition_text(conditions)}".strip()
-        labels.setdefault((source, target), []).append(words)
+    for edge in TRANSITIONS:
+        words = f"{edge.event.replace('_', ' ')} {_condition_text(edge.conditions)}".strip()
+        labels.setdefault((edge.source, edge.target), []).append(words)
     arrows = [Arrow(*ends, tuple(words)) for ends, words in labels.items()]
     description = "One piece of work on its way from one skill to another."
     return Picture("handoff", description, tuple(nodes), (Arrow(START, DISCOVERY), *arrows))

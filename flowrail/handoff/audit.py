@@ -7,20 +7,22 @@ foreign journal is listed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
 from flowrail.handoff.checks import missing_parts
 from flowrail.handoff.handoff import (
-    ACKNOWLEDGMENT,
-    DISCOVERY,
+    ACKNOWLEDGED,
+    CANCELLED,
+    EXPIRED,
     FAILED,
-    INVOCATION,
+    PREPARED,
+    RECEIVED,
     REJECTED,
-    TRANSFER,
-    UNSENT,
+    SENT,
     Handoff,
     HandoffFailure,
 )
@@ -31,25 +33,31 @@ from flowrail.text.phrases import moment, seconds_between
 
 R = TypeVar("R", HandoffRecord, Record)
 TRACE_EVENTS = {
-    DISCOVERY: "created",
-    "arrival": "received",
-    TRANSFER: "validated",
-    INVOCATION: "transmitted",
-    "claim": "received",
-    ACKNOWLEDGMENT: "processed",
+    PREPARED: "validated",
+    SENT: "transmitted",
+    RECEIVED: "received",
+    ACKNOWLEDGED: "processed",
     FAILED: "error",
     REJECTED: "error",
-    "cancel": "error",
-    "expired": "error",
+    CANCELLED: "error",
+    EXPIRED: "error",
 }
 """The kinds of records, as the event types of a 3.0 payload's trace."""
+_RESULTS = {
+    PREPARED: "interrupted before it was sent",
+    SENT: "sent, not taken over yet",
+    RECEIVED: "taken over, not confirmed yet",
+    ACKNOWLEDGED: "taken over and confirmed",
+}
 
 
-class HandoffTimeline(NamedTuple):
-    """The records of a handoff, and what is gone: its payload, its session or its target."""
+@dataclass(frozen=True)
+class HandoffTimeline:
+    """The records of a handoff."""
 
     records: tuple[HandoffRecord, ...]
     missing: tuple[str, ...]
+    """What is gone: its payload, its session or its target."""
 
     @property
     def handoff(self) -> Handoff:
@@ -83,19 +91,12 @@ class HandoffTimeline(NamedTuple):
     @property
     def result(self) -> str:
         """The result in words: whether the work arrived."""
-        handoff = self.handoff
-        if handoff.phase == ACKNOWLEDGMENT:
-            return "taken over and confirmed"
-        if handoff.claim is not None:
-            return "taken over, not confirmed yet"
-        if handoff.phase == INVOCATION:
-            return "sent, not taken over yet"
-        if handoff.phase in UNSENT:
-            return "interrupted before it was sent"
-        return f"{handoff.phase}: {self.failures[-1][1].message}" if self.failures else handoff.phase
+        status, failures = self.handoff.status, self.failures
+        return _RESULTS.get(status) or (f"{status}: {failures[-1][1].message}" if failures else status)
 
 
-class JournalFinding(NamedTuple):
+@dataclass(frozen=True)
+class JournalFinding:
     """A problem of the handoff or session with this id."""
 
     id: str
@@ -103,13 +104,16 @@ class JournalFinding(NamedTuple):
     message: str
 
 
-class AuditReport(NamedTuple):
-    """Handoffs, the records of sessions, journals that cannot be read, and the ids of foreign journals."""
+@dataclass(frozen=True)
+class AuditReport:
+    """Handoffs and sessions with all their records."""
 
     handoffs: tuple[HandoffTimeline, ...]
     sessions: tuple[tuple[Record, ...], ...]
     unreadable: tuple[JournalFinding, ...]
+    """Journals that cannot be read."""
     foreign: tuple[str, ...]
+    """The ids of foreign journals."""
 
 
 def audit(
@@ -139,7 +143,7 @@ def audit(
         tuple(journal for journal in unreadable if wanted in {None, journal.id}),
         tuple(id_ for id_ in foreign if wanted in {None, id_}),
     )
-    if wanted is not None and not any(report):
+    if wanted is not None and not (report.handoffs or report.sessions or report.unreadable or report.foreign):
         raise UnknownHandoffError(
             f"no handoff and no session has the id `{wanted[:80]}`",
             hint=Hint("see all: ", Command("audit", all=True)),
@@ -170,7 +174,7 @@ def _journals(
 
 
 def _is_about(handoff: Handoff, wanted: str) -> bool:
-    return wanted in {handoff.id, handoff.session, handoff.claim.session if handoff.claim else ""}
+    return wanted in {handoff.id, *handoff.sessions}
 
 
 def _recent(journals: Iterable[tuple[R, ...]], since: datetime | None) -> list[tuple[R, ...]]:

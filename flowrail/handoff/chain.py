@@ -8,10 +8,11 @@ counted from our own records, and nothing lifts the limit of eight.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from flowrail.handoff.handoff import Handoff
 from flowrail.machines.sessions.session import Session
+from flowrail.text.safe_text import visible
 
 LONG_CHAIN = 5
 MAX_HOPS = 8
@@ -19,9 +20,11 @@ LOOP = "LOOP"
 """The code of the verdict if the target had the work before."""
 
 _MAX_SHOWN, _MAX_NAME = 16, 80
+_LOOP_HINT = "add `--yes` and `--reason WHY` if the user wants this"
 
 
-class ChainVerdict(NamedTuple):
+@dataclass(frozen=True)
+class ChainVerdict:
     """Whether the chain may grow. An empty code means yes."""
 
     code: str = ""
@@ -54,9 +57,19 @@ def format_chain(chain: Sequence[str], target: str) -> str:
     return " → ".join([*(["…"] if len(names) > _MAX_SHOWN else []), *shortened_names])
 
 
+def loop_warning(chain: Sequence[str], target: str) -> str:
+    """Return the warning about a target that had the work before, in the words of the handoff documents."""
+    names = " -> ".join(visible(name)[:_MAX_NAME] for name in [*chain, target][-_MAX_SHOWN:])
+    return (
+        f"{visible(target)[:_MAX_NAME]} already appears in the handoff chain for this session.\n"
+        f"Continuing may create a circular workflow.\nChain: {names}"
+    )
+
+
 def judge_handoff(handoff: Handoff) -> ChainVerdict:
     """Return whether the chain of *handoff* may grow by its target."""
     chain, target = handoff.chain, handoff.target
+    new_chain = "" if handoff.session else "; add `--new` if this is new work"
     chain_text, hops = format_chain(chain, target), max(handoff.hops, len(chain))
     if target == chain[-1]:
         return ChainVerdict("SELF", f"`{target}` would hand off to itself", "choose another target")
@@ -64,14 +77,10 @@ def judge_handoff(handoff: Handoff) -> ChainVerdict:
         message = (
             f"this would be handoff {hops} of the same work, and at most {MAX_HOPS} are allowed: {chain_text}"
         )
-        hint = "finish the work here, or ask the user to start a new session"
+        hint = f"finish the work here, or ask the user to start a new session{new_chain}"
         return ChainVerdict("TOO_MANY_HOPS", message, hint)
     if target in chain and not (handoff.yes and handoff.reason.strip()):
-        message = (
-            f"`{target}` already appears in the handoff chain for this session, "
-            f"and continuing may create a circular workflow: {chain_text}"
-        )
-        return ChainVerdict(LOOP, message, "add `--yes` and `--reason WHY` if the user wants this", True)
+        return ChainVerdict(LOOP, loop_warning(chain, target), _LOOP_HINT + new_chain, True)
     if len(chain) > LONG_CHAIN and not handoff.approved:
         message = (
             f"the work came through {len(chain)} skills; more than {LONG_CHAIN} need approval: {chain_text}"

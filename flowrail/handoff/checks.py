@@ -1,13 +1,13 @@
 """Evaluate the guards of the lifecycle from the disk, the clock and the target's declarations.
 
-All guards are evaluated, so that one refusal names every problem.
+All guards are evaluated, so that one refusal names every problem. A check that does not apply has no result.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate
@@ -25,20 +25,22 @@ from flowrail.handoff.errors import (
     ValidationFailedError,
     errors,
 )
-from flowrail.handoff.handoff import UNSENT, CheckResult, Handoff
-from flowrail.handoff.lifecycle import CHECKS
+from flowrail.handoff.handoff import ACKNOWLEDGMENT, EXPIRED, INVOCATION, CheckResult, Handoff
 from flowrail.handoff.payload import integrity, validate
 from flowrail.handoff.payload.build import META, fact_for
-from flowrail.handoff.payload.document import PAYLOAD_FOLDER, Payload, digest_of, get, read, render
+from flowrail.handoff.payload.document import Payload, digest_of, get, read, render
 from flowrail.handoff.request import skill_file_digest
-from flowrail.machines.guidance.guide import now_at
+from flowrail.handoff.store import payload_path, work_folder
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 
+_SENT = frozenset({INVOCATION, ACKNOWLEDGMENT, EXPIRED})
+"""The phases in which a payload must exist."""
 _DECLINES_HANDOFFS = "DECLINES_HANDOFFS"
 """The code that discovery gives to a skill that declares that it accepts no handoffs."""
 
 
-class GuardInput(NamedTuple):
+@dataclass(frozen=True)
+class GuardInput:
     """The input of the guards: the handoff, and its target as discovery finds it."""
 
     context: HandoffContext
@@ -48,21 +50,23 @@ class GuardInput(NamedTuple):
     @property
     def payload(self) -> Payload:
         """The payload as it will be written."""
-        data = render(self.handoff.draft, self.handoff.form)
+        data = render(self.handoff.content, self.handoff.form)
         return read(data, source=f"the payload for {self.handoff.target}")
 
 
-def check_all(context: HandoffContext, handoff: Handoff, discovery: Discovery) -> tuple[CheckResult, ...]:
-    """Return the answer of every check, in order. Every check fails if the target is missing."""
-    target = _target(handoff, discovery)
+def check_all(context: HandoffContext, handoff: Handoff) -> tuple[CheckResult, ...]:
+    """Return the result of every check that applies, in order. A missing target fails alone."""
+    target = _target(handoff, context.discover())
     if target is None:
-        missing = f"the target `{handoff.target}` no longer exists"
-        return tuple(CheckResult(name, False, missing) for name in CHECKS)
-    return tuple(_GUARDS[name](GuardInput(context, handoff, target)) for name in CHECKS)
+        return (CheckResult("target_exists", False, f"the target `{handoff.target}` no longer exists"),)
+    subject = GuardInput(context, handoff, target)
+    results = (guard(subject) for guard in _GUARDS.values())
+    return tuple(result for result in results if result is not None)
 
 
-def check_target(context: HandoffContext, handoff: Handoff, discovery: Discovery) -> tuple[CheckResult, ...]:
+def check_target(context: HandoffContext, handoff: Handoff) -> tuple[CheckResult, ...]:
     """Check the target's rules for a payload that was not sent from here."""
+    discovery = context.discover()
     target = _target(handoff, discovery)
     if target is not None:
         subject = GuardInput(context, handoff, target)
@@ -83,18 +87,16 @@ def _target(handoff: Handoff, discovery: Discovery) -> Candidate | None:
     return next((candidate for candidate in discovery.candidates if candidate.skill == skill), None)
 
 
-def refusal(
-    handoff: Handoff, answers: tuple[CheckResult, ...], preserved: str | None, retry: Command
-) -> HandoffRefusedError:
-    """Return one refusal that names every failed check. *retry* is the command that tries again."""
-    failed = [answer for answer in answers if not answer.holds]
-    names = {answer.name for answer in failed}
-    missing = [field.removeprefix("handoff.") for answer in failed for field in answer.missing]
-    messages = list(dict.fromkeys(answer.message for answer in failed))
-    recoverable = all(answer.fixable for answer in failed)
+def refusal(handoff: Handoff, again: Command, preserved: str | None) -> HandoffRefusedError:
+    """Return one refusal that names every failed check. *again* is the command that tries again."""
+    failed = [result for result in handoff.checks if not result.holds]
+    names = {result.name for result in failed}
+    missing = [field.removeprefix("handoff.") for result in failed for field in result.missing]
+    messages = list(dict.fromkeys(result.message for result in failed))
+    recoverable = all(result.fixable for result in failed)
     return _kind_of_refusal(names, missing)(
         f"the handoff to `{handoff.target}` is refused: {'; '.join(messages)}",
-        hint=_how_to_fix(failed, retry)
+        hint=_how_to_fix(failed, again)
         if recoverable
         else Hint("this cannot be fixed; ", _alternative(names)),
         recoverable=recoverable,
@@ -113,9 +115,9 @@ def missing_parts(store: Store, handoff: Handoff) -> dict[str, str]:
     """
     parts: dict[str, str] = {}
     path = payload_path(store, handoff)
-    if handoff.phase not in UNSENT and path and not handoff.foreign:
+    if handoff.phase in _SENT and path and not handoff.foreign:
         digest = digest_of(path)
-        if digest != handoff.digest:
+        if digest != handoff.sha256:
             problem = "has changed since it was written" if digest else "is gone"
             parts["payload"] = f"the payload {path} {problem}"
     if handoff.is_open and handoff.session:
@@ -129,19 +131,6 @@ def missing_parts(store: Store, handoff: Handoff) -> dict[str, str]:
     return parts
 
 
-def payload_path(store: Store, handoff: Handoff) -> str:
-    """Return the current path of the payload. The project may have been moved since it was written."""
-    if not handoff.payload or not handoff.session or handoff.foreign:
-        return handoff.payload
-    folder = os.path.join(store.folder(handoff.session), PAYLOAD_FOLDER)
-    return now_at(handoff.payload, folder)
-
-
-def is_written(handoff: Handoff) -> bool:
-    """Whether the payload's file exists and has the recorded digest."""
-    return bool(handoff.digest) and digest_of(handoff.payload) == handoff.digest
-
-
 def _kind_of_refusal(names: Collection[str], missing: Collection[str]) -> type[HandoffRefusedError]:
     if not {"target_exists", "target_unchanged"}.isdisjoint(names):
         return TargetNotFoundError
@@ -150,7 +139,7 @@ def _kind_of_refusal(names: Collection[str], missing: Collection[str]) -> type[H
     return HealthCheckFailedError if set(names) == {"health_check_passed"} else ValidationFailedError
 
 
-def _how_to_fix(failed: list[CheckResult], retry: Command) -> Hint:
+def _how_to_fix(failed: list[CheckResult], again: Command) -> Hint:
     facts: dict[str, str] = dict.fromkeys((fact for answer in failed for fact in answer.facts), "…")
     oversized = [fact for answer in failed for fact in answer.oversized]
     advice = (
@@ -158,12 +147,12 @@ def _how_to_fix(failed: list[CheckResult], retry: Command) -> Hint:
     )
     for fact in oversized:
         facts |= {fact: "", f"{fact}_file": "…"}
-    return Hint(f"{advice}: ", retry.with_options(facts=facts))
+    return Hint(f"{advice}: ", again.with_options(facts=facts))
 
 
 def _alternative(names: Collection[str]) -> Hint:
     other_version = "; or send another `--schema`" if "version_supported" in names else ""
-    return Hint("list other targets: ", Command("handoff targets"), other_version)
+    return Hint("list other targets: ", Command("discover"), other_version)
 
 
 def _target_exists(subject: GuardInput) -> CheckResult:
@@ -173,17 +162,17 @@ def _target_exists(subject: GuardInput) -> CheckResult:
     return CheckResult(name, True, f"found at {target.path}")
 
 
-def _target_unchanged(subject: GuardInput) -> CheckResult:
+def _target_unchanged(subject: GuardInput) -> CheckResult | None:
     name, target = "target_unchanged", subject.target
     if target.remote:
-        return CheckResult(name, True, "a remote target is not compared")
+        return None
     unchanged = skill_file_digest(target) == subject.handoff.target_digest
     return CheckResult(name, unchanged, f"{target.path} {'is unchanged' if unchanged else 'has changed'}")
 
 
-def _session_readable(subject: GuardInput) -> CheckResult:
+def _session_readable(subject: GuardInput) -> CheckResult | None:
     if not subject.handoff.session:
-        return CheckResult("session_readable", True, "the source has no session of ours")
+        return None
     try:
         subject.context.store.read(subject.handoff.session)
     except FlowError as error:
@@ -217,7 +206,8 @@ def _version_answer(sent: str, reads: str) -> CheckResult:
 
 def _payload_valid(subject: GuardInput) -> CheckResult:
     payload = subject.payload
-    rules = validate.ValidationRules(subject.context.current_time(), sending=True)
+    own = "" if subject.handoff.session else work_folder(subject.context.store, subject.handoff)
+    rules = validate.ValidationRules(subject.context.current_time(), sending=True, own_folder=own)
     problems = errors(validate.validate(payload, rules).problems)
     facts = dict.fromkeys(fact_for(problem.field) for problem in problems if _is_reported(problem.field))
     return CheckResult(
@@ -250,7 +240,7 @@ def _is_reported(field: str) -> bool:
 
 def _requirements_met(subject: GuardInput) -> CheckResult:
     required = subject.target.requires
-    missing = tuple(path for path in required if not _has_value(subject.handoff.draft, path))
+    missing = tuple(path for path in required if not _has_value(subject.handoff.content, path))
     if missing:
         names = ", ".join(f"`{path}`" for path in missing)
         message = f"the target requires {names}, which the payload does not contain"
@@ -269,10 +259,10 @@ def _has_value(draft: Mapping[str, object], path: str) -> bool:
     return any(get(draft, field) not in (None, "", [], {}) for field in fields)
 
 
-def _health_check_passed(subject: GuardInput) -> CheckResult:
+def _health_check_passed(subject: GuardInput) -> CheckResult | None:
     name = health_check.NAME
     if not subject.handoff.health:
-        return CheckResult(name, True, "not requested")
+        return None
     if subject.target.health_check and not subject.target.remote:
         try:
             health_check.require_approval(
@@ -281,10 +271,10 @@ def _health_check_passed(subject: GuardInput) -> CheckResult:
         except FlowError as error:
             return CheckResult(name, False, f"the health check did not run: {error.message}; {error.hint}")
     health = health_check.run(subject.target, subject.context.environ)
-    return health._replace(message=f"health check: {health.message}")
+    return replace(health, message=f"health check: {health.message}")
 
 
-_GUARDS: Mapping[str, Callable[[GuardInput], CheckResult]] = {
+_GUARDS: Mapping[str, Callable[[GuardInput], CheckResult | None]] = {
     "target_exists": _target_exists,
     "target_unchanged": _target_unchanged,
     "session_readable": _session_readable,

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from flowrail.command import Command, Option
 from flowrail.discovery.index import Discovery
 from flowrail.handoff.store import Handoffs
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.sessions.store import Store
 from flowrail.text.phrases import moment
 
 
-class HandoffContext(NamedTuple):
-    """Where handoffs are stored, who acts, and how skills are found.
-
-    Skills below ``trusted_roots`` may run without approval. ``project`` is the folder that relative paths in
-    facts refer to. ``shown_store`` is added to every printed command.
-    """
+@dataclass(frozen=True)
+class HandoffContext:
+    """Where handoffs are stored, who acts, and how skills are found."""
 
     store: Store
     discover: Callable[[], Discovery]
+    skills: Callable[[], Collection[str]]
+    """Returns the names of all skills that are installed or bundled."""
     now: Callable[[], str]
     by: str
     state: str
+    """The folder of approvals."""
     project: str
+    """The folder that relative paths in facts refer to."""
     trusted_roots: Collection[str] = ()
-    environ: Mapping[str, str] = {}
+    """Skills below these folders may run without approval."""
+    environ: Mapping[str, str] = Frozen()
     shown_store: str | None = None
+    """Added to every printed command."""
     wait: float = 10.0
     random: Callable[[int], bytes] = os.urandom
 

@@ -106,18 +106,6 @@ class HandoffClosedError(HandoffRefusedError):
     code = "HANDOFF_CLOSED"
 
 
-class PayloadGoneError(HandoffRefusedError):
-    """The payload of a sent handoff no longer exists."""
-
-    code = "PAYLOAD_GONE"
-
-
-class SessionGoneError(HandoffRefusedError):
-    """The session that handed off its work no longer exists."""
-
-    code = "SESSION_GONE"
-
-
 def payload_refusal(
     summary: str,
     problems: Sequence[PayloadProblem],

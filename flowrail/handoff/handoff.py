@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.sessions.session import ReceivedWork
 
 DISCOVERY, SELECTION, VALIDATION = "discovery", "selection", "validation"
 TRANSFER, INVOCATION, ACKNOWLEDGMENT = "transfer", "invocation", "acknowledgment"
@@ -23,36 +23,47 @@ PHASES = (
     EXPIRED,
 )
 ENDED = frozenset({ACKNOWLEDGMENT, REJECTED, EXPIRED})
-UNSENT = frozenset({DISCOVERY, SELECTION, VALIDATION, TRANSFER})
-"""Phases that `send` passes through by itself. A handoff found in one of them was interrupted."""
+PREPARED, SENT, RECEIVED, ACKNOWLEDGED, CANCELLED = (
+    "prepared",
+    "sent",
+    "received",
+    "acknowledged",
+    "cancelled",
+)
+STATUSES = (PREPARED, SENT, RECEIVED, ACKNOWLEDGED, REJECTED, CANCELLED, FAILED, EXPIRED)
+"""The states of a handoff as people read them."""
 
 
-class CheckResult(NamedTuple):
-    """The answer to one check before the transfer.
-
-    ``missing`` are required fields without a value, ``facts`` the facts that would fill or fix them, ``oversized``
-    the facts that belong in files.
-    """
+@dataclass(frozen=True)
+class CheckResult:
+    """The answer to one check that ran before the transfer."""
 
     name: str
     holds: bool
     message: str
     fixable: bool = True
+    """Whether the sender can do something about a failure."""
     missing: tuple[str, ...] = ()
+    """Required fields without a value."""
     facts: tuple[str, ...] = ()
+    """The facts that would fill or fix these fields."""
     oversized: tuple[str, ...] = ()
+    """The facts that belong in files."""
 
 
-class HandoffClaim(NamedTuple):
-    """The receiver of the payload, the time, and the id of the session that takes over, if it is a workflow."""
+@dataclass(frozen=True)
+class HandoffClaim:
+    """Who received a payload."""
 
     by: str
     at: str
     session: str = ""
+    """The session that takes over, if the target has a workflow."""
 
 
-class HandoffFailure(NamedTuple):
-    """The error document of the last failure, and the hint that was printed with it."""
+@dataclass(frozen=True)
+class HandoffFailure:
+    """The error document of a refusal."""
 
     code: str
     message: str
@@ -60,64 +71,92 @@ class HandoffFailure(NamedTuple):
     recoverable: bool = False
     payload_preserved: str | None = None
     hint: str = ""
+    """What was printed as the next thing to do."""
 
 
-class Handoff(NamedTuple):
-    """One piece of work on its way from one skill to another.
-
-    ``chain`` ends with the source. ``hops`` is counted from our own records, not from the chain. ``request`` identifies
-    the request, so that the same request gets the same answer. ``draft`` is the payload, built once; ``payload`` is the
-    file it was written to, ``digest`` the digest of that file. ``session`` is empty if the source is a skill without a
-    session; ``received`` is then the handoff by which the work came to it, if any. ``lost`` names the values for which
-    the payload's version has no field. ``problem_type`` is used if the source reports none. ``root`` is the folder that
-    was named with ``--root`` and contains the target. ``foreign`` marks a payload that another user or machine wrote.
-    ``cancelled`` is the reason for which the sender cancelled it; empty if nobody did.
-    """
+@dataclass(frozen=True)
+class Handoff:
+    """One piece of work on its way from one skill to another."""
 
     id: str
     source: str
     target: str
     phase: str = DISCOVERY
     session: str = ""
+    """The session that hands off; empty if the source is a skill without one."""
     revision: int = 0
+    """The revision of that session."""
     target_path: str = ""
+    """The target's SKILL.md."""
     target_digest: str = ""
+    """The digest of that file; empty if the target is remote."""
     target_schema: str = ""
+    """The payload version that the target declares."""
     trigger: str = ""
+    """The line that invokes the target, with a placeholder for the payload."""
     has_workflow: bool = False
+    root: str = ""
+    """The folder that was named with ``--root`` and contains the target."""
     schema: str = ""
+    """The version of the payload."""
     form: str = ""
+    """Its format: yaml or json."""
     trace_id: str = ""
     span_id: str = ""
     parent_span: str = ""
     chain: tuple[str, ...] = ()
+    """The skills that the work came through; the source is last."""
     hops: int = 1
+    """The number of this handoff of the same work, counted from our own records."""
+    continues: str = ""
+    """The handoff by which the work came to a skill without a session."""
     reason: str = ""
     yes: bool = False
     approved: bool = False
     health: bool = False
     facts: Mapping[str, Any] = Frozen()
-    problem_type: str = ""
-    received: ReceivedWork | None = None
+    """The facts that were given with the command."""
     request: str = ""
+    """Identifies the request, so that the same request gets the same answer."""
     started_at: str = ""
     expires_at: str = ""
-    draft: Mapping[str, Any] = Frozen()
+    content: Mapping[str, Any] = Frozen()
+    """The payload. Its file can be written again from it."""
     lost: tuple[str, ...] = ()
+    """The values for which the payload's version has no field."""
+    identity: str = ""
+    """Identifies the payload, however its document is written."""
     payload: str = ""
-    digest: str = ""
-    payload_hash: str = ""
+    """The payload's file. Of a payload from elsewhere, where it was received from; it is not read again."""
+    sha256: str = ""
+    """The digest of that file."""
     size: int = 0
-    invocation: str = ""
     checks: tuple[CheckResult, ...] = ()
+    """The checks that ran."""
     failure: HandoffFailure | None = None
-    attempts: int = 0
     claim: HandoffClaim | None = None
     foreign: bool = False
-    root: str = ""
+    """Whether another user or machine wrote the payload."""
     cancelled: str = ""
+    """The reason for which the sender cancelled it."""
 
     @property
     def is_open(self) -> bool:
         """Whether it can still change."""
         return self.phase not in ENDED
+
+    @property
+    def status(self) -> str:
+        """Its state as people read it."""
+        if self.cancelled:
+            return CANCELLED
+        if self.phase == INVOCATION:
+            return SENT if self.claim is None else RECEIVED
+        if self.phase == ACKNOWLEDGMENT:
+            return ACKNOWLEDGED
+        return self.phase if self.phase in {REJECTED, FAILED, EXPIRED} else PREPARED
+
+    @property
+    def sessions(self) -> frozenset[str]:
+        """The sessions that sent or received it."""
+        return frozenset({self.session, self.claim.session if self.claim else ""} - {""})

@@ -4,15 +4,16 @@
     invocation ─acknowledge─▶ acknowledgment        failed ─retry─▶ validation        transfer ─recheck─▶ validation
     refuse: to `rejected` if it cannot be fixed, else to `failed`; lose: the payload is gone; cancel; expire
 
-Guards are conditions with a name. `guards` evaluates them; the caller passes the answers to `next_phase`. If an event
-has two transitions, they are tried in the order of the source.
+Guards are conditions with a name. The caller passes the answers. If an event has two transitions, they are tried in the
+order of the source. One record of the journal may cover several events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from statemachine import State, StateChart
 from statemachine.exceptions import TransitionNotAllowed
@@ -110,8 +111,9 @@ class HandoffMachine(StateChart[LifecycleModel]):
         super().__init__(model or LifecycleModel(), state_field="phase", **options)
 
 
-class LifecycleTransition(NamedTuple):
-    """A transition of the machine: source phase, event, conditions, target phase."""
+@dataclass(frozen=True)
+class LifecycleTransition:
+    """A transition of the machine."""
 
     source: str
     event: str
@@ -132,18 +134,28 @@ TRANSITIONS = tuple(
 """Every transition of the machine, in order."""
 
 
-def next_phase(phase: str, event: str, answers: Mapping[str, bool] = NO_ANSWERS) -> str:
-    """Return the phase that the machine enters on *event*; refused if no transition is allowed."""
+def next_phase(phase: str, events: Sequence[str], answers: Mapping[str, bool] = NO_ANSWERS) -> str:
+    """Return the phase that the machine enters after *events*; refused if one of them is not allowed."""
     if phase not in handoff.PHASES:
         raise PhaseNotOpenError(
             f"unknown phase `{phase}`", hint="update flowrail: a newer version wrote this record", phase=phase
         )
     machine = HandoffMachine(LifecycleModel(phase, answers))
-    try:
-        machine.send(event)
-    except TransitionNotAllowed:
-        raise _refusal(phase, event, answers) from None
+    for event in events:
+        before = str(machine.current_state_value)
+        try:
+            machine.send(event)
+        except TransitionNotAllowed:
+            raise _refusal(before, event, answers) from None
     return str(machine.current_state_value)
+
+
+def phases_after(phase: str, events: Sequence[str]) -> set[str]:
+    """Return the phases that *events* can lead to, with any answers; empty if their order is illegal."""
+    phases = {phase}
+    for event in events:
+        phases = {edge.target for edge in TRANSITIONS if edge.source in phases and edge.event == event}
+    return phases
 
 
 def _refusal(phase: str, event: str, answers: Mapping[str, bool]) -> PhaseNotOpenError:

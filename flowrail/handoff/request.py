@@ -1,11 +1,12 @@
-"""Turn a caller's request into a handoff: target, payload version, chain and hops."""
+"""Turn a caller's request into a handoff: source, target, payload version, chain and hops."""
 
 from __future__ import annotations
 
 import os
 import shlex
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 from flowrail.command import Command, Hint
@@ -25,12 +26,13 @@ from flowrail.handoff.errors import (
     errors,
     payload_refusal,
 )
-from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
+from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION, Handoff
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.build import facts_of, received_work
+from flowrail.handoff.payload.build import SourceWork, facts_of, received_work, work_of
 from flowrail.handoff.payload.convert import content
 from flowrail.handoff.payload.document import DEFAULT_FORM, Payload, read_file, text_at, texts_at
 from flowrail.handoff.payload.validate import ValidationRules, validate
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.machines.sessions.session import ReceivedWork, Session
 from flowrail.storage import files
@@ -40,65 +42,94 @@ from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import in_quotes
 
 
-class HandoffRequest(NamedTuple):
-    """A request to hand off work. The target decides on empty values.
-
-    The source is a ``session``, or a ``skill`` without one. ``payload`` is a file that such a skill wrote, or that it
-    received. ``again`` sends work that was received before.
-    """
+@dataclass(frozen=True)
+class HandoffRequest:
+    """A request to hand off work. The target decides on empty values."""
 
     target: str
     session: str = ""
+    skill: str = ""
+    """The source, if it has no session."""
+    payload: str = ""
+    """A file that this skill wrote, or that it received."""
     reason: str = ""
     yes: bool = False
+    """Whether the user wants a target that had the work before."""
     approved: bool = False
+    """Whether the user approved a chain of more than five skills."""
     health: bool = False
     schema: str = ""
     form: str = ""
-    facts: Mapping[str, Any] = {}
-    skill: str = ""
-    payload: str = ""
+    facts: Mapping[str, Any] = Frozen()
     again: bool = False
+    """Whether work that was received before is sent again."""
+    new: bool = False
+    """Whether this is new work, and not what the skill received."""
 
 
-class HandoffSource(NamedTuple):
-    """The skill that hands off: its session if it has one, the handoff by which it received the work, and its facts."""
+@dataclass(frozen=True)
+class HandoffSource:
+    """The skill that hands off, and its work."""
 
     skill: str
     chain: tuple[str, ...]
-    session: str = ""
-    revision: int = 0
+    """The skills that the work came through; this one is last."""
+    session: Session | None = None
     received: ReceivedWork | None = None
-    facts: Mapping[str, Any] = {}
+    """How the work came to the skill."""
+    facts: Mapping[str, Any] = Frozen()
+    """Facts from a payload that the skill wrote."""
+    notes: tuple[str, ...] = ()
+    """What the caller should know about the chain."""
+
+    def work(self, context: HandoffContext, handoff: Handoff, folder: str) -> SourceWork:
+        """Return what the payload of *handoff* is built from."""
+        candidates = context.discover().candidates
+        problem_type = default_problem_type(
+            next((c.categories for c in candidates if c.skill == self.skill), ())
+        )
+        if self.session is not None:
+            return work_of(self.session, folder=folder, problem_type=problem_type)
+        return SourceWork(
+            self.skill, handoff.id, {}, folder, phase="handoff", received=self.received,
+            problem_type=problem_type,
+        )  # fmt: skip
 
 
 def source_of(session: Session) -> HandoffSource:
     """Return a session as the source of a handoff."""
-    return HandoffSource(session.skill, chain_of(session), session.id, session.revision, session.received)
+    return HandoffSource(session.skill, chain_of(session), session, session.received)
 
 
-def skill_source(context: HandoffContext, skill: str, payload: str) -> HandoffSource:
+def skill_source(
+    context: HandoffContext, skill: str, payload: str = "", *, new: bool = False
+) -> HandoffSource:
     """Return a skill without a session as the source of a handoff.
 
-    The chain continues from the payload that the skill received: the one in the file *payload*, or the newest that it
-    acknowledged here. If the skill wrote the file itself, the facts come from it.
+    The chain continues from the payload that the skill received: the one in the file *payload*, or the newest that was
+    sent to it here, even if the skill has not confirmed it. If the skill wrote the file itself, the facts come from it.
+    *new* work begins a chain.
     """
+    _refuse_unknown_skill(context, skill)
     if payload:
         return _source_in_file(context, skill, read_file(os.path.abspath(payload)))
     received = [
         handoff
         for handoff in context.handoffs.own_ones()
-        if handoff.phase == ACKNOWLEDGMENT and handoff.target == skill
+        if handoff.target == skill and handoff.phase in {ACKNOWLEDGMENT, INVOCATION}
     ]
-    newest = max(received, key=lambda handoff: handoff.claim.at if handoff.claim else "", default=None)
-    if newest is None:
+    newest = max(received, key=_arrived_at, default=None)
+    if newest is None or new:
         return HandoffSource(skill, (skill,))
-    arrived = _payload_of(newest)
-    work = received_work(newest, arrived, newest.payload) if arrived else None
-    return HandoffSource(skill, extend_chain(newest.chain, skill), received=work)
+    arrived = Payload(newest.schema, newest.content, newest.sha256, newest.size, newest.payload)
+    note = f"continues the work received in {newest.id}"
+    if newest.phase == INVOCATION:
+        note += f", although `{skill}` has not confirmed it; add --new if this is new work"
+    work = received_work(newest, arrived, newest.payload)
+    return HandoffSource(skill, extend_chain(newest.chain, skill), received=work, notes=(note,))
 
 
-def new_handoff(
+def requested(
     context: HandoffContext, request: HandoffRequest, source: HandoffSource, target: Candidate
 ) -> Handoff:
     """Return the requested handoff before its first phase; refused if the chain may not grow by the target."""
@@ -106,11 +137,11 @@ def new_handoff(
     version = request.schema or normal_version(target.schema_version)
     random = context.random(24)
     handoff = Handoff(
-        id=context.handoffs.entries.new_id("handoff", context.random),
+        id=context.handoffs.new_id(context.random),
         source=source.skill,
         target=target.skill,
-        session=source.session,
-        revision=source.revision,
+        session=source.session.id if source.session else "",
+        revision=source.session.revision if source.session else 0,
         schema=version,
         form=request.form or DEFAULT_FORM[version],
         trace_id=(received.trace_id if received else "") or str(UUID(bytes=random[:16], version=4)),
@@ -118,38 +149,25 @@ def new_handoff(
         parent_span=received.span_id if received else "",
         chain=source.chain,
         hops=_next_hop(context, received),
+        continues=received.handoff if received and not source.session else "",
         reason=request.reason.strip(),
         yes=request.yes,
         approved=request.approved,
         health=request.health,
         facts={**source.facts, **request.facts},
-        problem_type=_problem_type(context, source.skill),
-        received=None if source.session else received,
         started_at=context.now(),
     )
-    handoff = _with_target(handoff, target)
-    handoff = handoff._replace(request=_identity(handoff))
-    _refuse_disallowed_chain(handoff)
+    handoff = with_target(handoff, target)
+    handoff = replace(handoff, request=_request_id(handoff, received))
+    refuse_disallowed_chain(handoff)
     return handoff
 
 
-def retried_handoff(handoff: Handoff, request: HandoffRequest, target: Candidate) -> Handoff:
-    """Return a failed handoff for another attempt, with the target as it is now and what *request* adds."""
-    handoff = _with_target(handoff, target)._replace(
-        checks=(),
-        failure=None,
-        reason=request.reason.strip() or handoff.reason,
-        yes=request.yes or handoff.yes,
-        approved=request.approved or handoff.approved,
-        facts={**handoff.facts, **request.facts},
-    )
-    _refuse_disallowed_chain(handoff)
-    return handoff
-
-
-def _with_target(handoff: Handoff, target: Candidate) -> Handoff:
+def with_target(handoff: Handoff, target: Candidate) -> Handoff:
+    """Return *handoff* with its target as it is now."""
     entry = None if target.remote else entry_file(os.path.dirname(target.path), target.skill)
-    return handoff._replace(
+    return replace(
+        handoff,
         target_path=target.path,
         target_digest=skill_file_digest(target),
         target_schema=target.schema_version,
@@ -159,65 +177,8 @@ def _with_target(handoff: Handoff, target: Candidate) -> Handoff:
     )
 
 
-def _source_in_file(context: HandoffContext, skill: str, payload: Payload) -> HandoffSource:
-    """Return the source that a payload describes: it was sent to the skill, or the skill wrote it."""
-    rules = ValidationRules(context.current_time(), allow_expired=True)
-    if errors(problems := validate(payload, rules).problems):
-        hint = Hint("see all problems: ", Command("handoff check", payload.source))
-        raise payload_refusal(f"{payload.source} is not a payload to hand off", problems, hint=hint)
-    fields = content(payload.version, payload.handoff)
-    chain = tuple(texts_at(fields, "meta.handoff_chain"))
-    source, target = text_at(fields, "source.skill"), text_at(fields, "target.skill")
-    if target == skill:
-        known = [handoff for handoff in context.handoffs.own_ones() if handoff.digest == payload.digest]
-        unknown = Handoff(id="", source=source, target=target, hops=len(chain), foreign=True)
-        work = received_work(known[0] if known else unknown, payload, payload.source)
-        return HandoffSource(skill, extend_chain(chain, skill), received=work)
-    if source == skill:
-        return HandoffSource(skill, extend_chain(chain, skill), facts=facts_of(payload))
-    raise InvalidPayloadError(
-        f"{payload.source} goes from `{in_quotes(source)}` to `{in_quotes(target)}`, not from or to `{skill}`",
-        hint="name the payload that the skill received, or one that it wrote",
-        recoverable=True,
-        missing_fields=[],
-        validation_errors=["the skill is neither the source nor the target of the payload"],
-    )
-
-
-def _payload_of(handoff: Handoff) -> Payload | None:
-    """Return the payload of a handoff: from its file, or from our record if the file is gone."""
-    try:
-        return read_file(handoff.payload)
-    except DocumentError:
-        draft = handoff.draft
-        return (
-            Payload(handoff.schema, draft, handoff.digest, handoff.size, handoff.payload) if draft else None
-        )
-
-
-def _problem_type(context: HandoffContext, skill: str) -> str:
-    """Return the problem type of work by *skill*, if it reports none."""
-    candidates = context.discover().candidates
-    return default_problem_type(next((c.categories for c in candidates if c.skill == skill), ()))
-
-
-def _next_hop(context: HandoffContext, received: ReceivedWork | None) -> int:
-    """Return the number of this hop according to our own records."""
-    if received is None:
-        return 1
-    hops = [earlier.hops for earlier in context.handoffs.own_ones() if earlier.id == received.handoff]
-    return max([received.hops, *hops]) + 1
-
-
-def _identity(handoff: Handoff) -> str:
-    parts = [
-        handoff.source, handoff.session, handoff.revision, handoff.target, handoff.schema, handoff.form,
-        handoff.reason, handoff.health, handoff.facts, handoff.received.sha256 if handoff.received else "",
-    ]  # fmt: skip
-    return sha256_hex(integrity.canonical(parts))[:16]
-
-
-def _refuse_disallowed_chain(handoff: Handoff) -> None:
+def refuse_disallowed_chain(handoff: Handoff) -> None:
+    """Refuse a handoff whose chain may not grow by its target."""
     verdict = judge_handoff(handoff)
     if not verdict.allowed:
         raise ValidationFailedError(
@@ -230,6 +191,67 @@ def _refuse_disallowed_chain(handoff: Handoff) -> None:
             target_skill=handoff.target,
             validation_errors=[verdict.message],
         )
+
+
+def _refuse_unknown_skill(context: HandoffContext, skill: str) -> None:
+    """Refuse a source that is not installed here, is not bundled, and never received work here."""
+    known = context.skills()
+    if skill in known or any(handoff.target == skill for handoff in context.handoffs.own_ones()):
+        return
+    raise TargetNotFoundError(
+        f"unknown skill `{in_quotes(skill[:80])}`",
+        hint=did_you_mean(skill, sorted(known), Hint("list the installed skills: ", Command("list"))),
+        recoverable=True,
+        target_skill=skill[:80],
+    )
+
+
+def _source_in_file(context: HandoffContext, skill: str, payload: Payload) -> HandoffSource:
+    """Return the source of a payload that *skill* wrote or received."""
+    rules = ValidationRules(context.current_time(), allow_expired=True)
+    if errors(problems := validate(payload, rules).problems):
+        hint = Hint("see all problems: ", Command("handoff check", payload.source))
+        raise payload_refusal(f"{payload.source} is not a payload to hand off", problems, hint=hint)
+    fields = content(payload.version, payload.handoff)
+    chain = tuple(texts_at(fields, "meta.handoff_chain"))
+    source, target = text_at(fields, "source.skill"), text_at(fields, "target.skill")
+    if target == skill:
+        identity = integrity.identity(payload.version, payload.handoff)
+        known = [handoff for handoff in context.handoffs.own_ones() if handoff.identity == identity]
+        unknown = Handoff(id="", source=source, target=target, hops=len(chain), foreign=True)
+        work = received_work(known[0] if known else unknown, payload, payload.source)
+        note = f"continues the work received in {work.handoff or payload.source}"
+        return HandoffSource(skill, extend_chain(chain, skill), received=work, notes=(note,))
+    if source == skill:
+        facts = facts_of(payload, inside=(context.project, context.store.path))
+        return HandoffSource(skill, extend_chain(chain, skill), facts=facts)
+    raise InvalidPayloadError(
+        f"{payload.source} goes from `{in_quotes(source)}` to `{in_quotes(target)}`, not from or to `{skill}`",
+        hint="name the payload that the skill received, or one that it wrote",
+        recoverable=True,
+        missing_fields=[],
+        validation_errors=["the skill is neither the source nor the target of the payload"],
+    )
+
+
+def _arrived_at(handoff: Handoff) -> str:
+    return handoff.claim.at if handoff.claim else handoff.started_at
+
+
+def _next_hop(context: HandoffContext, received: ReceivedWork | None) -> int:
+    """Return the number of this hop according to our own records."""
+    if received is None:
+        return 1
+    hops = [earlier.hops for earlier in context.handoffs.own_ones() if earlier.id == received.handoff]
+    return max([received.hops, *hops]) + 1
+
+
+def _request_id(handoff: Handoff, received: ReceivedWork | None) -> str:
+    parts = [
+        handoff.source, handoff.session, handoff.revision, handoff.target, handoff.schema, handoff.form,
+        handoff.reason, handoff.health, handoff.facts, received.sha256 if received and not handoff.session else "",
+    ]  # fmt: skip
+    return sha256_hex(integrity.canonical(parts))[:16]
 
 
 def choose_target(discovery: Discovery, name: str) -> Candidate:

@@ -1,25 +1,24 @@
-"""Handoffs in a store, beside its sessions. Each has a journal with one record per phase.
+"""Handoffs in a store, beside its sessions, in the same kind of journal.
 
-    handoffs/<id>/journal.jsonl    the records, appended and flushed
-    handoffs/<id>/handoff.json     snapshot of the newest record
-    handoffs/<id>/owner            the mark of its owner
-    handoffs/<id>/preserved.*      the payload of an attempt that failed
-
-Every `RecordStore` has such a journal, snapshot, mark and lock.
+handoffs/<id>/journal.jsonl    the records: two of a send, one of each later event
+handoffs/<id>/preserved.*      the payload of a send that was refused
+handoffs/<id>/handoffs/        the payload, if a skill without a session sent it
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, TrustError, UsageError
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
 from flowrail.machines.sessions.store import Store
+from flowrail.storage import files
 from flowrail.storage.file_store import (
     FileStore,
     HeldEntry,
@@ -28,6 +27,7 @@ from flowrail.storage.file_store import (
     SideFiles,
     prepare_folder,
 )
+from flowrail.storage.files import sha256_hex
 from flowrail.storage.journal import Encoding
 from flowrail.storage.records import from_plain, to_plain
 from flowrail.text.phrases import did_you_mean, moment
@@ -47,45 +47,50 @@ class ForeignHandoffError(TrustError):
     code = "FOREIGN_HANDOFF"
 
 
-class HandoffRecord(NamedTuple):
-    """One line of a handoff's journal: kind, time, author, and the handoff after it.
-
-    ``event`` is the event of the lifecycle that led to the handoff's phase; it is empty if the phase did not change.
-    """
+@dataclass(frozen=True)
+class HandoffRecord:
+    """One line of a handoff's journal: what happened, and the handoff after it."""
 
     seq: int
     kind: str
+    """The status of the handoff after the record, or `pruned` or `released`."""
     at: str
     by: str
     handoff: Handoff
-    note: Mapping[str, Any]
+    events: tuple[str, ...]
+    """The events of the lifecycle that led to the handoff's phase."""
     prev: str
     hash: str = ""
-    event: str = ""
 
 
 class HandoffChange:
-    """A handoff held under its lock, to which records can be added."""
+    """A handoff to which records can be added: a new one, or one that is held under its lock."""
 
-    def __init__(self, held: HeldEntry[HandoffRecord], folder: str) -> None:
-        self.handoff = held.newest.handoff
-        self.folder = folder
+    def __init__(
+        self, handoffs: Handoffs, handoff: Handoff, held: HeldEntry[HandoffRecord] | None = None
+    ) -> None:
+        self.handoff = handoff
+        self.folder = handoffs.folder(handoff.id)
+        self._handoffs = handoffs
         self._held = held
-        self._seq, self._hash = held.newest.seq, held.newest.hash
+        self._seq = held.newest.seq if held else -1
+        self._hash = held.newest.hash if held else ""
 
     def commit(
-        self,
-        handoff: Handoff,
-        *,
-        kind: str,
-        at: str,
-        by: str,
-        event: str = "",
-        note: Mapping[str, object] | None = None,
+        self, handoff: Handoff, *, at: str, by: str, events: Sequence[str] = (), kind: str = ""
     ) -> Handoff:
         """Add one record. It is stored before this returns."""
-        record = HandoffRecord(self._seq + 1, kind, at, by, handoff, note or {}, self._hash, event=event)
-        self._hash = self._held.append(record)
+        entries = self._handoffs.entries
+        record = HandoffRecord(
+            self._seq + 1, kind or handoff.status, at, by, handoff, tuple(events), self._hash
+        )
+        if self._held is not None:
+            self._hash = self._held.append(record)
+        elif self._seq < 0:
+            self._hash = self._handoffs.create(record)
+        else:
+            with entries.change(handoff.id, wait=0) as held:
+                self._hash = held.append(record)
         self._seq, self.handoff = record.seq, handoff
         return handoff
 
@@ -101,13 +106,24 @@ class Handoffs:
         self.store = store
         self.path = f"{store.path}/handoffs"
 
-    def create(
-        self, handoff: Handoff, *, kind: str, at: str, by: str, note: Mapping[str, object] | None = None
-    ) -> None:
-        """Store a new handoff. Its id must be new, or its creation must have been interrupted."""
+    def create(self, record: HandoffRecord) -> str:
+        """Store the first record of a handoff, and return its hash."""
         if self.store.is_database:
-            prepare_folder(self.store.path, self.folder(handoff.id))
-        self.entries.create(handoff.id, HandoffRecord(0, kind, at, by, handoff, note or {}, ""), {})
+            prepare_folder(self.store.path, self.folder(record.handoff.id))
+        return self.entries.create(record.handoff.id, record, {})
+
+    def new_id(self, random: Callable[[int], bytes]) -> str:
+        """Return an unused id."""
+        return self.entries.new_id("handoff", random)
+
+    @contextmanager
+    def locked(self, source: str, *, wait: float) -> Iterator[None]:
+        """Hold the lock of everything that a skill without a session sends, or that comes from elsewhere."""
+        files.make_private_dir(self.store.path)
+        files.make_private_dir(self.path)
+        name = f".lock-{sha256_hex(source.encode('utf-8', 'surrogatepass'))[:8]}"
+        with files.locked(os.path.join(self.path, name), wait=wait, what=f"the handoffs of `{source[:80]}`"):
+            yield
 
     def folder(self, handoff_id: str) -> str:
         """Return the folder of a handoff; an invalid id is refused."""
@@ -142,15 +158,14 @@ class Handoffs:
     def change(self, handoff_id: str, *, wait: float = 10.0) -> Iterator[HandoffChange]:
         """Hold a handoff's lock, and yield the handoff for changes."""
         with self.entries.change(handoff_id, wait=wait) as held:
-            yield HandoffChange(held, self.folder(handoff_id))
+            yield HandoffChange(self, held.newest.handoff, held)
 
     def adopt_with(self, session_id: str) -> None:
         """Make the foreign handoffs that a session sent or received this user's own."""
         for handoff_id in self.entries.ids():
             with suppress(UnknownHandoffError, StorageError):
                 *_, newest = self.entries.records(handoff_id, foreign=True)
-                claim = newest.handoff.claim
-                if session_id in {newest.handoff.session, claim.session if claim else ""}:
+                if session_id in newest.handoff.sessions:
                     self.entries.adopt(handoff_id)
 
 
@@ -223,7 +238,26 @@ def record_pruned(
             if handoff.session != session_id or not handoff.payload:
                 continue
             with handoffs.change(handoff.id, wait=wait) as change:
-                note = {"session": session_id, "payload": handoff.payload}
-                change.commit(change.handoff, kind=PRUNED, at=now(), by=by, note=note)
+                change.commit(change.handoff, kind=PRUNED, at=now(), by=by)
 
     return record
+
+
+PAYLOAD_FOLDER = "handoffs"
+
+
+def payload_path(store: Store, handoff: Handoff) -> str:
+    """Return the path of the payload. It follows from store and id: a path in a record is not believed."""
+    if not handoff.payload or handoff.foreign:
+        return handoff.payload
+    return os.path.join(payload_folder(store, handoff), os.path.basename(handoff.payload))
+
+
+def payload_folder(store: Store, handoff: Handoff) -> str:
+    """Return the folder of the payload, below that of the session or of the handoff."""
+    return os.path.join(work_folder(store, handoff), PAYLOAD_FOLDER)
+
+
+def work_folder(store: Store, handoff: Handoff) -> str:
+    """Return the folder of the source's session; a skill without one uses the folder of the handoff."""
+    return store.folder(handoff.session) if handoff.session else f"{store.path}/handoffs/{handoff.id}"

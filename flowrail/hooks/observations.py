@@ -14,7 +14,6 @@ from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
 from flowrail.operations.running.evidence_records import ObservedCommand
 from flowrail.operations.running.evidence_records import observe as record
-from flowrail.skills.loader import Loader
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.ownership import Owner
 
@@ -35,7 +34,8 @@ def observe(glance: SessionGlance, command: str, hook: Hook) -> None:
     store = Store(glance.folder.path, Owner(hook.state), named=glance.folder.named)
     world = World(
         store=store,
-        loader=Loader(skill_roots(os.path.dirname(glance.folder.path), hook.home, hook.environ), hook.state),
+        roots=skill_roots(os.path.dirname(glance.folder.path), hook.home, hook.environ),
+        state=hook.state,
         now=hook.now,
         by="hook",
         shown_store=glance.folder.named,

@@ -35,7 +35,7 @@ from flowrail.formatters.reports.handoff import as_data as handoff_data
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.request import HandoffRequest
 from flowrail.handoff.sending import cancel as cancel_handoff
-from flowrail.handoff.sending import retry, send
+from flowrail.handoff.sending import send
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.operations.environment import Environment, World, world_of
@@ -365,7 +365,7 @@ class Tools:
         """List the skills that can be started, or the targets that can take over work, best first. Runs nothing."""
         world = self.world
         if what == "skills":
-            items = summary.items(world.loader)
+            items = summary.items(world.roots)
             rows = [
                 [item["name"], str(item["total_steps"]), _takes(item["params"]), _first(item["description"])]
                 for item in items
@@ -388,9 +388,7 @@ class Tools:
 
     def handoff(
         self,
-        action: Annotated[
-            Literal["send", "receive", "status", "retry", "cancel"], Field(description="What to do.")
-        ],
+        action: Annotated[Literal["send", "receive", "status", "cancel"], Field(description="What to do.")],
         target: Annotated[str | None, Field(description="send: the skill that takes over.")] = None,
         session: Annotated[
             str | None, Field(description="send: the session whose work is handed over.")
@@ -398,7 +396,7 @@ class Tools:
         file: Annotated[str | None, Field(description="receive: the payload.")] = None,
         sha256: Annotated[str, Field(description="receive: the digest that came with it.")] = "",
         force: Annotated[bool, Field(description="receive: accept an expired payload.")] = False,
-        handoff: Annotated[str | None, Field(description="status, retry, cancel: the handoff.")] = None,
+        handoff: Annotated[str | None, Field(description="status, cancel: the handoff.")] = None,
         reason: Annotated[str, Field(description="Why.")] = "",
         yes: Annotated[
             bool, Field(description="send: although that skill had this work before; needs a reason.")
@@ -423,10 +421,10 @@ class Tools:
             return ToolAnswer(plain_text(page), {"handoffs": items})
         if action == "receive":
             payload = _needed(file, "file", action)
-            received, answer = receive_handoff(
+            taken = receive_handoff(
                 context, world, payload, digest=sha256, force=force, params=_given(params)
             )
-            about = handoff_page.receipt_data(context, received)
+            about, answer = handoff_page.receipt_data(context, taken.receipt), taken.answer
             if answer is None:
                 return self._handoff(about)
             begun = self._step(answer)
@@ -435,17 +433,14 @@ class Tools:
             return self._handoff(
                 handoff_data(context, cancel_handoff(context, _needed(handoff, "handoff", action), reason))
             )
-        request = HandoffRequest(
-            target or "", session or "", reason=reason, yes=yes, approved=approved, facts=facts or {}
+        skill = _needed(target, "target", action)
+        source = session or session_to_hand_off(
+            world, lambda session_id: context.command("handoff send", skill, session=session_id)
         )
-        if action == "retry":
-            sent = retry(context, _needed(handoff, "handoff", action), request)
-        else:
-            skill = _needed(target, "target", action)
-            source = session or session_to_hand_off(
-                world, lambda session_id: context.command("handoff send", skill, session=session_id)
-            )
-            sent = send(context, request._replace(target=skill, session=source))
+        request = HandoffRequest(
+            skill, session=source, reason=reason, yes=yes, approved=approved, facts=facts or {}
+        )
+        sent = send(context, request)
         return self._handoff(handoff_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes))
 
     def _handoff(self, about: dict[str, Any]) -> ToolAnswer:
@@ -529,7 +524,6 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "handoff send": ("target",),
     "handoff receive": ("file",),
     "handoff status": ("handoff",),
-    "handoff retry": ("handoff",),
     "handoff cancel": ("handoff",),
     "handoff targets": (),
     "sessions": (),

@@ -494,9 +494,18 @@ def prepare_folder(store: str, folder: str) -> None:
     ignore = os.path.join(store if own else folders, ".gitignore")
     if not os.path.lexists(ignore):
         files.write_atomic(ignore, b"*\n")
-    files.sync_dir(store)  # the process that created them may have died before it flushed them
-    files.sync_dir(os.path.dirname(os.path.abspath(store)))
-    files.make_private_dir(folder)
+    if not _has_journal(folders):  # the process that created them may have died before it flushed them
+        files.sync_dir(store)
+        files.sync_dir(os.path.dirname(os.path.abspath(store)))
+    with files.writing(folder, "could not be created"), suppress(FileExistsError):
+        os.mkdir(folder, 0o700)  # flushed with the names of its files
+    files.check_private_dir(folder)
+
+
+def _has_journal(folders: str) -> bool:
+    """Return whether a session or handoff was created before: its folders were then flushed."""
+    with os.scandir(folders) as entries:
+        return any(os.path.lexists(f"{entry.path}/{JOURNAL}") for entry in entries)
 
 
 def remove_folder(path: str) -> None:

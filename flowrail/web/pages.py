@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextlib import closing
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import jinja2
 from markupsafe import Markup
@@ -12,20 +16,12 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
-from flowrail.errors import FlowError, StorageError
+from flowrail.errors import FlowError
 from flowrail.evidence import project_files
 from flowrail.formatters.guidance import as_text
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
-from flowrail.handoff.handoff import (
-    ACKNOWLEDGMENT,
-    DISCOVERY,
-    INVOCATION,
-    SELECTION,
-    TRANSFER,
-    VALIDATION,
-    Handoff,
-)  # fmt: skip
-from flowrail.handoff.store import Handoffs
+from flowrail.handoff.handoff import ACKNOWLEDGED, PREPARED, RECEIVED, SENT, Handoff
+from flowrail.handoff.store import Handoffs, payload_path
 from flowrail.machines.definition.evidence import EvidenceResult
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.engine.questions import WAIVE, moment_after
@@ -39,6 +35,7 @@ from flowrail.operations.environment import Environment, world_of
 from flowrail.operations.running import evidence_records, session_files
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group
 from flowrail.operations.skills.coverage import drawn, histories
+from flowrail.skills.summary import definition_of
 from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words, iso_time
@@ -46,9 +43,14 @@ from flowrail.text.safe_text import shortened, visible
 from flowrail.web.access import Keys
 from flowrail.web.session_page import SessionPage, view
 
-PHASES = (DISCOVERY, SELECTION, VALIDATION, TRANSFER, INVOCATION, ACKNOWLEDGMENT)
+if TYPE_CHECKING:
+    from flowrail.fleet.status import FleetStatus
+
+STATUSES = (PREPARED, SENT, RECEIVED, ACKNOWLEDGED)
 LONGEST_TEXT = 20_000
 """Characters of a payload or file that are shown."""
+NEWEST_RUNS = 30
+"""Runs of the fleet that are listed."""
 MOST_PREVIEWS = 5
 """Files of a check that are shown."""
 MOST_ENDED = 50
@@ -58,11 +60,11 @@ MOST_ENDED = 50
 class Pages:
     """Renders each page from the store of *environment*."""
 
-    def __init__(self, environment: Environment, keys: Keys, *, is_person: bool) -> None:
+    def __init__(self, environment: Environment, keys: Keys, *, can_approve: bool) -> None:
         self._environment = environment
         self.world = world_of(environment, wait=10.0)
         self.board = Board(self.world.store)
-        self.is_person = is_person
+        self.can_approve = can_approve
         self._store = self.world.store
         self._handoffs = Handoffs(self._store)
         self._templates = jinja2.Environment(
@@ -77,13 +79,12 @@ class Pages:
             csrf=keys.csrf,
             colours=Markup(page_colours()),  # noqa: S704
             most_ended=MOST_ENDED,
-            is_person=is_person,
+            can_approve=can_approve,
             waive_outcome=WAIVE,
             by_evidence=BY_EVIDENCE,
             by_limit=BY_LIMIT,
             handoff_mark=_handoff_mark,
             evidence_command=self._evidence_command,
-            answer_command=self._answer_command,
             receive_command=self._receive_command,
         )
         self._templates.filters.update(
@@ -127,7 +128,7 @@ class Pages:
             drawing=self._drawing(shown.picture),
             text=as_text.render(shown.guidance) if shown.guidance else "",
             children={child.session: child for child in entries if child.parent == session_id},
-            handoffs=[timeline for timeline in report.handoffs if _concerns(timeline.handoff, session_id)],
+            handoffs=[timeline for timeline in report.handoffs if session_id in timeline.handoff.sessions],
             evidence=evidence,
             evidence_problem=evidence_problem,
             previews=self._previews(session_id, evidence),
@@ -148,14 +149,25 @@ class Pages:
         for timeline in report.handoffs:
             lanes.setdefault(timeline.handoff.trace_id, []).append(timeline)
         newest_first = sorted(lanes.values(), key=lambda lane: lane[-1].ended_at, reverse=True)
-        payloads = {timeline.handoff.id: _payload_text(timeline) for timeline in report.handoffs}
+        payloads = {timeline.handoff.id: self._payload_text(timeline) for timeline in report.handoffs}
         return self.render(
-            "handoffs.html", lanes=newest_first, phases=PHASES, report=report, payloads=payloads
+            "handoffs.html", lanes=newest_first, statuses=STATUSES, report=report, payloads=payloads
         )
+
+    def _payload_text(self, timeline: HandoffTimeline) -> str:
+        """Return the beginning of the payload that was written; empty if it is missing or came from elsewhere."""
+        path = payload_path(self._store, timeline.handoff)
+        if not path or timeline.missing or timeline.handoff.foreign:
+            return ""
+        try:
+            text = read_bounded(path, limit=JSON_BYTES, what="the payload").decode("utf-8", "replace")
+        except FlowError:
+            return ""
+        return _start_of(text)
 
     def skill(self, address: str) -> str:
         """Return the page of a skill: its drawing with how often each transition was taken."""
-        workflow = self._environment.loader.load(address).definition
+        workflow, _ = definition_of(address, self._environment.roots)
         session_coverage = coverage.of_sessions(workflow, histories(self._store, address))
         entries = [entry for entry in self.board.refresh(self.world.now()) if entry.skill == address]
         return self.render(
@@ -198,13 +210,28 @@ class Pages:
         store = self.world.shown_store
         return str(Command(f"evidence {verb}", session_id, check, reason="REASON", store=store))
 
-    def _answer_command(self, session_id: str, question: str) -> str:
-        answers = {question: "OPTION"}
-        return str(Command("answer", session_id, answers=answers, store=self.world.shown_store))
-
     def _receive_command(self, handoff: Handoff) -> str:
         store = self.world.shown_store
-        return str(Command("handoff receive", handoff.payload, sha256=handoff.digest, store=store))
+        return str(
+            Command("handoff receive", payload_path(self._store, handoff), sha256=handoff.sha256, store=store)
+        )
+
+    def fleet(self) -> str:
+        """Return the page of the fleet: its pools, sessions, workers and newest runs."""
+        status = self._fleet_status()
+        return self.render("fleet.html", status=status, runs=status.runs[::-1] if status else ())
+
+    def _fleet_status(self) -> FleetStatus | None:
+        """Return the status of the store's fleet, or `None` if the store has no fleet."""
+        environment = self._environment
+        has_fleet = os.path.isdir(os.path.join(environment.store_path, "fleet"))
+        is_shared = environment.database is not None and not environment.database.is_sqlite
+        if find_spec("dbos") is None or not (has_fleet or is_shared):
+            return None
+        from flowrail.fleet.fleet import Fleet  # needs the extra `fleet`
+
+        with closing(Fleet(environment)) as fleet:
+            return fleet.status(newest=NEWEST_RUNS)
 
     def error(self, error: FlowError) -> str:
         """Return the page of an error: what happened, and what to do next."""
@@ -246,18 +273,6 @@ def _trace_id(timeline: HandoffTimeline) -> str:
     return timeline.handoff.trace_id
 
 
-def _payload_text(timeline: HandoffTimeline) -> str:
-    """Return the beginning of the payload that was written; empty if it is missing."""
-    path = timeline.handoff.payload
-    if not path or timeline.missing:
-        return ""
-    try:
-        text = read_bounded(path, limit=JSON_BYTES, what="the payload").decode("utf-8", "replace")
-    except StorageError:
-        return ""
-    return _start_of(text)
-
-
 def _start_of(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
 
@@ -277,14 +292,9 @@ def _text_files(result: EvidenceResult) -> dict[str, str]:
 
 def _handoff_mark(handoff: Handoff) -> str:
     """Return the class of a handoff's badge: it arrived, it waits, or it did not work."""
-    if handoff.phase == ACKNOWLEDGMENT:
+    if handoff.status == ACKNOWLEDGED:
         return "arrived"
-    return "running" if handoff.phase in PHASES else "problem"
-
-
-def _concerns(handoff: Handoff, session_id: str) -> bool:
-    receiver = handoff.claim.session if handoff.claim else ""
-    return session_id in {handoff.session, receiver}
+    return "running" if handoff.status in STATUSES else "problem"
 
 
 def _states(session_coverage: SessionCoverage) -> Mapping[str, int]:

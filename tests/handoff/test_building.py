@@ -10,7 +10,7 @@ import pytest
 from flowrail.errors import DocumentError
 from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload.build import build, work_of
-from flowrail.handoff.payload.document import payload_file_name, write_newest_payload
+from flowrail.handoff.payload.document import payload_file_name, write_payload
 from flowrail.handoff.request import trigger_line, trigger_template
 from flowrail.machines.sessions.session import Session
 
@@ -19,7 +19,7 @@ def built(schema: str = "2.0", **facts: Any) -> dict[str, Any]:
     session = Session("source-abcdef", "source", "tell", params={"prompt": "Why?"}, state=facts)
     handoff = Handoff("handoff-abcdef", "source", "digger", schema=schema, chain=("source",), trace_id="t")
     now = "2026-02-04T19:30:00.000Z"
-    return build(work_of(session, folder="/s", project=str(Path.cwd())), handoff, now=now).handoff
+    return build(work_of(session, folder="/s"), handoff, project=str(Path.cwd()), now=now).handoff
 
 
 def test_a_text_fills_the_main_field_of_an_insight() -> None:
@@ -113,5 +113,5 @@ def test_files_are_named_without_surprises(tmp_path: Path) -> None:
 
     assert payload_file_name("3.0", "json", "d", **named) == "a-b-to-skill-20260204T193000000Z.json"
     assert payload_file_name("2.0", "yaml", "d", **named) == "d.yaml"
-    write_newest_payload(str(tmp_path), "yaml", b"a")
-    assert (tmp_path / "handoff-payload.yaml").read_bytes() == b"a"
+    write_payload(str(tmp_path / "d.yaml"), b"a", newest=str(tmp_path / "newest.yaml"))
+    assert (tmp_path / "newest.yaml").read_bytes() == (tmp_path / "d.yaml").read_bytes() == b"a"

@@ -93,7 +93,7 @@ def test_it_runs_only_when_it_is_asked_for() -> None:
 
     assert (status, error["code"], error["recoverable"]) == (6, "HEALTH_CHECK_FAILED", True)
     assert "health check: exited with 1" in error["message"]
-    assert send("digger", session_id)["phase"] == "invocation"
+    assert send("digger", session_id)["status"] == "sent"
 
 
 def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
@@ -111,7 +111,8 @@ def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
     digest = approval.snapshot(str(project_skills() / "digger")).digest
     allowed = told(*command[1:], "--digest", digest)
     assert allowed["folder"] == str(project_skills() / "digger")
-    assert told("handoff", "retry", error["details"]["handoff"])["phase"] == "invocation"
+    sent = send("digger", session_id, "--health-check")
+    assert (sent["handoff"], sent["status"]) == (error["details"]["handoff"], "sent")
     assert canary.exists()
 
 

@@ -26,10 +26,10 @@ NO = dict.fromkeys(CONDITIONS, False)
 
 @pytest.mark.parametrize("edge", [edge for edge in TRANSITIONS if edge.conditions], ids=str)
 def test_every_guard_alone_prevents_its_transition(edge: LifecycleTransition) -> None:
-    source, event, conditions, target = edge
-    for missing in conditions:
+    source, event, target = edge.source, [edge.event], edge.target
+    for missing in edge.conditions:
         answers = {**YES, missing: False}
-        if (source, event) == ("validation", "refuse"):
+        if (source, edge.event) == ("validation", "refuse"):
             assert next_phase(source, event, answers) == handoff.FAILED
             continue
         with pytest.raises(PhaseNotOpenError) as caught:
@@ -40,19 +40,19 @@ def test_every_guard_alone_prevents_its_transition(edge: LifecycleTransition) ->
 
 
 def test_a_failure_can_be_tried_again_and_a_rejection_cannot() -> None:
-    assert next_phase(handoff.VALIDATION, "refuse", NO) == handoff.FAILED
-    assert next_phase(handoff.VALIDATION, "refuse", YES) == handoff.REJECTED
-    assert next_phase(handoff.FAILED, "retry", NO) == handoff.VALIDATION
+    assert next_phase(handoff.VALIDATION, ["refuse"], NO) == handoff.FAILED
+    assert next_phase(handoff.VALIDATION, ["refuse"], YES) == handoff.REJECTED
+    assert next_phase(handoff.FAILED, ["retry"], NO) == handoff.VALIDATION
     for phase in ENDED:
         with pytest.raises(PhaseNotOpenError) as caught:
-            next_phase(phase, "retry", YES)
+            next_phase(phase, ["retry"], YES)
         hint = "it accepts acknowledge" if phase == handoff.EXPIRED else "the handoff is over"
         assert str(caught.value.hint) == hint
 
 
 def test_a_phase_that_nobody_knows_is_refused() -> None:
     with pytest.raises(PhaseNotOpenError):
-        next_phase("later", "retry", YES)
+        next_phase("later", ["retry"], YES)
 
 
 def test_the_drawing_shows_every_transition() -> None:

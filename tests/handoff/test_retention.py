@@ -45,15 +45,15 @@ def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> N
     other = send("digger", session())
     told("session", "abandon", session_id)
     assert flow("session", "prune", "--older-than", "0", "--dry-run").status == 0
-    assert phases(sent["handoff"])[-1] == "acknowledgment"
+    assert phases(sent["handoff"])[-1] == "acknowledged"
 
     told("session", "prune", "--older-than", "0")
 
     assert not Path(sent["payload"]).exists()
     assert phases(sent["handoff"])[-1] == "pruned"
-    assert phases(other["handoff"])[-1] == "invocation"
+    assert phases(other["handoff"])[-1] == "sent"
     assert told("audit", "verify")["findings"] == []
-    assert told("handoff", "status", sent["handoff"])["phase"] == "acknowledgment"
+    assert told("handoff", "status", sent["handoff"])["status"] == "acknowledged"
 
 
 def test_where_one_cannot_be_read_every_session_stays() -> None:
@@ -74,7 +74,7 @@ def test_one_that_somebody_else_recorded_holds_no_session_of_ours() -> None:
     ahead = (datetime.now(UTC) + timedelta(days=3650)).isoformat()
     record = to_plain(Handoff("", "source", "digger", phase=INVOCATION, session=session_id, started_at=ahead))
     forged(
-        0, [{"seq": 0, "kind": INVOCATION, "at": ahead, "by": "", "note": {}, "handoff": record, "prev": ""}]
+        0, [{"seq": 0, "kind": "sent", "at": ahead, "by": "", "handoff": record, "events": [], "prev": ""}]
     )
 
     assert not held(session_id)

@@ -75,7 +75,7 @@ def test_a_killed_send_of_a_skill_is_continued(stride: int) -> None:
     words = ["handoff", "send", "lit-pm", "--from", "perspective-swarm", *PROMPT]
     for _ in killed_at_calls(words, stride):
         sent = told(*words)
-        assert sent["phase"] == "invocation"
+        assert sent["status"] == "sent"
         assert Path(sent["payload"]).exists()
         assert len(told("handoff", "status", "--all")["handoffs"]) == 1
         assert told("audit", "verify")["findings"] == []
@@ -107,6 +107,7 @@ def test_a_skill_continues_a_payload_from_elsewhere() -> None:
     assert handoff["meta"]["handoff_chain"] == ["perspective-swarm", "lit-pm"]
     assert handoff["payload"]["working"]["facts"] == {"a": "b"}
     assert "insights" not in handoff["payload"]["working"]
+    target("other")
     status, error = refused("handoff", "send", "lit-pm", "--from", "other", "--payload", "received.yaml")
     assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
     Path("received.yaml").write_text("handoff: {version: '1.0'}")
@@ -120,7 +121,7 @@ def test_a_1_0_payload_is_received_in_the_version_that_the_target_declares() -> 
 
     answer = told("handoff", "receive", "work.yaml", "--format", "json")
 
-    assert answer["phase"] == "acknowledgment"
+    assert answer["status"] == "acknowledged"
     assert answer["converted"]["version"] == answer["handoff_payload"]["version"] == "2.0"
     assert "meta.handoff_chain: the source alone" in answer["converted"]["added"]
     assert flow("handoff", "check", answer["converted"]["file"]).status == 0
@@ -157,6 +158,7 @@ def test_each_skill_has_a_default_problem_type(categories: str, version: str, pr
 
 
 def test_2_0_keeps_the_files_as_references_and_lists_the_facts_that_it_has_no_field_for() -> None:
+    target("source", categories="[odd]")
     target("digger", schema_version='"2.0"')
     for name in ("framing.md", "critic.md"):
         Path(name).write_text(name)
@@ -211,6 +213,10 @@ def test_a_person_at_a_terminal_is_asked_whether_a_loop_is_meant(answer: bytes, 
     os.close(person)
 
     assert process.returncode == status
-    assert "WARNING: `programming-pm` already appears in the handoff chain for this session" in shown
-    assert "Proceed anyway? [y/N]" in shown
+    assert (
+        "WARNING: programming-pm already appears in the handoff chain for this session.\r\n"
+        "         Continuing may create a circular workflow.\r\n"
+        "         Chain: programming-pm -> lit-pm -> programming-pm\r\n"
+        "Proceed anyway? [y/N]"
+    ) in shown
     assert ("confirmed at the terminal" in out) is (status == 0)

@@ -177,7 +177,7 @@ def test_a_wrong_number_of_perspectives_is_refused(version: str, claim: str) -> 
 
     assert (status, error["recoverable"]) == (6, True)
     assert "perspectives_completed` " in error["message"]
-    assert sent["phase"] == "invocation"
+    assert sent["status"] == "sent"
 
 
 def test_the_first_stage_fills_the_cache_and_the_last_offers_the_ranked_targets() -> None:

@@ -15,6 +15,7 @@ from flowrail.handoff.audit import JournalFinding, audit
 from flowrail.handoff.context import HandoffContext
 from flowrail.operations.handoffs.verify import verify
 from flowrail.operations.sessions.verify import verify_all
+from flowrail.storage.records import to_plain
 from flowrail.text.phrases import moment
 
 
@@ -76,7 +77,7 @@ def _verify(call: HandoffCall) -> int:
             if (result.session, problem.code) not in known
         ),
     ]
-    data = {**handoff_report._asdict(), "findings": [finding._asdict() for finding in findings]}
+    data = {**to_plain(handoff_report), "findings": to_plain(findings)}
     call.answer(data, page.verification_report(data))
     return 1 if findings else 0
 

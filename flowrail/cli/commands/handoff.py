@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 
@@ -13,6 +14,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.commands.discover import menu_options
 from flowrail.cli.environment import SessionCall, facts_of
+from flowrail.command import Command
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS
 from flowrail.discovery.ranking.menu import MenuRequest, offer
@@ -30,7 +32,8 @@ from flowrail.handoff.payload.check import check_payload
 from flowrail.handoff.payload.convert import narrowed
 from flowrail.handoff.payload.models import VERSIONS
 from flowrail.handoff.request import HandoffRequest, extra_root, skill_source
-from flowrail.handoff.sending import SentHandoff, cancel, retry, send
+from flowrail.handoff.sending import SentHandoff, cancel, send
+from flowrail.handoff.sending import send_command as command_of
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
 from flowrail.operations.handoffs.handoff_menu import (
@@ -197,6 +200,11 @@ def _problem_type_fact(session: Session | None, candidate: Candidate, asked: Men
     help="With --from: the payload that the skill received, or one that it wrote.",
 )
 @click.option("--again", is_flag=True, help="Hand off work again that was already received.")
+@click.option(
+    "--new",
+    is_flag=True,
+    help="With --from: this is new work, not what the skill received; a new chain starts.",
+)
 @send_options
 @click.option("--health-check", "health", is_flag=True, help="Run the target's own check first.")
 @click.option(
@@ -217,6 +225,7 @@ def send_command(
     skill: str,
     payload: str,
     again: bool,
+    new: bool,
     reason: str,
     yes: bool,
     approved: bool,
@@ -230,37 +239,21 @@ def send_command(
 
     Selects the target, checks everything, writes the payload once, and prints the line that the agent
     that takes over runs. The same command again prints the same answer, or continues an interrupted
-    handoff. A skill without a session uses --from; its chain continues from the payload that it
-    received.
+    or failed handoff. A skill without a session uses --from; its chain continues from the payload that
+    it received, unless --new starts a chain.
     """
     if skill and session_id:
         raise UsageError("--from and --session exclude each other", hint="name the session, or the skill")
     if payload and not skill:
         raise UsageError("--payload needs --from", hint="name the skill that hands off")
+    if new and not skill:
+        raise UsageError("--new needs --from", hint="a session that received work continues its chain")
     context, world = call.context, call.world
-    session = session_id or ""
-    if not session and not skill:
-        session = session_to_hand_off(
-            world,
-            lambda open_session: context.command(
-                "handoff send",
-                target,
-                session=open_session,
-                facts=assignments,
-                facts_file=facts_file,
-                reason=" ".join(reason.splitlines()) or None,
-                schema=schema,
-                format=file_format,
-                yes=yes,
-                approved=approved,
-                health_check=health,
-                again=again,
-                root=next(iter(call.roots), ""),
-            ),
-        )
     request = HandoffRequest(
-        target=target,
-        session=session,
+        target,
+        session=session_id or "",
+        skill=skill,
+        payload=payload,
         reason=reason,
         yes=yes,
         approved=approved,
@@ -268,10 +261,17 @@ def send_command(
         schema=schema or "",
         form=file_format or "",
         facts=facts_of(assignments, facts_file),
-        skill=skill,
-        payload=payload,
         again=again,
+        new=new,
     )
+    if not request.session and not skill:
+        root = next(iter(call.roots), "")
+
+        def with_session(session: str) -> Command:
+            command = command_of(context, replace(request, session=session), root=root)
+            return command.with_options(facts=assignments, facts_file=facts_file)
+
+        request = replace(request, session=session_to_hand_off(world, with_session))
     call.answer_handoff(_send(context, request))
 
 
@@ -283,11 +283,11 @@ def _send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
         is_person = sys.stdin.isatty() and sys.stderr.isatty()
         if error.details.get("rule") != LOOP or not is_person:
             raise
-        click.echo(f"WARNING: {error.message}", err=True)
+        click.echo("WARNING: " + error.message.replace("\n", "\n         "), err=True)
         if not click.confirm("Proceed anyway?", err=True):
             raise
         reason = request.reason or "confirmed at the terminal"
-        return send(context, request._replace(yes=True, reason=reason))
+        return send(context, replace(request, yes=True, reason=reason))
 
 
 @HandoffCall.command("status", "flow handoff status", "flow handoff status --all")
@@ -297,7 +297,7 @@ def _send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
 @options.as_json
 @options.store
 def status_command(call: HandoffCall, handoff_id: str | None, include_ended: bool) -> None:
-    """Show the phase of one handoff, or of all open ones
+    """Show the status of one handoff, or of all open ones
 
     Changes nothing.
     """
@@ -313,33 +313,6 @@ def status_command(call: HandoffCall, handoff_id: str | None, include_ended: boo
         number = count(len(unreadable), "handoff")
         output.notes([f"{number} cannot be read or foreign; see {context.command('audit')}"])
     call.answer({"handoffs": items}, page.list_report(items, ended=len(handoffs) - len(shown)))
-
-
-@HandoffCall.command("retry", "flow handoff retry handoff-k3x9q2")
-@click.argument("handoff_id", metavar="ID")
-@send_options
-@options.utc
-@options.as_json
-@options.root
-@options.store
-@options.wait
-def retry_command(
-    call: HandoffCall,
-    handoff_id: str,
-    reason: str,
-    yes: bool,
-    approved: bool,
-    assignments: dict[str, str],
-    facts_file: str | None,
-) -> None:
-    """Retry a handoff that failed or was interrupted
-
-    A failed handoff returns to validation, with the target and the session as they are now. An
-    interrupted one continues in its phase, with the same payload.
-    """
-    facts = facts_of(assignments, facts_file)
-    request = HandoffRequest("", reason=reason, yes=yes, approved=approved, facts=facts)
-    call.answer_handoff(retry(call.context, handoff_id, request))
 
 
 @HandoffCall.command("cancel", "flow handoff cancel handoff-k3x9q2 --reason 'sent to the wrong skill'")
@@ -373,7 +346,10 @@ def receive_command(call: HandoffCall, file: str, digest: str, force: bool, para
     the payload, and its first step is printed; -p adds parameters that the payload lacks.
     """
     context, world = call.context, call.world
-    receipt, answer = receive_handoff(context, world, file, digest=digest, force=force, params=params)
+    received = receive_handoff(
+        context, world, file, digest=digest, force=force, params=params, root=next(iter(call.roots), "")
+    )
+    receipt, answer = received.receipt, received.answer
     output.notes([*[f"warning: {warning}" for warning in receipt.warnings], *page.receipt_notes(receipt)])
     data = page.receipt_data(context, receipt)
     if answer is None:

@@ -8,9 +8,11 @@ import click
 
 from flowrail.cli import check_report, options, output
 from flowrail.cli.environment import SessionCall
+from flowrail.cli.options import Call
 from flowrail.cli.progress import ProgressBar
+from flowrail.cli.workflow_reading import reader
 from flowrail.command import Command
-from flowrail.errors import TrustError, UsageError
+from flowrail.errors import UsageError
 from flowrail.formatters.reports.workflow import report as workflow_report
 from flowrail.machines.definition.script_steps import QRState
 from flowrail.operations.skills import check
@@ -19,7 +21,7 @@ from flowrail.operations.skills.preview import preview, resource_text
 from flowrail.skills import summary
 
 
-@SessionCall.command(
+@Call.command(
     "check",
     "flow check problem-analysis",
     "flow check --strict ./my-skill --format github",
@@ -29,18 +31,19 @@ from flowrail.skills import summary
 @options.format_option(
     "text", "json", "github", about="The output format (default: text), or annotations for GitHub Actions."
 )
+@options.run
 @options.root
-def check_command(call: SessionCall, targets: tuple[str, ...], strict: bool) -> int:
+def check_command(call: Call, targets: tuple[str, ...], strict: bool, run_code: bool) -> int:
     """Find errors in a workflow
 
     Checks the named skills or folders, or all installed skills, with the workflows that they dispatch.
-    Checks only SKILL.md if a skill has no workflow. Exits 1 on any error, and 7 if a named workflow in Python is not
-    approved: only its own code knows its steps.
+    Checks only SKILL.md if a skill has no workflow. Runs no code of a skill without --run. Exits 1 on any error.
     To suppress a warning, add its code and a reason to `ignore` in the workflow.
     """
     environment = call.environment
+    read = reader(call.roots, run_code=run_code, skips=not targets)
     with ProgressBar("Reading skills") as bar:
-        reports = check.check(targets, environment.loader, environment.cwd, progress=bar)
+        reports = check.check(targets, environment.roots, environment.cwd, read=read, progress=bar)
     if call.form == "json":
         output.data(_report_data(reports))
     elif call.form == "github":
@@ -49,12 +52,8 @@ def check_command(call: SessionCall, targets: tuple[str, ...], strict: bool) -> 
         output.report(check_report.terminal_report(reports, cwd=environment.cwd, width=output.width()))
     else:
         output.report(check_report.plain_report(reports, cwd=environment.cwd))
-    waiting = [report for report in reports if report.needs_approval]
-    output.notes(f"`{report.address}` was not checked; {report.needs_approval}" for report in waiting)
     severities = [finding.severity for report in reports for finding in report.findings]
-    if any(severity == "error" or strict for severity in severities):
-        return 1
-    return TrustError.exit_status if waiting and targets else 0
+    return 1 if any(severity == "error" or strict for severity in severities) else 0
 
 
 def _report_data(reports: Sequence[CheckReport]) -> dict[str, object]:
@@ -64,8 +63,7 @@ def _report_data(reports: Sequence[CheckReport]) -> dict[str, object]:
             for report in reports
             for finding in report.findings
         ],
-        "checked": [report.address for report in reports if not report.needs_approval],
-        "not_approved": [report.address for report in reports if report.needs_approval],
+        "checked": [report.address for report in reports],
     }
 
 
@@ -120,7 +118,8 @@ def preview_command(
     guidance = preview(
         skill,
         step or str(number),
-        call.environment.loader,
+        call.world.roots,
+        call.world.state,
         params=params,
         facts=assignments,
         visit=qr.iteration,
@@ -130,19 +129,25 @@ def preview_command(
     call.show(guidance)
 
 
-@SessionCall.command(
-    "show", "flow show problem-analysis", "flow show planner/plan-code --resource diff-format"
-)
+@Call.command("show", "flow show problem-analysis", "flow show planner/plan-code --resource diff-format")
 @options.skill
 @click.option("--resource", metavar="NAME", help="Print this text that the skill's steps quote.")
+@options.run
 @options.as_json
 @options.root
-def show_command(call: SessionCall, skill: str, resource: str | None) -> None:
-    """Show a skill's steps, transitions and parameters"""
-    loader = call.environment.loader
+def show_command(call: Call, skill: str, resource: str | None, run_code: bool) -> None:
+    """Show a skill's steps, transitions and parameters
+
+    Runs no code of the skill without --run.
+    """
+    roots = call.environment.roots
     if resource is not None:
-        content = resource_text(skill, resource, loader)
+        content = resource_text(skill, resource, roots)
         call.answer({"resource": resource, "text": content}, content)
         return
-    item = summary.show(skill, loader)
+    read = reader(call.roots, run_code=run_code)
+    item = summary.show(skill, roots, read)
+    if item["computed"]:
+        again = Command("show", skill, run=True, root=tuple(call.roots))
+        output.notes([f"parts of the workflow are only known when its Python runs: {again}"])
     call.answer(item, workflow_report(item))

@@ -89,7 +89,7 @@ def _handoff_data(context: HandoffContext, timeline: HandoffTimeline) -> dict[st
                 "phase": record.handoff.phase,
                 "event_type": TRACE_EVENTS.get(record.kind),
                 "seconds": seconds_between(before.at, record.at),
-                "note": to_plain(record.note),
+                "events": list(record.events),
                 "hash": record.hash,
             }
             for before, record in pairwise((timeline.records[0], *timeline.records))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from flowrail.discovery.compatibility import normal_version
 from flowrail.formatters.guidance.content import Show
-from flowrail.handoff.checks import missing_parts, payload_path
+from flowrail.handoff.checks import missing_parts
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import MAX_LISTED, errors
-from flowrail.handoff.handoff import ACKNOWLEDGMENT, EXPIRED, FAILED, INVOCATION, REJECTED, UNSENT, Handoff
+from flowrail.handoff.handoff import ACKNOWLEDGED, EXPIRED, FAILED, INVOCATION, REJECTED, Handoff
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.check import CheckedPayload
 from flowrail.handoff.payload.convert import ConvertedPayload
 from flowrail.handoff.payload.document import get
-from flowrail.handoff.phases import invocation_line, receive_command
 from flowrail.handoff.receiving import Receipt
+from flowrail.handoff.request import HandoffRequest
+from flowrail.handoff.sending import invocation_line, receive_command, send_command
+from flowrail.handoff.store import payload_path
 from flowrail.storage.records import to_plain
 from flowrail.text.phrases import count, joined, moment
 from flowrail.text.report import (
@@ -34,47 +38,31 @@ from flowrail.text.report import (
 )
 from flowrail.text.safe_text import shortened, visible
 
+_INTERNAL = (
+    "id", "content", "facts", "request", "identity", "form", "target_path", "target_digest", "trigger", "yes",
+    "health",
+)  # fmt: skip
+"""Fields of a handoff that only flowrail needs."""
+
 
 def as_data(
     context: HandoffContext, handoff: Handoff, *, replayed: bool = False, notes: Sequence[str] = ()
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return a handoff as data, with the commands that continue it."""
-    handoff = handoff if handoff.foreign else _with_current_paths(context, handoff)
+    handoff = replace(handoff, payload=payload_path(context.store, handoff))
     missing = missing_parts(context.store, handoff)
-    actions = _actions(context, handoff, missing)
+    expired = handoff.is_open and integrity.has_expired(moment(handoff.expires_at), context.current_time())
+    is_received = handoff.phase == INVOCATION and not missing and not expired
+    actions = list(_actions(context, handoff, missing, receive=is_received, expired=expired))
+    fields = to_plain(handoff)
     return {
         "handoff": handoff.id,
-        "phase": handoff.phase,
-        "source": handoff.source,
-        "target": handoff.target,
-        "session": handoff.session,
-        "schema": handoff.schema,
-        "payload": handoff.payload or None,
-        "sha256": handoff.digest or None,
-        "payload_hash": handoff.payload_hash or None,
-        "size": handoff.size,
-        "tokens": integrity.tiers(handoff.draft) if handoff.schema == "3.0" else None,
-        "token_count": get(handoff.draft, "meta.token_count"),
-        "started_at": handoff.started_at,
-        "expires_at": handoff.expires_at or None,
-        "expired": handoff.is_open
-        and integrity.has_expired(moment(handoff.expires_at), context.current_time()),
-        "lost": list(handoff.lost),
-        "missing": list(missing.values()),
+        "status": EXPIRED if expired else handoff.status,
+        **{name: value for name, value in fields.items() if name not in _INTERNAL},
         "chain": [*handoff.chain, handoff.target],
-        "hops": handoff.hops,
-        "reason": handoff.reason,
-        "trace_id": handoff.trace_id,
-        "span_id": handoff.span_id,
-        "parent_span_id": handoff.parent_span or None,
-        "checks": to_plain(handoff.checks),
-        "attempts": handoff.attempts,
-        "failure": to_plain(handoff.failure),
-        "claim": to_plain(handoff.claim),
-        "cancelled": handoff.cancelled or None,
-        "foreign": handoff.foreign,
-        "has_workflow": handoff.has_workflow,
-        "invocation": handoff.invocation or None,
+        "token_count": get(handoff.content, "meta.token_count"),
+        "missing": list(missing.values()),
+        "invocation": invocation_line(context, handoff) if is_received else None,
         "receive_command": next((a["command"] for a in actions if a["does"] == "receive"), None),
         "next": actions,
         "replayed": replayed,
@@ -119,42 +107,40 @@ def conversion_notes(converted: ConvertedPayload) -> list[str]:
     ]
 
 
-def _with_current_paths(context: HandoffContext, handoff: Handoff) -> Handoff:
-    """Return *handoff* with the current path of its payload, in case the project was moved."""
-    current = payload_path(context.store, handoff)
-    if current == handoff.payload:
-        return handoff
-    handoff = handoff._replace(payload=current)
-    return handoff._replace(invocation=invocation_line(context, handoff))
-
-
-def _actions(context: HandoffContext, handoff: Handoff, missing: Collection[str]) -> list[dict[str, object]]:
-    actions: list[dict[str, object]] = []
-    if handoff.phase == INVOCATION and not missing:
-        actions.append({"does": "receive", "command": receive_command(context, handoff)})
-    if (
-        handoff.phase == FAILED
-        or handoff.phase in UNSENT
-        or (set(missing) == {"payload"} and handoff.is_open)
-    ):
-        retry = context.command("handoff retry", handoff.id, root=handoff.root)
-        actions.append({"does": "retry", "command": retry})
+def _actions(
+    context: HandoffContext, handoff: Handoff, missing: Collection[str], *, receive: bool, expired: bool
+) -> Iterator[dict[str, object]]:
+    """Yield the commands that continue a handoff."""
+    if receive:
+        yield {"does": "receive", "command": receive_command(context, handoff)}
+    is_lost = set(missing) == {"payload"} or (expired and not missing)
+    if handoff.is_open and (handoff.phase != INVOCATION or is_lost):
+        request = HandoffRequest(
+            handoff.target,
+            session=handoff.session,
+            skill="" if handoff.session else handoff.source,
+            reason=handoff.reason,
+            schema="" if handoff.schema == normal_version(handoff.target_schema) else handoff.schema,
+            yes=handoff.yes,
+            approved=handoff.approved,
+        )
+        send = send_command(context, request, root=handoff.root).with_options(facts=handoff.facts)
+        yield {"does": "send", "command": send}
     if handoff.is_open:
-        actions.append({"does": "cancel", "command": context.command("handoff cancel", handoff.id)})
-    return actions
+        yield {"does": "cancel", "command": context.command("handoff cancel", handoff.id)}
 
 
 def report(item: Mapping[str, Any], show: Show = str) -> Report:
-    """Return one handoff: its phase, its checks, its failure, and the next commands."""
+    """Return one handoff: its status, its checks, its failure, and the next commands."""
     lines = [*summary(item), *_check_lines(item["checks"]), *_failure_lines(item["failure"], item["phase"])]
     return [*lines, *_action_lines(item, show)]
 
 
 def summary(item: Mapping[str, Any]) -> list[str | Line]:
-    """Return the lines about a handoff's phase, chain, payload and receiver."""
+    """Return the lines about a handoff's status, chain, payload and receiver."""
     head = f"{item['handoff']} · {shortened(item['source'])} → {shortened(item['target'])}"
-    marks = "".join(f" · {name}" for name in ("replayed", "expired", "foreign") if item[name])
-    lines: list[str | Line] = [line(Span(head, Style.TITLE), " · ", phase_span(item["phase"]), marks)]
+    marks = "".join(f" · {name}" for name in ("replayed", "foreign") if item[name])
+    lines: list[str | Line] = [line(Span(head, Style.TITLE), " · ", status_span(item["status"]), marks)]
     lines += [
         line(Span("stale", Style.WARNING), f"    {shortened(message, 400)}") for message in item["missing"]
     ]
@@ -168,7 +154,7 @@ def summary(item: Mapping[str, Any]) -> list[str | Line]:
         size = f"{item['size']} bytes" + (f", {item['token_count']} tokens" if item["token_count"] else "")
         about = f"  ({shortened(item['schema'])}, {shortened(size)})"
         lines.append(line("payload  ", FilePath(item["payload"]), about))
-        lines.append(f"sha256   {shortened(item['sha256'] or '')}")
+        lines.append(f"sha256   {shortened(item['sha256'])}")
     if item["expires_at"]:
         lines.append(line("expires  ", Moment(shortened(item["expires_at"]))))
     if item["claim"]:
@@ -184,31 +170,30 @@ def list_report(items: Sequence[Mapping[str, Any]], *, ended: int = 0) -> Report
     if not items and ended:
         return [f"no open handoffs; `flow handoff status --all` lists those that ended ({ended})"]
     if not items:
-        return ["no handoffs; `flow handoff targets` lists the skills that can take over"]
+        return ["no handoffs; `flow discover` lists the skills that can take over"]
     rows = [
         [
             item["handoff"],
-            phase_span(item["phase"], _marks(item)),
+            status_span(item["status"], _marks(item)),
             item.get("source", ""),
             item.get("target", ""),
             Moment(item.get("started_at", "")),
         ]
         for item in items
     ]
-    head = columns("handoff", "phase", "from", "to", "started", wraps=("phase", "from", "to"))
+    head = columns("handoff", "status", "from", "to", "started", wraps=("status", "from", "to"))
     return [Table(head, rows)]
 
 
-def phase_span(phase: str, rest: str = "") -> Span:
-    """Return the phase of a handoff in its colour."""
-    styles = {ACKNOWLEDGMENT: Style.GOOD, FAILED: Style.BAD, REJECTED: Style.BAD, EXPIRED: Style.WARNING}
-    return Span(f"{phase}{rest}", styles.get(phase, Style.ACTIVE))
+def status_span(status: str, rest: str = "") -> Span:
+    """Return the status of a handoff in its colour."""
+    styles = {ACKNOWLEDGED: Style.GOOD, FAILED: Style.BAD, REJECTED: Style.BAD, EXPIRED: Style.WARNING}
+    return Span(f"{status}{rest}", styles.get(status, Style.ACTIVE))
 
 
 def _marks(item: Mapping[str, Any]) -> str:
-    marks = [mark for mark in ("expired", "foreign") if item.get(mark)]
-    marks += ["stale"] if item.get("missing") else []
-    return "".join(f" ({mark})" for mark in marks)
+    marks = ["foreign"] if item["foreign"] else []
+    return "".join(f" ({mark})" for mark in [*marks, *(["stale"] if item["missing"] else [])])
 
 
 def render_check(checked: CheckedPayload, source: str) -> str:
@@ -270,9 +255,9 @@ def _action_lines(item: Mapping[str, Any], show: Show) -> list[str | Line]:
         if not item["has_workflow"]:
             lines += ["It confirms the receipt with:", command(visible(receive))]
         return lines
-    has_hint = bool((item["failure"] or {}).get("hint"))  # it shows the retry with the facts that it needs
+    has_hint = bool((item["failure"] or {}).get("hint"))  # it shows the send with the facts that it needs
     return [
         command(visible(show(action["command"])))
         for action in item["next"]
-        if not (has_hint and action["does"] == "retry")
+        if not (has_hint and action["does"] == "send")
     ]

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from flowrail.errors import DocumentError
 from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload import convert
 from flowrail.handoff.payload.document import Payload, get, put, text_at, texts_at
 from flowrail.handoff.payload.integrity import LIFETIME, plain, sealed, stamp
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.guidance.guide import HASHED, UNHASHED, now_at
 from flowrail.machines.sessions.session import ReceivedWork, Session
 from flowrail.storage.files import read_bounded, sha256_hex
@@ -76,31 +78,34 @@ _MAIN_FIELD = {
 """The field that a text fills in a list of mappings."""
 
 
-class SourceWork(NamedTuple):
-    """The work of a skill, as a session of ours or the skill itself reports it.
-
-    ``folder`` is where its files are, and ``project`` the folder that relative paths in facts refer to. ``state`` is
-    the part of the session that 3.0 stores.
-    """
+@dataclass(frozen=True)
+class SourceWork:
+    """The work of a skill, as a session of ours or the skill itself reports it."""
 
     skill: str
     id: str
+    """The session, or the handoff if the skill has none."""
     facts: Mapping[str, Any]
     folder: str
-    project: str
+    """Where the files of the work are."""
     phase: str
-    state: Mapping[str, Any] = {}
+    """The step at which the work is handed off."""
+    state: Mapping[str, Any] = Frozen()
+    """The part of the session that 3.0 stores."""
     received: ReceivedWork | None = None
+    problem_type: str = ""
+    """The type of the problem, if none is reported."""
 
 
-class BuiltPayload(NamedTuple):
+@dataclass(frozen=True)
+class BuiltPayload:
     """A payload with its hash, and the values for which its version has no field."""
 
     handoff: dict[str, Any]
     lost: tuple[str, ...] = ()
 
 
-def work_of(session: Session, *, folder: str, project: str) -> SourceWork:
+def work_of(session: Session, *, folder: str, problem_type: str = "") -> SourceWork:
     """Return the work of a session: its parameters and reported facts, without secrets."""
     session = session.shown
     facts = {**session.params, **session.state}
@@ -109,24 +114,27 @@ def work_of(session: Session, *, folder: str, project: str) -> SourceWork:
         session.id,
         {name: value for name, value in facts.items() if name not in session.secrets},
         folder,
-        project,
         session.step or session.status,
         {"step": session.step, "status": session.status, "revision": session.revision},
         session.received,
+        problem_type,
     )
 
 
-def build(work: SourceWork, handoff: Handoff, *, now: str) -> BuiltPayload:
-    """Return the payload of *handoff* in its version. Validation comes later."""
+def build(work: SourceWork, handoff: Handoff, *, project: str, now: str) -> BuiltPayload:
+    """Return the payload of *handoff* in its version. Validation comes later.
+
+    Relative paths in facts refer to *project*.
+    """
     own = {**work.facts, **handoff.facts}
-    facts = _known_facts(own, work.received, handoff.problem_type)
+    facts = _known_facts(own, work.received, work.problem_type)
     prompt = next((name for name in PROMPTS if _has_text(facts, name)), "")
     other_facts = {
         name: value
         for name, value in facts.items()
         if name not in _WITH_FIELD and name != prompt and value not in _EMPTY
     }
-    artifacts = _artifacts(other_facts, work.project)
+    artifacts = _artifacts(other_facts, project)
     other_facts = {name: value for name, value in other_facts.items() if name not in artifacts}
     files = [file for named in artifacts.values() for file in named]
     content = _version_2(facts, work, handoff, now)
@@ -159,7 +167,7 @@ def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork
     *copy* is the path of the payload that the receiver keeps.
     """
     content = convert.content(payload.version, payload.handoff)
-    foreign_origin = HASHED if handoff.payload_hash else UNHASHED
+    foreign_origin = HASHED if get(payload.handoff, "meta.payload_hash") else UNHASHED
     request = {name: _in_tiers(content, f"context.{name}") for name in CARRIED_FACTS}
     return ReceivedWork(
         handoff=handoff.id,
@@ -178,8 +186,11 @@ def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork
     )
 
 
-def facts_of(payload: Payload) -> dict[str, object]:
-    """Return the facts from which a payload like *payload* is built."""
+def facts_of(payload: Payload, *, inside: Collection[str]) -> dict[str, object]:
+    """Return the facts from which a payload like *payload* is built.
+
+    Its files are read when they are handed on, so those that are not *inside* these folders are left out.
+    """
     content = convert.content(payload.version, payload.handoff)
     file_lists = [
         get(content, f"payload.{field_}") or () for field_ in ("session.artifacts", "references.files")
@@ -189,12 +200,22 @@ def facts_of(payload: Payload) -> dict[str, object]:
         "known_gaps": texts_at(content, "context.known_gaps"),
         **{names[0]: _in_tiers(content, field) for field, names in (*_TEXTS.items(), *_LISTS.items())},
         **{name: _in_tiers(content, f"context.{name}") for name in CARRIED_FACTS},
-        "reference_files": [file["path"] for listed in file_lists for file in listed],
+        "reference_files": [
+            file["path"] for listed in file_lists for file in listed if _is_inside(file["path"], inside)
+        ],
         **(get(content, "payload.working.facts") or {}),
     }
     in_fields = {"insights", "research_seeds", "facts"}
     rest = {name: value for name, value in get(content, "payload.working").items() if name not in in_fields}
     return {name: value for name, value in {**facts, **rest}.items() if value not in _EMPTY}
+
+
+def _is_inside(path: str, folders: Collection[str]) -> bool:
+    """Whether a path of a document leads into one of *folders*, links considered."""
+    if "\0" in path:
+        return False
+    real = os.path.realpath(path)
+    return any(real.startswith(f"{os.path.realpath(folder)}{os.sep}") for folder in folders)
 
 
 def _in_tiers(content: Mapping[str, object], field: str) -> object:

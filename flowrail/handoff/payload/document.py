@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError
 from flowrail.handoff.errors import INVALID, MISSING, PayloadProblem
 from flowrail.storage import files
@@ -140,7 +139,6 @@ def _parse(text: str, source: str) -> object:
     return yaml_text.load(text, source=source).value
 
 
-PAYLOAD_FOLDER = "handoffs"
 NEWEST_PAYLOAD = "handoff-payload"
 
 
@@ -159,22 +157,22 @@ def payload_file_name(
     return f"{_safe(source)}-to-{_safe(target)}-{re.sub(r'[^0-9TZ]', '', timestamp)}.{form}"
 
 
-def write_payload(path: str, data: bytes) -> None:
-    """Write the payload once. The same bytes again change nothing; another file with that name is refused."""
+def write_payload(path: str, data: bytes, *, newest: str = "") -> None:
+    """Write the payload once, and a copy as *newest*. Another file with its name is refused.
+
+    It is not flushed: the handoff's record has the content, and `send` writes the file again if it is lost.
+    """
     files.make_private_dir(os.path.dirname(path))
     if not os.path.lexists(path):
-        files.write_atomic(path, data)
+        files.write_atomic(path, data, durable=False)
     elif digest_of(path) != sha256_hex(data):
         raise PayloadExistsError(
             f"{path} already exists with other content",
-            hint=Hint("move it away, then try again: ", Command("handoff retry")),
+            hint="move it away, then send again",
             place=path,
         )
-
-
-def write_newest_payload(session_folder: str, form: str, data: bytes) -> None:
-    """Keep a copy of the newest 2.0 payload under its well-known name."""
-    files.write_atomic(os.path.join(session_folder, f"{NEWEST_PAYLOAD}.{form}"), data)
+    if newest:
+        files.write_atomic(newest, data, durable=False)
 
 
 def digest_of(path: str) -> str:

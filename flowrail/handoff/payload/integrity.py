@@ -93,9 +93,16 @@ def identity(version: str, handoff: Mapping[str, object]) -> str:
     )
 
 
-def content_digest(handoff: Mapping[str, object]) -> str:
-    """Return the digest of the whole content, however it is written."""
-    return sha256_hex(canonical(handoff))
+def differing_fields(one: object, other: object, path: str = "handoff") -> list[str]:
+    """Return the fields in which the contents of two payloads differ."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        names = dict.fromkeys([*one, *other])
+        return [
+            field
+            for name in names
+            for field in differing_fields(one.get(name), other.get(name), f"{path}.{name}")
+        ]
+    return [] if canonical(one) == canonical(other) else [path]
 
 
 def written_time(text: str) -> str:

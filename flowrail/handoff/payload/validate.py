@@ -31,12 +31,15 @@ PERSPECTIVE_SOURCES = frozenset({"perspective-swarm", "brainstorming-pm"})
 
 @dataclass(frozen=True)
 class ValidationRules:
-    """How strictly to validate at the time *now*. The rules for a sender are stricter than those for a receiver."""
+    """How strictly to validate. The rules for a sender are stricter than those for a receiver."""
 
     now: datetime
     sending: bool = False
     strict_v2: bool = False
+    """Whether the source must be the only one that the published 2.0 schema allows."""
     allow_expired: bool = False
+    own_folder: str = ""
+    """A folder that sending creates, so it need not exist yet."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,8 @@ def _files_on_disk(
 ) -> Iterator[PayloadProblem]:
     field = "source.session_path"
     path = text_at(handoff, field)
-    if not (os.path.isdir(path) and os.access(path, os.R_OK | os.X_OK)):
+    is_own = bool(rules.own_folder) and os.path.normpath(path) == os.path.normpath(rules.own_folder)
+    if not is_own and not (os.path.isdir(path) and os.access(path, os.R_OK | os.X_OK)):
         message = f"is `{in_quotes(path)}`, which is not a readable folder here"
         severity = ERROR if rules.sending else WARNING
         yield PayloadProblem(f"handoff.{field}", message, severity=severity)

@@ -11,14 +11,20 @@ from flowrail.discovery.locations import bundled_folder
 from flowrail.handoff.context import HandoffContext
 from flowrail.operations.environment import Environment, World
 from flowrail.operations.running.conversations import NoOpenSessionError, summaries, the_open_session
-from flowrail.skills.bundled import with_bundled
+from flowrail.skills.bundled import bundled, with_bundled
 
 
 def handoff_context_of(environment: Environment, *, wait: float) -> HandoffContext:
     """Return the context of handoffs. A call waits *wait* seconds for a handoff that another process holds."""
+
+    @cache
+    def installed() -> Discovery:
+        return discover(environment.cwd, environment.home, environment.environ, extra=environment.extra)
+
     return HandoffContext(
         store=environment.store,
-        discover=cache(lambda: _discover(environment)),
+        discover=cache(lambda: with_bundled(installed())),
+        skills=cache(lambda: _names(installed()) | _names(bundled(installed()))),
         now=lambda: environment.now,
         by=environment.by,
         state=environment.state,
@@ -30,11 +36,10 @@ def handoff_context_of(environment: Environment, *, wait: float) -> HandoffConte
     )
 
 
-def _discover(environment: Environment) -> Discovery:
-    """Return the skills that can take over work: installed ones, and the bundled ones after them."""
-    return with_bundled(
-        discover(environment.cwd, environment.home, environment.environ, extra=environment.extra)
-    )
+def _names(discovery: Discovery) -> frozenset[str]:
+    """Return the names of all skills that were found, targets or not."""
+    skipped = (skill.skill for skill in discovery.skipped if skill.is_skill)
+    return frozenset((*(candidate.skill for candidate in discovery.candidates), *skipped))
 
 
 def session_to_hand_off(world: World, send_command: Callable[[str], Command]) -> str:

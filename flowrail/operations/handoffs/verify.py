@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from flowrail.errors import FlowError
 from flowrail.handoff.audit import JournalFinding
-from flowrail.handoff.checks import missing_parts, payload_path
+from flowrail.handoff.checks import missing_parts
 from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.handoff import INVOCATION
-from flowrail.handoff.lifecycle import TRANSITIONS
-from flowrail.handoff.payload.document import NEWEST_PAYLOAD, digest_of
-from flowrail.handoff.store import PRUNED, HandoffRecord, UnknownHandoffError
-from flowrail.machines.guidance.guide import now_at
+from flowrail.handoff.handoff import DISCOVERY, INVOCATION
+from flowrail.handoff.lifecycle import phases_after
+from flowrail.handoff.payload.document import NEWEST_PAYLOAD, digest_of, render
+from flowrail.handoff.store import PRUNED, HandoffRecord, UnknownHandoffError, payload_path
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import Store, UnknownSessionError
+from flowrail.storage.files import sha256_hex
 
 
-class VerifiedHandoffs(NamedTuple):
+@dataclass(frozen=True)
+class VerifiedHandoffs:
     """The number of verified handoffs, sessions, records and payloads, and all findings."""
 
     handoffs: int
@@ -42,7 +42,6 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
     findings: list[JournalFinding] = []
     session_ids = store.ids()
     sessions = number = records = payloads = 0
-    sent: dict[str, str] = {}
     for session_id in session_ids:
         try:
             journal = list(store.records(session_id))
@@ -53,11 +52,6 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
             continue
         sessions += bool(journal)
         records += len(journal)
-        sent.update(
-            (str(record.note.get("handoff")), str(record.note.get("sha256")))
-            for record in journal
-            if record.kind == "handoff"
-        )
         if journal and (received := journal[-1].session.received):
             payloads += 1
             findings += _received(store, session_id, received)
@@ -75,9 +69,9 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
             continue
         number += 1
         records += len(entries)
-        digests.add(entries[-1].handoff.digest)
-        payloads += any(entry.handoff.phase == INVOCATION for entry in entries)
-        findings += [*_out_of_order(entries), *_handoff(store, entries, sent)]
+        digests.add(entries[-1].handoff.sha256)
+        payloads += _was_sent(entries)
+        findings += [*_out_of_order(entries), *_handoff(store, entries)]
     for session_id in session_ids:
         findings += _newest_payload(store.folder(session_id), session_id, digests)
     return VerifiedHandoffs(number, sessions, records, payloads, tuple(findings))
@@ -85,34 +79,38 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
 
 def _out_of_order(entries: Sequence[HandoffRecord]) -> Iterator[JournalFinding]:
     """Yield the records that the lifecycle does not allow after the one before them."""
-    allowed = {(transition.source, transition.event, transition.target) for transition in TRANSITIONS}
-    for before, after in pairwise(entries):
-        source, event, target = before.handoff.phase, after.event, after.handoff.phase
-        if (source, event, target) not in allowed and (event or source != target):
-            message = f"record {after.seq}: the lifecycle does not allow `{event}` from {source} to {target}"
-            yield JournalFinding(after.handoff.id, "PHASES_OUT_OF_ORDER", message)
+    phase = INVOCATION if entries[0].handoff.foreign else DISCOVERY
+    for entry in entries:
+        if entry.handoff.phase not in phases_after(phase, entry.events):
+            events = ", ".join(entry.events) or "no event"
+            message = f"record {entry.seq}: {events} cannot lead from {phase} to {entry.handoff.phase}"
+            yield JournalFinding(entry.handoff.id, "PHASES_OUT_OF_ORDER", message)
+        phase = entry.handoff.phase
 
 
-def _handoff(
-    store: Store, entries: Sequence[HandoffRecord], sent: Mapping[str, str]
-) -> Iterator[JournalFinding]:
-    """Yield the findings about a handoff; *sent* are the digests of payloads in the journals of sessions."""
+def _handoff(store: Store, entries: Sequence[HandoffRecord]) -> Iterator[JournalFinding]:
+    """Yield the findings about a handoff."""
     handoff = entries[-1].handoff
     for part, message in missing_parts(store, handoff).items():
         if part != "payload":
             yield JournalFinding(handoff.id, f"{part.upper()}_GONE", message)
-    if all(entry.handoff.phase != INVOCATION for entry in entries):
+    if not _was_sent(entries) or handoff.foreign:  # of a received payload, the receiver has a copy
         return
     path = payload_path(store, handoff)
     digest = digest_of(path)
     pruned = not handoff.is_open and any(entry.kind == PRUNED for entry in entries)
-    if not handoff.foreign and sent.get(handoff.id, handoff.digest) != handoff.digest:
-        message = "the session's journal has another digest of the payload than the handoff's"
-        yield JournalFinding(handoff.id, "DIGESTS_DIFFER", message)
-    if not digest and not handoff.foreign and not pruned:  # of a received payload, the receiver has a copy
+    if not digest and not pruned:
         yield JournalFinding(handoff.id, "PAYLOAD_GONE", f"{path} cannot be read")
-    elif digest and digest != handoff.digest:
+    elif digest and digest != handoff.sha256:
         yield JournalFinding(handoff.id, "PAYLOAD_CHANGED", f"{path} is not what was sent")
+    content = sha256_hex(render(handoff.content, handoff.form))
+    if content != handoff.sha256:
+        message = "the recorded content of the payload does not have the recorded digest"
+        yield JournalFinding(handoff.id, "DIGESTS_DIFFER", message)
+
+
+def _was_sent(entries: Sequence[HandoffRecord]) -> bool:
+    return any(entry.handoff.phase == INVOCATION for entry in entries)
 
 
 def _newest_payload(folder: str, session_id: str, digests: set[str]) -> Iterator[JournalFinding]:
@@ -124,7 +122,7 @@ def _newest_payload(folder: str, session_id: str, digests: set[str]) -> Iterator
 
 
 def _received(store: Store, session_id: str, received: ReceivedWork) -> Iterator[JournalFinding]:
-    path = now_at(received.payload, store.folder(session_id))
+    path = os.path.join(store.folder(session_id), os.path.basename(received.payload))
     digest = digest_of(path)
     if digest != received.sha256:
         problem = "is not what was received" if digest else "cannot be read"

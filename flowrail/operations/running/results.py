@@ -10,7 +10,7 @@ from stat import S_ISREG
 
 from flowrail.command import Command
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION
-from flowrail.handoff.store import Handoffs
+from flowrail.handoff.store import Handoffs, payload_path
 from flowrail.machines.guidance.views import SentWork
 from flowrail.machines.sessions.session import Session, WorkingFile
 from flowrail.operations.environment import World
@@ -54,8 +54,8 @@ def sent_work(world: World, session: Session) -> tuple[SentWork, ...]:
             handoff.phase == ACKNOWLEDGMENT,
             Command(
                 "handoff receive",
-                handoff.payload,
-                sha256=handoff.digest,
+                payload_path(world.store, handoff),
+                sha256=handoff.sha256,
                 root=handoff.root or None,
                 store=world.shown_store,
             ),

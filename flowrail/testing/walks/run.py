@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import NamedTuple
 
 from flowrail.command import Command
@@ -30,7 +29,7 @@ _MEMORY = "/dev/shm"  # noqa: S108 - only a temporary folder of our own is creat
 _ENOUGH_MEMORY = 256 * 1024 * 1024
 MOST_NAMED = 60
 """How many transitions without a walk are listed."""
-PASSED, FAILED, SKIPPED = "passed", "failed", "not approved"
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 
 class WorkflowName(NamedTuple):
@@ -144,7 +143,8 @@ def stage_for(
         store = os.path.join(folder, "store")
         world = World(
             store=Store(store, Owner(os.path.join(folder, "state"))),
-            loader=replace(environment.loader, roots=(*_roots_of(files, roots), *roots)),
+            roots=(*_roots_of(files, roots), *roots),
+            state=environment.state,
             now=lambda: environment.now,
             by="flow test",
             shown_store=store,

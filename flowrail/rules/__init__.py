@@ -1,1 +1,0 @@
-"""Patterns of the tools that agents use."""
