@@ -133,16 +133,17 @@ class Tool(NamedTuple):
 
 def flowrail(graph: Graph, agent: Agent) -> Callable[[], object]:
     """Write the skill and check it; findings are raised."""
-    from flowrail.discovery.locations import Root
     from flowrail.operations.skills.check import check
+    from flowrail.skills.loader import Loader
     from flowrail.testing import Run, load
 
-    roots: tuple[Root, ...] = ()
     with tempfile.TemporaryDirectory() as folder:
         skill = Path(folder) / "demo"
         skill.mkdir()
         (skill / "workflow.yaml").write_text(as_yaml(graph), encoding="utf-8")
-        findings = [finding for report in check([str(skill)], roots, folder) for finding in report.findings]
+        findings = [
+            finding for report in check([str(skill)], Loader(), folder) for finding in report.findings
+        ]
         if findings:
             raise FoundError(", ".join(dict.fromkeys(finding.code for finding in findings)))
         workflow = load("demo", root=folder)

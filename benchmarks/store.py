@@ -28,6 +28,7 @@ from flowrail.machines.sessions.session import Report, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
 from flowrail.operations.running import steps
+from flowrail.skills.loader import Loader
 from flowrail.storage.file_store import FolderFiles
 from flowrail.storage.ownership import Owner
 
@@ -75,8 +76,7 @@ def world_with_a_skill(folder: Path, store: Store) -> World:
     (folder / ".git").mkdir(exist_ok=True)
     return World(
         store=store,
-        roots=skill_roots(str(folder), str(folder / "home"), {}, ()),
-        state=str(folder / "state"),
+        loader=Loader(skill_roots(str(folder), str(folder / "home"), {}, ()), str(folder / "state")),
         now=lambda: f"{time.time():.3f}",
         by="benchmark",
     )

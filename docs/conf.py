@@ -11,7 +11,8 @@ from sphinx.util import logging
 from flowrail.diagrams import extract, handoff
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import mermaid, svg
-from flowrail.skills.summary import definition_of, items
+from flowrail.skills.loader import Loader
+from flowrail.skills.summary import items
 
 project = "flowrail"
 author = "the flowrail maintainers"
@@ -57,8 +58,8 @@ def _draw(app: Sphinx, doctree: nodes.document) -> None:
 def _pictures() -> Mapping[str, Picture]:
     """Return the pictures that pages may contain, each by its Mermaid text."""
     drawn = [
-        extract.picture(definition_of(address, ())[0])
-        for item in items(())
+        extract.picture(Loader().load(address).definition)
+        for item in items(Loader())
         for address in (item["name"], *item["workflows"])
     ]
     drawn.append(handoff.lifecycle_picture())

@@ -35,7 +35,8 @@ from flowrail.errors import FlowError
 from flowrail.machines.definition import findings
 from flowrail.machines.definition.parts import Key
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.skills.summary import definition_of, items
+from flowrail.skills.loader import Loader
+from flowrail.skills.summary import items
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -74,11 +75,19 @@ def table(*head: str, rows: Iterator[tuple[object, ...]] | list[tuple[object, ..
 # --- commands
 
 
+_SHARED = ("--format", "--json", "--color", "--store", "--root", "--utc")
+"""Options that are described once, because they mean the same in every command that has them."""
+
+
 def commands() -> None:
-    """Write a section for every command, in the order of the help."""
+    """Write the shared options, and a section for every command, in the order of the help."""
     sections = dict.fromkeys(entry.section for entry in COMMANDS.values())
     group = LazyGroup("flow", table=COMMANDS)
     context = click.Context(group, info_name="flow", help_option_names=["-h", "--help"])
+    step = group.get_command(context, "step")
+    assert step is not None
+    table("Option", "Meaning", rows=list(_option_rows(step, context, shared=True)))
+    out("")
     for section in sections:
         out(f"## {section}", "")
         for name, entry in COMMANDS.items():
@@ -94,12 +103,7 @@ def _command(command: click.Command, parent: click.Context, name: str, level: in
     out(f"{'#' * level} {context.command_path}", "", f"`{usage}`", "")
     help_text = inspect.cleandoc(command.help or "").replace("\b\n", "")
     out(*(_prose(paragraph) for paragraph in help_text.split("\n\n")))
-    options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
-    rows: list[tuple[object, ...]] = []
-    for option in options:
-        record = option.get_help_record(context)
-        if record is not None and "--help" not in option.opts:
-            rows.append((f"`{record[0]}`", record[1].replace("<", "&lt;")))
+    rows = list(_option_rows(command, context, shared=False))
     if rows:
         table("Option", "Meaning", rows=rows)
         out("")
@@ -111,6 +115,17 @@ def _command(command: click.Command, parent: click.Context, name: str, level: in
             found = command.get_command(context, sub)
             assert found is not None
             _command(found, context, sub, level + 1)
+
+
+def _option_rows(
+    command: click.Command, context: click.Context, *, shared: bool
+) -> Iterator[tuple[object, ...]]:
+    for option in command.params:
+        if not isinstance(option, click.Option) or option.hidden or "--help" in option.opts:
+            continue
+        record = option.get_help_record(context)
+        if record is not None and shared == bool({*option.opts} & {*_SHARED}):
+            yield f"`{record[0]}`", record[1].replace("<", "&lt;")
 
 
 def _prose(paragraph: str) -> str:
@@ -173,14 +188,14 @@ def skills_table() -> None:
             f"{len(item['workflows'])} more" if item["workflows"] else "",
             markdown.cell(item["description"]),
         )
-        for item in items(())
+        for item in items(Loader())
     ]
     table("Skill", "Steps", "Other workflows", "Description", rows=rows)
 
 
 def diagram(address: str) -> None:
     """Write the diagram of a bundled workflow."""
-    out("```mermaid", mermaid.render(picture(definition_of(address, ())[0])), "```")
+    out("```mermaid", mermaid.render(picture(Loader().load(address).definition)), "```")
 
 
 def skills() -> None:
@@ -190,12 +205,12 @@ def skills() -> None:
         found.skill: found.reading.declared
         for found in scan([Root(str(bundled), Scope.GLOBAL, "home")]).skills
     }
-    for item in items(()):
+    for item in items(Loader()):
         name, handoff = item["name"], declared[item["name"]]
         card = (bundled / name / "SKILL.md").read_text(encoding="utf-8").partition("\n---\n")[2]
         command = re.search(r"^flow step .*$", card, re.MULTILINE)
         assert command, name
-        workflow = definition_of(name, ())[0]
+        workflow = Loader().load(name).definition
         out(f"## {name}", "", workflow.description, "", "```text", command[0], "```", "")
         if "categories" in handoff:
             out(f"Other skills can hand work over to it, as work of {', '.join(handoff['categories'])}.", "")
@@ -204,7 +219,7 @@ def skills() -> None:
         _parameters_and_steps(workflow)
         out("```mermaid", mermaid.render(picture(workflow)), "```", "")
         for address in item["workflows"]:
-            workflow = definition_of(address, ())[0]
+            workflow = Loader().load(address).definition
             out(f"### {address}", "", workflow.description, "")
             _parameters_and_steps(workflow)
 

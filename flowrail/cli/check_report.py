@@ -107,8 +107,8 @@ def _window(source: str, column: int, width: int) -> tuple[str, int, int]:
 
 def _summary(reports: Sequence[CheckReport], severities: Mapping[str, int]) -> Line:
     """Return what was checked and the numbers of findings, such as `1 workflow checked: 1 error, 2 warnings`."""
-    workflows = sum(report.is_workflow for report in reports)
-    others = len(reports) - workflows
+    workflows = sum(report.is_workflow and not report.needs_approval for report in reports)
+    others = sum(not report.is_workflow for report in reports)
     parts = [count(workflows, "workflow")] if workflows or not others else []
     if others:
         parts.append(f"{count(others, 'skill')} without a workflow")

@@ -13,7 +13,6 @@ from flowrail.machines.definition.step import DONE
 from flowrail.operations.environment import Environment
 from flowrail.operations.explanations import known_codes
 from flowrail.skills.catalog import listing, workflows
-from flowrail.skills.summary import definition_of
 
 Params = Mapping[str, Any]
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_/-]*\Z")
@@ -37,8 +36,8 @@ def _skills(params: Params) -> Iterable[str]:
 
 
 def _steps(params: Params) -> Iterable[str]:
-    definition, _ = definition_of(str(params.get("skill")), _environment(params).roots)
-    return [step.id for step in definition.steps]
+    loaded = _environment(params).loader.load(str(params.get("skill")))
+    return [step.id for step in loaded.definition.steps]
 
 
 def _sessions(params: Params) -> Iterable[str]:

@@ -370,7 +370,7 @@ COMMANDS = {
     "test": Entry("tests", _EVERY_DAY, "Walk through a workflow and check what its steps print"),
     "diagram": Entry("operations.skills.diagram", _EVERY_DAY, "Draw a workflow, or a session on it"),
     "discover": Entry("discover", _EVERY_DAY, "Find skills that can take over a piece of work"),
-    "new": Entry("skills", _EVERY_DAY, "Create a skill"),
+    "new": Entry("operations.skills.new", _EVERY_DAY, "Create a skill"),
     "install": Entry("skills", _EVERY_DAY, "Install bundled skills where agents look for them"),
     "sessions": Entry("sessions", _EVERY_DAY, "List the open sessions"),
     "history": Entry("sessions", _EVERY_DAY, "Show what happened in a session, when and by whom"),

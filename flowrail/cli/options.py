@@ -210,9 +210,6 @@ root = click.option(
     metavar="DIR",
     help="Also search this folder for skills. May be repeated.",
 )
-run = click.option(
-    "--run", "run_code", is_flag=True, help="Run workflows written in Python that are your own or approved."
-)
 params = click.option(
     "-p",
     "--param",

@@ -29,7 +29,7 @@ from flowrail.hosts.protocol import (
     Answer,
     read_input,
 )
-from flowrail.machines.definition.tool_rules import SHELLS, ToolUse, forbidding
+from flowrail.rules.tools import SHELLS, ToolUse, forbidding
 
 #: A hook that opens a database says nothing after so many seconds; hosts end hooks after 10.
 DATABASE_SECONDS = 5.0
@@ -130,7 +130,8 @@ def _forbidding_rule(glance: SessionGlance, hook: Hook) -> str | None:
     """Return the rule of a session's step that the tool meets."""
     rules = fast_lookup.step_of(glance, _FORBIDS).get("forbids")
     project = _project(glance, hook)
-    used = ToolUse(hook.input.tool, hook.input.tool_input, hook.input.cwd, project, hook.home)
+    work = os.path.join(glance.folder.path, "sessions", glance.id, "work")
+    used = ToolUse(hook.input.tool, hook.input.tool_input, hook.input.cwd, project, hook.home, work)
     return forbidding(rules, used) if isinstance(rules, list) else None
 
 

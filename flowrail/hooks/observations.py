@@ -14,6 +14,7 @@ from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
 from flowrail.operations.running.evidence_records import ObservedCommand
 from flowrail.operations.running.evidence_records import observe as record
+from flowrail.skills.loader import Loader
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.ownership import Owner
 
@@ -34,8 +35,7 @@ def observe(glance: SessionGlance, command: str, hook: Hook) -> None:
     store = Store(glance.folder.path, Owner(hook.state), named=glance.folder.named)
     world = World(
         store=store,
-        roots=skill_roots(os.path.dirname(glance.folder.path), hook.home, hook.environ),
-        state=hook.state,
+        loader=Loader(skill_roots(os.path.dirname(glance.folder.path), hook.home, hook.environ), hook.state),
         now=hook.now,
         by="hook",
         shown_store=glance.folder.named,

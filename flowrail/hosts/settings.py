@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from flowrail.discovery.locations import config_folder, find_project_root
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.protocol import EVENTS, POST_TOOL_USE, POST_TOOL_USE_FAILURE, PRE_TOOL_USE, SESSION_START
-from flowrail.machines.definition.tool_rules import SHELLS, matcher
+from flowrail.rules.tools import SHELLS, matcher
 from flowrail.storage import files
 from flowrail.text import json as strict_json
 from flowrail.text import limits

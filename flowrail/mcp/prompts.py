@@ -9,12 +9,13 @@ from mcp.server.mcpserver.prompts.base import Prompt, PromptArgument
 from flowrail.command import Command
 from flowrail.mcp.tools import call_of
 from flowrail.skills import summary
+from flowrail.skills.loader import Loader
 from flowrail.text.safe_text import visible
 
 
 def prompts() -> list[Prompt]:
     """Return the bundled skills, each as a prompt that starts it."""
-    return [_prompt(skill) for skill in summary.items(())]
+    return [_prompt(skill) for skill in summary.items(Loader())]
 
 
 def _prompt(skill: dict[str, Any]) -> Prompt:

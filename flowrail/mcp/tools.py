@@ -365,7 +365,7 @@ class Tools:
         """List the skills that can be started, or the targets that can take over work, best first. Runs nothing."""
         world = self.world
         if what == "skills":
-            items = summary.items(world.roots)
+            items = summary.items(world.loader)
             rows = [
                 [item["name"], str(item["total_steps"]), _takes(item["params"]), _first(item["description"])]
                 for item in items

@@ -24,7 +24,7 @@ from flowrail.errors import TrustError, UsageError, require_extra
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError
+from flowrail.skills.loader import Loader
 from flowrail.storage.ownership import Owner, configured_store, state_folder
 from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import is_shown
@@ -173,12 +173,10 @@ class Environment:
             os.path.join(bundled_folder(), BUNDLED_CONVENTIONS),
         )
 
-    def convention(self, name: str) -> str | None:
-        """Return the text of a convention for all skills, or `None` if it is unknown."""
-        try:
-            return ResourceProvider(project=self.project, conventions=self.conventions).get_convention(name)
-        except UnknownResourceError:
-            return None
+    @cached_property
+    def loader(self) -> Loader:
+        """Finds and loads workflows."""
+        return Loader(self.roots, self.state, self.project, self.conventions)
 
     @cached_property
     def store_path(self) -> str:
@@ -244,8 +242,7 @@ class World(NamedTuple):
     """
 
     store: "Store"
-    roots: Sequence[Root]
-    state: str
+    loader: Loader
     now: Callable[[], str]
     by: str
     shown_store: str | None = None
@@ -257,13 +254,22 @@ class World(NamedTuple):
     demands_evidence: bool = True
     lacks_evidence: bool = False
 
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """Every folder that holds skills, nearest first."""
+        return self.loader.roots
+
+    @property
+    def state(self) -> str:
+        """The folder of the user's own state."""
+        return self.loader.state
+
 
 def world_of(environment: Environment, *, wait: float) -> World:
     """Return the world of operations on sessions. A call waits *wait* seconds for a session that another process holds."""
     return World(
         store=environment.store,
-        roots=environment.roots,
-        state=environment.state,
+        loader=environment.loader,
         now=lambda: environment.now,
         by=environment.by,
         shown_store=environment.shown_store,

@@ -314,9 +314,8 @@ class SessionStore:
         """Return *workflow* ready to start: from the folder that it was loaded from, or as one of this program."""
         if workflow.folder is None:
             self._workflows[workflow.name] = workflow
-            return of_program(workflow, self._environment.roots, self._environment.state)
-        roots, state = self._environment.roots, self._environment.state
-        opened = open_folder(workflow.folder, roots, state, address=workflow.name)
+            return of_program(workflow, self._environment.loader)
+        opened = open_folder(workflow.folder, self._environment.loader, address=workflow.name)
         if to_plain(opened.workflow) != to_plain(workflow):  # functions are new with each load
             raise ChangedError(
                 f"the workflow in {workflow.folder} changed after it was loaded",
@@ -356,10 +355,10 @@ class SessionStore:
 def _load(skill: str) -> OpenedWorkflow:
     environment = Environment()
     if os.path.isdir(skill):
-        return open_folder(skill, environment.roots, environment.state)
+        return open_folder(skill, environment.loader)
     if os.path.isabs(skill) or skill.startswith("."):
         raise UsageError(f"the folder `{skill}` does not exist", hint="name a skill, or the folder of one")
-    return open_skill(skill, environment.roots, environment.state)
+    return open_skill(skill, environment.loader)
 
 
 def _id_of(session: SessionView | ListedSession | str) -> str:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import NamedTuple
 
-from flowrail.discovery.locations import Root
-from flowrail.errors import DocumentError, FlowError
+from flowrail.errors import DocumentError, FlowError, TrustError
 from flowrail.machines.definition.contents import texts_of
 from flowrail.machines.definition.findings import Finding, Path, Place, first
 from flowrail.machines.definition.step import WORKFLOW_NAME, StepDef
 from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile, find_file
 from flowrail.skills.catalog import Skill, find, workflow_file, workflows
+from flowrail.skills.loader import Loader
 from flowrail.text import phrases, placeholders
 
 MOST_TRIED = 50
@@ -37,7 +36,7 @@ class WorkflowInterface(NamedTuple):
     files: frozenset[str]
     """The texts that its steps use."""
     is_known: bool
-    """False if a file could not be read, or if its Python is computed."""
+    """False if a file could not be read, or is Python that is not approved."""
     total_steps: int
 
     @property
@@ -49,16 +48,19 @@ class WorkflowInterface(NamedTuple):
 class WorkflowInterfaces:
     """The interfaces of workflows, each file read once."""
 
-    def __init__(self) -> None:
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
         self._interfaces: dict[WorkflowFile, WorkflowInterface | None] = {}
 
     def get(self, file: WorkflowFile) -> WorkflowInterface | None:
         """Return the interface of the workflow in *file*, or `None` if it cannot be read."""
         if file not in self._interfaces:
             try:
-                self.add(file, workflow_source.read(file))
+                self.add(file, self.loader.read(file))
             except DocumentError:
                 self._interfaces[file] = None
+            except TrustError:
+                self._interfaces[file] = WorkflowInterface(file.address, {}, frozenset(), False, 0)
         return self._interfaces[file]
 
     def get_with_steps(self, file: WorkflowFile) -> WorkflowInterface | None:
@@ -72,7 +74,7 @@ class WorkflowInterfaces:
             loaded.definition.name,
             loaded.definition.params,
             frozenset(loaded.files),
-            all(finding.code not in {"FR100", "FR190"} for finding in loaded.findings),
+            all(finding.code != "FR100" for finding in loaded.findings),
             loaded.definition.total_steps,
         )
 
@@ -80,28 +82,20 @@ class WorkflowInterfaces:
 def findings(
     file: WorkflowFile,
     loaded: LoadedWorkflow,
-    roots: Sequence[Root],
     interfaces: WorkflowInterfaces,
     problems: Problems,
 ) -> list[Finding]:
     """Return findings about the references of the workflow in *file*."""
-    references = _References(file, loaded, roots, interfaces)
+    references = _References(file, loaded, interfaces)
     return [*first([references.runs(), references.then(), _fences(file, loaded, problems)])]
 
 
 class _References:
     """The workflows that one workflow refers to. They are in the same folder, or among all skills."""
 
-    def __init__(
-        self,
-        file: WorkflowFile,
-        loaded: LoadedWorkflow,
-        roots: Sequence[Root],
-        interfaces: WorkflowInterfaces,
-    ) -> None:
+    def __init__(self, file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInterfaces) -> None:
         self.definition = loaded.definition
         self.locate = loaded.locate
-        self.roots = roots
         self.interfaces = interfaces
         self.files: dict[str, WorkflowFile | None] = {}
         self.skill = Skill(file.address.partition("/")[0], file.folder, "path")
@@ -168,7 +162,7 @@ class _References:
         if address.partition("/")[0] == self.skill.name and (own := find_file(self.skill.folder, address)):
             return own
         try:
-            return workflow_file(address, find(address, self.roots))
+            return workflow_file(address, find(address, self.interfaces.loader.roots))
         except (FlowError, DocumentError):
             return None
 

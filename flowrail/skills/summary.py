@@ -1,36 +1,33 @@
-"""Skills and their contents, as plain data. Python is read as text unless the caller passes another reader."""
+"""Skills and their contents, as plain data."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from flowrail.discovery.locations import Root
-from flowrail.errors import DocumentError, FlowError
+from flowrail.errors import DocumentError, FlowError, TrustError
 from flowrail.machines.definition.findings import Finding, Place
 from flowrail.machines.definition.step import StepDef, fact_args
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow, to_plain
-from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
-from flowrail.machines.loading.workflow_source import ReadFile
 from flowrail.skills.bundled_copies import as_bundled
-from flowrail.skills.catalog import Skill, find, listing, workflow_file, workflows
+from flowrail.skills.catalog import Skill, listing, workflow_file, workflows
+from flowrail.skills.loader import Loader
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 
 
-def items(roots: Sequence[Root], read: ReadFile = workflow_source.read) -> list[dict[str, Any]]:
+def items(loader: Loader) -> list[dict[str, Any]]:
     """Return one item for each skill, with the number of its errors. Errors do not raise."""
-    return [_item(skill, read) for skill in listing(roots)]
+    return [_item(skill, loader) for skill in listing(loader.roots)]
 
 
-def show(address: str, roots: Sequence[Root], read: ReadFile = workflow_source.read) -> dict[str, Any]:
+def show(address: str, loader: Loader) -> dict[str, Any]:
     """Return everything about one workflow except the texts of its steps."""
-    skill = find(address, roots)
-    loaded = read(workflow_file(address, skill))
+    skill, file = loader.find(address)
+    loaded = loader.read(file)
     definition = loaded.definition
     return {
         **_head(skill, address, loaded),
@@ -41,46 +38,46 @@ def show(address: str, roots: Sequence[Root], read: ReadFile = workflow_source.r
     }
 
 
-def definition_of(
-    address: str, roots: Sequence[Root], read: ReadFile = workflow_source.read
-) -> tuple[Workflow, tuple[Finding, ...]]:
-    """Return a workflow and its findings, by default without running its code."""
-    loaded = read(workflow_file(address, find(address, roots)))
-    return loaded.definition, loaded.findings
-
-
-def left_to_give(address: str, roots: Sequence[Root]) -> dict[str, str]:
+def left_to_give(address: str, loader: Loader) -> dict[str, str]:
     """Return the required parameters of that workflow, each with a placeholder as its value."""
     try:
-        definition, _ = definition_of(address, roots)
+        definition = loader.load(address).definition
     except FlowError:
         return {}
     return {name: "…" for name, arg in definition.params.items() if arg.required}
 
 
-def forbidden_tools(roots: Sequence[Root]) -> list[str]:
+def forbidden_tools(loader: Loader) -> list[str]:
     """Return every rule about tools in the steps of the skills, for the matcher of the installed hooks."""
     rules: dict[str, None] = {}
-    for skill in listing(roots):
+    for skill in listing(loader.roots):
         for file in workflows(skill):
             with suppress(FlowError):
                 data = read_bounded(
                     os.path.join(file.folder, file.path), limit=limits.YAML_BYTES, what="the workflow"
                 )
                 if b"forbids" in data:
-                    for step in workflow_source.read(file).definition.steps:
+                    for step in loader.read(file).definition.steps:
                         rules.update(dict.fromkeys(step.forbids))
     return list(rules)
 
 
-def _item(skill: Skill, read: ReadFile) -> dict[str, object]:
-    file = workflow_file(skill.name, skill)
+def _item(skill: Skill, loader: Loader) -> dict[str, object]:
+    hint = ""
+    findings: tuple[Finding, ...] = ()
     try:
-        loaded = read(file)
+        loaded = loader.read(workflow_file(skill.name, skill))
+    except TrustError as error:
+        hint = str(error.hint)
     except DocumentError as error:
-        finding = Finding("FR100", "error", error.fact, str(error.hint), Place.of(error.place))
-        loaded = LoadedWorkflow(Workflow(skill.name, validate=False), (finding,), lambda _: finding.place)
-    return _head(skill, skill.name, loaded)
+        findings = (Finding("FR100", "error", error.fact, str(error.hint), Place.of(error.place)),)
+    else:
+        return _head(skill, skill.name, loaded)
+    empty = Workflow(skill.name, validate=False)
+    return {
+        **_head(skill, skill.name, LoadedWorkflow(empty, findings, lambda _: Place(""))),
+        "needs_approval": hint,
+    }
 
 
 def _head(skill: Skill, address: str, loaded: LoadedWorkflow) -> dict[str, object]:
@@ -96,7 +93,7 @@ def _head(skill: Skill, address: str, loaded: LoadedWorkflow) -> dict[str, objec
         "params": [_value(name, arg) for name, arg in definition.params.items()],
         "gates": [step.id for step in definition.steps if step.gate is not None],
         "workflows": [file.address for file in workflows(skill) if file.address != address],
-        "computed": loaded.is_computed,
+        "needs_approval": "",
         "errors": sum(finding.severity == "error" for finding in loaded.findings),
     }
 

@@ -21,7 +21,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
 from flowrail.skills.catalog import listing
 from flowrail.testing.walks.play import Player
-from flowrail.testing.walks.run import SKIPPED, WorkflowResult, name_of, plan_walks, stage_for
+from flowrail.testing.walks.run import WorkflowResult, name_of, plan_walks, stage_for
 from flowrail.text.safe_text import one_line, visible
 
 
@@ -123,8 +123,7 @@ class WorkflowFileItems(pytest.File):
     def _check(self) -> None:
         """Fail with every error of `flow check`."""
         path = os.path.join(self.file.folder, self.file.path)
-        roots = self.collector.environment.roots
-        reports = check.check([path], roots, self.collector.top)
+        reports = check.check([path], self.collector.environment.loader, self.collector.top)
         findings = [finding for report in reports for finding in report.findings]
         if errors := [finding.line for finding in findings if finding.severity == "error"]:
             raise AssertionError("\n".join(errors))
@@ -163,7 +162,5 @@ class WorkflowItem(pytest.Item):
 
 
 def _report_failed_load(result: WorkflowResult) -> None:
-    """Skip a workflow that is not approved, and fail with the reason if it cannot be loaded or walked."""
-    if result.status == SKIPPED:
-        pytest.skip(visible(result.reason))
+    """Fail with the reason why a workflow cannot be loaded or walked."""
     raise AssertionError(result.reason)

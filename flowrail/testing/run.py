@@ -22,7 +22,7 @@ def load(address: str, *, root: str | None = None, start: str | None = None) -> 
     of a project must be approved, as for `flow step`.
     """
     environment = Environment(roots=() if root is None else (root,), cwd=start)
-    return open_skill(address, environment.roots, environment.state).workflow
+    return open_skill(address, environment.loader).workflow
 
 
 class Run:

@@ -1,14 +1,16 @@
 """Access to the page: only requests from this browser to exactly this address are answered.
 
 The defence is against web pages in the same browser (DNS rebinding, forged requests) and against other users of the
-machine. It does not defend against the user's own account.
+machine, who can run servers on other ports and see the command lines of processes. It does not defend against the user's
+own account.
 """
 
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
-from collections.abc import Collection
+from contextlib import suppress
 from http import HTTPStatus
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -16,9 +18,14 @@ from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from flowrail.storage import files
+
 CSRF_HEADER = "x-flow-csrf"
+LONGEST_BODY = 1_000_000
+"""The bytes that a request may send."""
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 ENTER = "/enter"
+COOKIE = "flow_ui"
 DIRECTIVES = (
     "default-src 'none'",
     "script-src 'self'",
@@ -36,32 +43,58 @@ ANSWER_HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
+    "connection": "close",  # one request each, so that a connection that says nothing can be ended
 }
 
 
 class Keys:
-    """The secrets of one run of the server.
+    """The name and the secrets of one run of the server.
 
+    The name is random, because a browser sends the cookies of a host to all of its ports, where another user may listen.
     The *token* in the printed address works once. It is exchanged for ``cookie``; ``csrf`` is in the pages and in every
     request that changes something.
     """
 
     def __init__(self, *, port: int) -> None:
-        self.cookie_name = f"flow_ui_{port}"  # cookies are shared by all ports of a host
+        self.host = f"flow-{secrets.token_hex(8)}.localhost:{port}"
         self.cookie = secrets.token_urlsafe(32)
         self.csrf = secrets.token_urlsafe(32)
         self.token: str | None = secrets.token_urlsafe(32)
+        self._file = ""
+
+    @property
+    def address(self) -> str:
+        """The address that opens the page once."""
+        return f"http://{self.host}{ENTER}?token={self.token}"
+
+    def write_file(self, folder: str) -> str:
+        """Write a page that leads a browser to the address, for this user only, and return its path.
+
+        The command line of a browser is visible to every user of the machine; this file is not.
+        """
+        files.make_private_dir(folder)
+        self._file = os.path.join(folder, f"ui-{secrets.token_hex(8)}.html")
+        lead = f'<meta http-equiv="refresh" content="0; url={self.address}"><a href="{self.address}">Open</a>'
+        page = f"<!DOCTYPE html>{lead}\n"
+        files.write_atomic(self._file, page.encode(), mode=0o600, durable=False)
+        return self._file
+
+    def remove_file(self) -> None:
+        """Remove the file that leads to the address."""
+        with suppress(OSError):
+            os.unlink(self._file)
 
     def exchange(self, token: str) -> bool:
         """Return whether *token* opens the page, and use it up."""
         if self.token is None or not hmac.compare_digest(token.encode(), self.token.encode()):
             return False
         self.token = None
+        self.remove_file()
         return True
 
     def opens(self, headers: Headers) -> bool:
         """Return whether a request with these headers has the cookie."""
-        cookie = cookie_parser(headers.get("cookie", "")).get(self.cookie_name, "")
+        cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
         return hmac.compare_digest(cookie.encode(), self.cookie.encode())
 
     def allows_change(self, headers: Headers) -> bool:
@@ -70,12 +103,10 @@ class Keys:
 
 
 class AccessCheck:
-    """Checks every request before *app* sees it. *hosts* are the exact values of `Host` that are served."""
+    """Checks every request before *app* sees it."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Collection[str], keys: Keys) -> None:
+    def __init__(self, app: ASGIApp, *, keys: Keys) -> None:
         self._app = app
-        self._hosts = frozenset(hosts)
-        self._origins = frozenset(f"http://{host}" for host in hosts)
         self._keys = keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,12 +117,14 @@ class AccessCheck:
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
-        if headers.get("host", "") not in self._hosts:
+        if headers.get("host", "") != self._keys.host:
             return _refused(HTTPStatus.MISDIRECTED_REQUEST, "unknown host")
+        if "transfer-encoding" in headers or int(headers.get("content-length", "0")) > LONGEST_BODY:
+            return _refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {LONGEST_BODY} bytes")
         if scope["path"] == ENTER and scope["method"] in SAFE_METHODS:
             return None  # a link in a terminal or a chat leads here; the token decides
         origin = headers.get("origin")
-        if origin is not None and origin not in self._origins:
+        if origin is not None and origin != f"http://{self._keys.host}":
             return _refused(HTTPStatus.FORBIDDEN, "requests from other pages are refused")
         if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
             return _refused(HTTPStatus.FORBIDDEN, "requests from other pages are refused")

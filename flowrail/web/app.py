@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from importlib.resources import files
 
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -16,13 +21,15 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from flowrail.errors import ConflictError, FlowError, TrustError, UsageError
-from flowrail.operations.running import evidence_records, questions, steps
-from flowrail.text import json as strict_json
-from flowrail.web.access import ENTER, AccessCheck, Keys
+from flowrail.operations.environment import World
+from flowrail.operations.running import evidence_records, questions
+from flowrail.web.access import COOKIE, ENTER, AccessCheck, Keys
 from flowrail.web.pages import Pages
 
 POLL_SECONDS = 0.5
 """How often the store is looked at while a page is open."""
+BODY_SECONDS = 10.0
+"""How long a request may take to arrive."""
 STATIC = {"page.css": "text/css", "page.js": "text/javascript"}
 STATUSES = {
     2: HTTPStatus.BAD_REQUEST,
@@ -31,6 +38,12 @@ STATUSES = {
     7: HTTPStatus.FORBIDDEN,
 }
 """HTTP statuses by exit status."""
+
+
+class BadRecordError(UsageError):
+    """The page was asked for a record that is no number."""
+
+    code = "BAD_RECORD"
 
 
 class Activity:
@@ -52,42 +65,54 @@ class Activity:
         return 0.0 if self.open_pages else self._clock() - self.last_request
 
 
-def application(pages: Pages, keys: Keys, activity: Activity, *, hosts: tuple[str, ...]) -> AccessCheck:
+@dataclass(frozen=True)
+class Answer:
+    """The answers of a person to questions of a session."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    revision: int
+    """The revision that the page showed."""
+    answers: dict[str, list[str]]
+    """The chosen options of each question."""
+    reason: str = ""
+    """The reason to accept a risk."""
+
+    def record(self, world: World, session_id: str) -> None:
+        """Record the answers."""
+        if not self.answers:
+            raise UsageError("an answer must name its questions", hint="choose an option")
+        questions.answer(world, session_id, self.answers, self.reason, expect=self.revision)
+
+
+@dataclass(frozen=True)
+class Approval:
+    """The approval of a check by a person, as the page showed it and not as it may be by now."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    revision: int
+    """The revision that the page showed."""
+    check: str
+    """The id of the check."""
+    state: str
+    """A digest of what the page showed."""
+    reason: str = ""
+    """The reason, for the journal."""
+
+    def record(self, world: World, session_id: str) -> None:
+        """Record the approval, or refuse it if the files have changed."""
+        seen = evidence_records.judged(world, session_id, self.check)
+        if seen.state != self.state:
+            raise ConflictError(
+                f"the files of check `{seen.check}` have changed since the page showed them",
+                hint="look at it again, then decide",
+            )
+        evidence_records.approve(world, session_id, seen, self.reason, expect=self.revision)
+
+
+def application(pages: Pages, keys: Keys, activity: Activity) -> AccessCheck:
     """Return the application, which answers only requests that `AccessCheck` lets through."""
-
-    def page(path: str, render: Callable[[Request], str]) -> Route:
-        """Return the route of a page. It is rendered in a thread, since that reads files."""
-
-        async def answer(request: Request) -> Response:
-            activity.seen()
-            try:
-                return HTMLResponse(await run_in_threadpool(render, request))
-            except FlowError as error:
-                is_unknown = error.exit_status == UsageError.exit_status
-                status = HTTPStatus.NOT_FOUND if is_unknown else STATUSES.get(error.exit_status, 500)
-                return HTMLResponse(pages.error(error), status)
-
-        return Route(path, answer)
-
-    def change(verb: str, make: Callable[[Pages, str, Mapping[str, object]], None]) -> Route:
-        """Return the route of a change of a session: a JSON object in, nothing or an error document out."""
-
-        async def answer(request: Request) -> Response:
-            activity.seen()
-            try:
-                body = strict_json.load(
-                    (await request.body()).decode("utf-8", "replace"), source="the request"
-                )
-                if not isinstance(body, Mapping):
-                    raise UsageError("the request is not a JSON object", hint="send an object")
-                await run_in_threadpool(make, pages, request.path_params["session"], body)
-            except FlowError as error:
-                status = STATUSES.get(error.exit_status, HTTPStatus.BAD_REQUEST)
-                problem = {"code": error.code, "message": error.message, "hint": str(error.hint)}
-                return JSONResponse(problem, status)
-            return JSONResponse({"done": True})
-
-        return Route(f"/sessions/{{session}}/{verb}", answer, methods=["POST"])
 
     async def not_found(request: Request, error: Exception) -> Response:
         del request, error
@@ -96,24 +121,71 @@ def application(pages: Pages, keys: Keys, activity: Activity, *, hosts: tuple[st
 
     def session(request: Request) -> str:
         at = request.query_params.get("at", "")
-        return pages.session(request.path_params["session"], int(at) if at.isdecimal() else None)
+        if at and not re.fullmatch(r"[0-9]{1,9}", at):
+            raise BadRecordError("`at` is not the number of a record", hint="go back to the board")
+        return pages.session(request.path_params["session"], int(at) if at else None)
 
+    page, decision = partial(_page, pages, activity), partial(_decision, pages, activity)
     routes = [
         Route(ENTER, _entry(pages, keys)),
         page("/", lambda _: pages.start()),
         page("/sessions/{session}", session),
-        change("answer", _answer),
-        change("approve", _approve),
-        change("waive", _waive),
-        change("abandon", _abandon),
-        page("/fleet", lambda _: pages.fleet()),
+        decision("answer", Answer),
+        decision("approve", Approval),
         page("/handoffs", lambda _: pages.handoffs()),
         page("/skills/{address:path}", lambda request: pages.skill(request.path_params["address"])),
         Route("/static/{name}", _static),
         Route("/events", _events(pages, activity)),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPStatus.NOT_FOUND: not_found})
-    return AccessCheck(app, hosts=hosts, keys=keys)
+    return AccessCheck(app, keys=keys)
+
+
+def _page(pages: Pages, activity: Activity, path: str, render: Callable[[Request], str]) -> Route:
+    """Return the route of a page. It is rendered in a thread, since that reads files."""
+
+    async def answer(request: Request) -> Response:
+        activity.seen()
+        try:
+            return HTMLResponse(await run_in_threadpool(render, request))
+        except FlowError as error:
+            is_unknown = error.exit_status == UsageError.exit_status
+            status = HTTPStatus.NOT_FOUND if is_unknown else STATUSES.get(error.exit_status, 500)
+            if isinstance(error, BadRecordError):
+                status = HTTPStatus.BAD_REQUEST
+            return HTMLResponse(pages.error(error), status)
+
+    return Route(path, answer)
+
+
+def _decision(pages: Pages, activity: Activity, verb: str, kind: type[Answer | Approval]) -> Route:
+    """Return the route of a decision: a JSON object in, nothing or an error document out."""
+    reader = TypeAdapter(kind)
+
+    async def answer(request: Request) -> Response:
+        activity.seen()
+        try:
+            _require_person(pages)
+            decided = reader.validate_json(await asyncio.wait_for(request.body(), BODY_SECONDS))
+            await run_in_threadpool(decided.record, pages.world, request.path_params["session"])
+        except FlowError as error:
+            status = STATUSES.get(error.exit_status, HTTPStatus.BAD_REQUEST)
+            problem = {"code": error.code, "message": error.message, "hint": str(error.hint)}
+            return JSONResponse(problem, status)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, wrong["loc"])) or "the request"
+            problem = {
+                "code": "BAD_REQUEST",
+                "message": f"{place}: {wrong['msg']}",
+                "hint": "load the page again",
+            }
+            return JSONResponse(problem, HTTPStatus.BAD_REQUEST)
+        except TimeoutError:
+            return Response(status_code=HTTPStatus.REQUEST_TIMEOUT)
+        return JSONResponse({"done": True})
+
+    return Route(f"/sessions/{{session}}/{verb}", answer, methods=["POST"])
 
 
 def _entry(pages: Pages, keys: Keys) -> Callable[[Request], Awaitable[Response]]:
@@ -127,62 +199,18 @@ def _entry(pages: Pages, keys: Keys) -> Callable[[Request], Awaitable[Response]]
         if not keys.exchange(request.query_params.get("token", "")):
             return HTMLResponse(pages.render("refused.html"), HTTPStatus.UNAUTHORIZED)
         response = HTMLResponse(pages.render("entry.html"))
-        response.set_cookie(keys.cookie_name, keys.cookie, httponly=True, samesite="strict", path="/")
+        response.set_cookie(COOKIE, keys.cookie, httponly=True, samesite="strict", path="/")
         return response
 
     return answer
 
 
-def _answer(pages: Pages, session_id: str, body: Mapping[str, object]) -> None:
-    answers = body.get("answers")
-    if not isinstance(answers, Mapping) or not answers:
-        raise UsageError(
-            "an answer must name its questions", hint='send {"answers": {"question": ["option"]}}'
-        )
-    labels = {str(name): [str(word) for word in words] for name, words in answers.items()}
-    reason = str(body.get("reason", ""))
-    questions.answer(pages.world, session_id, labels, reason, expect=_revision(body))
-
-
-def _approve(pages: Pages, session_id: str, body: Mapping[str, object]) -> None:
-    """Approve a check as the page showed it, not as it may be by now."""
-    _require_person(pages)
-    seen = evidence_records.judged(pages.world, session_id, str(body.get("check", "")))
-    if seen.state != body.get("state"):
-        raise ConflictError(
-            f"the files of check `{seen.check}` have changed since the page showed them",
-            hint="look at it again, then decide",
-        )
-    evidence_records.approve(
-        pages.world, session_id, seen, str(body.get("reason", "")), expect=_revision(body)
-    )
-
-
-def _waive(pages: Pages, session_id: str, body: Mapping[str, object]) -> None:
-    _require_person(pages)
-    checks = [str(body.get("check", ""))]
-    evidence_records.waive(
-        pages.world, session_id, checks, str(body.get("reason", "")), expect=_revision(body)
-    )
-
-
 def _require_person(pages: Pages) -> None:
-    if not pages.can_approve:
+    if not pages.is_person:
         raise TrustError(
-            "this page cannot approve or waive, because its address was not printed on a terminal",
+            "this page takes no answers, because no person started it at a terminal",
             hint="use the printed command, or start `flow ui` yourself at a terminal",
         )
-
-
-def _abandon(pages: Pages, session_id: str, body: Mapping[str, object]) -> None:
-    steps.abandon(pages.world, session_id, str(body.get("reason", "")), expect=_revision(body))
-
-
-def _revision(body: Mapping[str, object]) -> int:
-    revision = body.get("revision")
-    if type(revision) is not int:
-        raise UsageError("a change must name the revision that the page showed", hint='send "revision"')
-    return revision
 
 
 async def _static(request: Request) -> Response:

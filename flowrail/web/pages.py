@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from contextlib import closing
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 import jinja2
 from markupsafe import Markup
@@ -35,7 +31,6 @@ from flowrail.operations.environment import Environment, world_of
 from flowrail.operations.running import evidence_records, session_files
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group
 from flowrail.operations.skills.coverage import drawn, histories
-from flowrail.skills.summary import definition_of
 from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words, iso_time
@@ -43,14 +38,9 @@ from flowrail.text.safe_text import shortened, visible
 from flowrail.web.access import Keys
 from flowrail.web.session_page import SessionPage, view
 
-if TYPE_CHECKING:
-    from flowrail.fleet.status import FleetStatus
-
 STATUSES = (PREPARED, SENT, RECEIVED, ACKNOWLEDGED)
 LONGEST_TEXT = 20_000
 """Characters of a payload or file that are shown."""
-NEWEST_RUNS = 30
-"""Runs of the fleet that are listed."""
 MOST_PREVIEWS = 5
 """Files of a check that are shown."""
 MOST_ENDED = 50
@@ -60,11 +50,11 @@ MOST_ENDED = 50
 class Pages:
     """Renders each page from the store of *environment*."""
 
-    def __init__(self, environment: Environment, keys: Keys, *, can_approve: bool) -> None:
+    def __init__(self, environment: Environment, keys: Keys, *, is_person: bool) -> None:
         self._environment = environment
         self.world = world_of(environment, wait=10.0)
         self.board = Board(self.world.store)
-        self.can_approve = can_approve
+        self.is_person = is_person
         self._store = self.world.store
         self._handoffs = Handoffs(self._store)
         self._templates = jinja2.Environment(
@@ -79,12 +69,13 @@ class Pages:
             csrf=keys.csrf,
             colours=Markup(page_colours()),  # noqa: S704
             most_ended=MOST_ENDED,
-            can_approve=can_approve,
+            is_person=is_person,
             waive_outcome=WAIVE,
             by_evidence=BY_EVIDENCE,
             by_limit=BY_LIMIT,
             handoff_mark=_handoff_mark,
             evidence_command=self._evidence_command,
+            answer_command=self._answer_command,
             receive_command=self._receive_command,
         )
         self._templates.filters.update(
@@ -167,7 +158,7 @@ class Pages:
 
     def skill(self, address: str) -> str:
         """Return the page of a skill: its drawing with how often each transition was taken."""
-        workflow, _ = definition_of(address, self._environment.roots)
+        workflow = self._environment.loader.load(address).definition
         session_coverage = coverage.of_sessions(workflow, histories(self._store, address))
         entries = [entry for entry in self.board.refresh(self.world.now()) if entry.skill == address]
         return self.render(
@@ -210,28 +201,15 @@ class Pages:
         store = self.world.shown_store
         return str(Command(f"evidence {verb}", session_id, check, reason="REASON", store=store))
 
+    def _answer_command(self, session_id: str, question: str) -> str:
+        answers = {question: "OPTION"}
+        return str(Command("answer", session_id, answers=answers, store=self.world.shown_store))
+
     def _receive_command(self, handoff: Handoff) -> str:
         store = self.world.shown_store
         return str(
             Command("handoff receive", payload_path(self._store, handoff), sha256=handoff.sha256, store=store)
         )
-
-    def fleet(self) -> str:
-        """Return the page of the fleet: its pools, sessions, workers and newest runs."""
-        status = self._fleet_status()
-        return self.render("fleet.html", status=status, runs=status.runs[::-1] if status else ())
-
-    def _fleet_status(self) -> FleetStatus | None:
-        """Return the status of the store's fleet, or `None` if the store has no fleet."""
-        environment = self._environment
-        has_fleet = os.path.isdir(os.path.join(environment.store_path, "fleet"))
-        is_shared = environment.database is not None and not environment.database.is_sqlite
-        if find_spec("dbos") is None or not (has_fleet or is_shared):
-            return None
-        from flowrail.fleet.fleet import Fleet  # needs the extra `fleet`
-
-        with closing(Fleet(environment)) as fleet:
-            return fleet.status(newest=NEWEST_RUNS)
 
     def error(self, error: FlowError) -> str:
         """Return the page of an error: what happened, and what to do next."""

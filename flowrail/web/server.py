@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from flowrail.errors import UsageError
 from flowrail.operations.environment import Environment
-from flowrail.web.access import ENTER, Keys
+from flowrail.web.access import Keys
 from flowrail.web.app import Activity, application
 from flowrail.web.pages import Pages
 
 LOOPBACK = ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"))
+REQUEST_SECONDS = 10.0
+"""How long a connection may be open before its request has arrived."""
+
+
+class Connection(H11Protocol):
+    """A connection that is closed if no request arrives."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept the connection, and look at it again later."""
+        super().connection_made(transport)
+        self.loop.call_later(REQUEST_SECONDS, self._close_without_request)
+
+    def _close_without_request(self) -> None:
+        if getattr(self, "cycle", None) is None:  # uvicorn sets it with the first request
+            self.transport.close()
 
 
 def serve(
@@ -24,23 +41,22 @@ def serve(
     *,
     port: int = 0,
     idle: float = 600.0,
-    at_terminal: bool = False,
-    ready: Callable[[str], None],
+    is_person: bool = False,
+    ready: Callable[[str, str], None],
 ) -> None:
-    """Serve until *idle* seconds have passed without an open page; call *ready* with the address first.
+    """Serve until *idle* seconds have passed without an open page.
 
-    The page is served on the loopback addresses only. *port* 0 takes a free one. The page can approve and waive evidence
-    only if its token is printed *at_terminal*, where a person reads it.
+    *ready* is called first with the address and a private file that leads a browser to it. The page is served on the
+    loopback addresses only. *port* 0 takes a free one. The page takes answers and approvals only if *is_person*: a person
+    started it at a terminal.
     """
     sockets = _listen(port)
-    bound = sockets[0].getsockname()[1]
-    hosts = tuple(f"{name}:{bound}" for name in ("127.0.0.1", "localhost", "[::1]"))
-    keys = Keys(port=bound)
+    keys = Keys(port=sockets[0].getsockname()[1])
     activity = Activity(time.monotonic)
-    pages = Pages(environment, keys, can_approve=at_terminal)
-    app = application(pages, keys, activity, hosts=hosts)
+    pages = Pages(environment, keys, is_person=is_person)
     config = uvicorn.Config(
-        app,
+        application(pages, keys, activity),
+        http=Connection,
         lifespan="off",
         ws="none",
         log_level="warning",
@@ -48,9 +64,13 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=1,
     )
-    ready(f"http://{hosts[0]}{ENTER}?token={keys.token}")
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_run(uvicorn.Server(config), sockets, activity, idle))
+    signal.signal(signal.SIGHUP, signal.default_int_handler)  # a closed terminal ends it like Ctrl+C
+    try:
+        ready(keys.address, keys.write_file(environment.state))
+        with suppress(KeyboardInterrupt):
+            asyncio.run(_run(uvicorn.Server(config), sockets, activity, idle))
+    finally:
+        keys.remove_file()
 
 
 async def _run(server: uvicorn.Server, sockets: list[socket.socket], activity: Activity, idle: float) -> None:

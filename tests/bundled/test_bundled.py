@@ -16,7 +16,7 @@ from support.simulated_agents import Habit, Team, habits, more_habits
 from flowrail.machines.definition.graph import possible_edges
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.skills.catalog import listing, workflows
-from flowrail.skills.summary import definition_of
+from flowrail.skills.loader import Loader
 
 ADDRESSES = [file.address for found in listing(()) for file in workflows(found)]
 MORE_THAN_ITS_LIMIT = {
@@ -102,7 +102,7 @@ def walked(address: str, habit: Habit, params: Mapping[str, str], taken: Taken) 
 
 
 def _within_limits(address: str, visits: Mapping[str, int]) -> bool:
-    definition = definition_of(address, ())[0]
+    definition = Loader().load(address).definition
     return all(
         step.bound is None
         or visits.get(step.id, 0) <= step.bound + (ALLOWED_BEYOND if "fail" in step.next else 0)
@@ -119,7 +119,7 @@ SHORT = frozenset({"problem-analysis", "refactor"})
     "address", [pytest.param(name, marks=[] if name in SHORT else pytest.mark.long) for name in ADDRESSES]
 )
 def test_agents_of_any_habit_complete_a_workflow_and_take_every_transition(address: str) -> None:
-    definition = definition_of(address, ())[0]
+    definition = Loader().load(address).definition
     taken = Taken(set(), set(), set(), set())
 
     for params in modes(definition):
@@ -142,6 +142,6 @@ def test_agents_of_any_habit_complete_a_workflow_and_take_every_transition(addre
 def test_an_agent_that_fails_on_and_on_or_does_anything_ends_every_workflow_too(
     address: str, name: str
 ) -> None:
-    definition = definition_of(address, ())[0]
+    definition = Loader().load(address).definition
 
     walked(address, more_habits()[name], next(modes(definition)), Taken(set(), set(), set(), set()))

@@ -16,7 +16,7 @@ from flowrail.discovery.locations import Root, Scope, bundled_folder
 from flowrail.discovery.scan.frontmatter import read_file
 from flowrail.discovery.scan.scan import scan
 from flowrail.discovery.scan.spec import FIELDS, check
-from flowrail.skills.summary import definition_of
+from flowrail.skills.loader import Loader
 
 SKILLS = Path(bundled_folder())
 ACCEPTING = {
@@ -106,4 +106,4 @@ def test_only_those_that_take_over_work_or_hand_it_over_say_so() -> None:
 def test_the_table_of_steps_is_the_generated_one(skill: str) -> None:
     file = SKILLS / skill / "SKILL.md"
 
-    assert in_golden_block(file, "steps", markdown.render(picture(definition_of(skill, ())[0])))
+    assert in_golden_block(file, "steps", markdown.render(picture(Loader().load(skill).definition)))

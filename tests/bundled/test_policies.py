@@ -16,7 +16,7 @@ from flowrail.machines.engine.advance import start
 from flowrail.machines.exploration.actions import acts, perform, starts
 from flowrail.machines.sessions.session import Session
 from flowrail.skills.catalog import listing, workflows
-from flowrail.skills.summary import definition_of
+from flowrail.skills.loader import Loader
 
 MOST_ACTS = 400
 
@@ -47,7 +47,7 @@ POLICIES: dict[str, Policy] = {
 
 @pytest.mark.parametrize("address", [file.address for skill in listing(()) for file in workflows(skill)])
 def test_every_policy_ends_a_workflow(address: str) -> None:
-    workflow = definition_of(address, ())[0]
+    workflow = Loader().load(address).definition
 
     for name, choose in POLICIES.items():
         for params in starts(workflow):

@@ -40,30 +40,11 @@ def test_a_terminal_shows_the_line_with_a_mark_below_the_word() -> None:
     assert out[-2:] == ["1 workflow checked: 3 errors", "flow explain FR102 says more about FR102"]
 
 
-IN_PYTHON = """\
-from flowrail import Outcome, StepDef, Workflow
-
-WORKFLOW = Workflow(
-    "NAME",
-    StepDef("first", "Über", ["Do $it."], next={Outcome.OK: "secnd"}),
-    StepDef("second", "Second", ["Do."], next={Outcome.OK: None}),
-)
-"""
-
-
-def test_the_mark_is_below_the_value_in_python_and_below_a_placeholder_in_a_text() -> None:
-    put_skill("broken", IN_PYTHON, file="workflow.py")
+def test_the_mark_is_below_a_placeholder_in_a_text() -> None:
     put_skill("text", "name: NAME\nsteps:\n  - {id: a, title: A, actions: [Do $it.], next: {ok: null}}\n")
 
-    python = plain(shown("check", "broken", status=1)).splitlines()
     yaml = plain(shown("check", "text", status=1)).splitlines()
 
-    marks = [line.index("^") for line in python if line.startswith("  | ")]
-    sources = [line for line in python if line.startswith("5 | ")]
-    assert [source[mark:].partition("}")[0] for source, mark in zip(sources, marks, strict=True)][:1] == [
-        '"secnd"'
-    ]
-    assert sources[1][marks[1] :].startswith("$it")
     (mark,) = (line for line in yaml if line.startswith("  | "))
     assert next(line for line in yaml if line.startswith("3 | "))[mark.index("^") :].startswith("$it.]")
 

@@ -170,12 +170,12 @@ def test_the_registry_is_checked_where_there_is_one() -> None:
     assert only("REGISTRY_UNREADABLE")["severity"] == "error"
 
 
-def test_mistakes_in_workflows_are_told_with_their_place_and_nothing_is_run() -> None:
+def test_mistakes_in_workflows_are_told_with_their_place_and_no_code_of_a_project_is_run() -> None:
     canary = Path.cwd() / "canary"
     folder = put_skill("small", "name: NAME\nsteps: []\n", where=home_skills())
-    put_python("py", before=f"open({str(canary)!r}, 'w')\n", where=home_skills())
+    put_python("py", before=f"open({str(canary)!r}, 'w')\n")
 
-    finding = only("FR114")
+    finding = next(finding for finding in findings() if finding["code"] == "FR114")
 
     assert (finding["severity"], finding["section"]) == ("error", "workflows")
     assert finding["place"].startswith(f"{folder}/workflow.yaml")

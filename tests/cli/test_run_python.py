@@ -1,11 +1,11 @@
-"""Workflows that are only known after their Python has run are shown, checked and tested with ``--run``."""
+"""Every command works on what an approved workflow in Python is when it runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from support.sandbox import allow, flow, home_skills, put_skill, refused
+from support.sandbox import allow, flow, home_skills, put_skill, refused, told
 
 BUILT = """\
 from pathlib import Path
@@ -21,8 +21,8 @@ WORKFLOW = Workflow("built", *STEPS, description="Built in a loop")
 """
 
 
-def put_built(where: Path | None = None, text: str = BUILT) -> Path:
-    return put_skill("built", text, where=where, file="workflow.py")
+def put_built(where: Path | None = None, text: str = BUILT, file: str = "workflow.py") -> Path:
+    return put_skill("built", text, where=where, file=file)
 
 
 def ran() -> bool:
@@ -30,19 +30,22 @@ def ran() -> bool:
 
 
 COMMANDS = {
-    "list": ["3", "Built in a loop"],
     "show built": ["built · 3 steps", "ok → three"],
+    "diagram built": ["2 · Two"],
     "check built": ["1 workflow checked, nothing found"],
     "test built": ["3 of 3", "1 passed"],
+    "step built": ["Do it."],
+    "list": ["3", "Built in a loop"],
 }
 
 
+@pytest.mark.parametrize("file", ["workflow.py", "scripts/built.py", "scripts/think.py"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_with_run_a_command_loads_the_real_workflow(command: str) -> None:
-    put_built()
+def test_a_command_finds_and_loads_an_approved_workflow(command: str, file: str) -> None:
+    put_built(text=BUILT, file=file)
     allow("built")
 
-    answer = flow(*command.split(), "--run")
+    answer = flow(*command.split())
 
     assert ran()
     assert answer.status == 0, answer.err
@@ -50,35 +53,28 @@ def test_with_run_a_command_loads_the_real_workflow(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", [*COMMANDS][:-1])
-def test_without_run_a_command_says_that_parts_are_missing(command: str) -> None:
-    put_built()
-    allow("built")
-
-    answer = flow(*command.split())
-
-    assert not ran()
-    assert "--run" in answer.out + answer.err
-
-
-@pytest.mark.parametrize("command", [*COMMANDS][1:-1])
 def test_code_that_is_not_approved_does_not_run(command: str) -> None:
     put_built()
 
-    status, error = refused(*command.split(), "--run")
+    answer = flow(*command.split())
 
-    assert (status, error["code"]) == (7, "NOT_TRUSTED")
+    assert answer.status == 7
+    assert "flow skill trust built" in answer.err + answer.out
     assert not ran()
 
 
-def test_a_list_names_the_skills_that_did_not_run() -> None:
-    put_built()
+def test_a_skill_that_is_not_approved_is_listed_by_name_with_the_command_that_approves_it() -> None:
+    put_built(file="scripts/built.py")
     put_skill("mine", BUILT.replace('"built"', '"mine"'), where=home_skills(), file="workflow.py")
 
-    answer = flow("list", "--run", "--json")
+    answer = told("list")
+    row = next(line for line in flow("list").out.splitlines() if line.startswith("built"))
 
-    counts = {item["name"]: item["total_steps"] for item in answer.data["skills"]}
-    assert (counts["built"], counts["mine"]) == (0, 3)
-    assert "`built` was not run" in answer.err
+    items = {item["name"]: item for item in answer["skills"]}
+    assert (items["built"]["total_steps"], items["mine"]["total_steps"]) == (0, 3)
+    assert items["built"]["needs_approval"] == "a person runs: flow skill trust built"
+    assert "not approved; a person runs: flow skill trust built" in row
+    assert told("check")["not_approved"] == ["built"]
 
 
 @pytest.mark.parametrize(
@@ -86,18 +82,25 @@ def test_a_list_names_the_skills_that_did_not_run() -> None:
     [
         (BUILT.replace("next=", "nxt="), "FR130", "did you mean `next`?"),
         (BUILT.replace('["one", "two"', '["one", "o n"'), "FR107", "`o n` is not a valid id"),
-        (BUILT.replace("WORKFLOW =", "1 / 0  #"), "FR100", "workflow.py raised ZeroDivisionError"),
+        (BUILT.replace("WORKFLOW =", "1 / 0  #"), "FR100", "raised ZeroDivisionError"),
         (BUILT.replace("*STEPS,", "STEPS,"), "FR130", "put `*` before the list"),
     ],
 )
-def test_mistakes_in_a_file_that_is_run_are_findings_with_their_line(
-    text: str, code: str, words: str
-) -> None:
+def test_mistakes_in_a_file_are_findings_with_their_line(text: str, code: str, words: str) -> None:
     folder = put_built(home_skills(), text)
 
-    answer = flow("check", str(folder), "--run")
+    answer = flow("check", str(folder))
 
     line = next(line for line in answer.out.splitlines() if code in line)
     assert answer.status == 1
     assert words in answer.out
     assert line.startswith(f"{folder}/workflow.py")
+
+
+def test_a_copy_of_a_bundled_skill_with_code_needs_approval_once_it_differs() -> None:
+    put_built(home_skills())
+    put_built()
+
+    status, error = refused("step", "built")
+
+    assert (status, error["code"]) == (7, "NOT_TRUSTED")

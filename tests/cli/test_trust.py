@@ -22,7 +22,7 @@ from support.skills import put
 from support.terminal import at_a_terminal
 
 from flowrail.approval import approve, snapshot
-from flowrail.machines.loading import run_python
+from flowrail.machines.loading import python_file
 from flowrail.operations.environment import Environment
 
 
@@ -152,13 +152,13 @@ def test_a_person_is_shown_what_they_allow() -> None:
 def test_what_runs_is_what_was_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = put_python("py")
     allow("py")
-    run = run_python.run
+    run = python_file.run
 
     def run_after_a_swap(*arguments: Any, **options: Any) -> object:
         put_canary()
         return run(*arguments, **options)
 
-    monkeypatch.setattr(run_python, "run", run_after_a_swap)
+    monkeypatch.setattr(python_file, "run", run_after_a_swap)
 
     told("step", "py")
 

@@ -88,7 +88,7 @@ def test_a_session_is_shown_without_its_id_if_only_one_is_open() -> None:
     put_skill("small")
     session = told("start", "small")["session"]
 
-    for words in (["status"], ["resume"], ["history"], ["finding", "list"], ["skill", "record"]):
+    for words in (["status"], ["resume"], ["history"], ["finding", "list"]):
         assert told(*words) == told(*words, session), words
     assert told("session", "verify")["sessions"][0]["session"] == session
     assert flow("evidence", "show").out == "step first demands no evidence\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support.sandbox import BUNDLED, flow
 
-from flowrail.skills.summary import definition_of
+from flowrail.skills.loader import Loader
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "skills.md"
@@ -29,5 +29,5 @@ def test_what_authors_are_sent_to_exists() -> None:
 
     assert {address.partition("/")[0] for address, _ in named} >= set(BUNDLED) - {"leon-writing-style"}
     for address, steps in named:
-        ids = [step.id for step in definition_of(address, ())[0].steps]
+        ids = [step.id for step in Loader().load(address).definition.steps]
         assert set(re.findall(r"[a-z_]+", steps)) <= set(ids), address

@@ -62,10 +62,6 @@ def test_help_loads_no_command_and_nothing_heavy(words: list[str]) -> None:
     assert not [module for module in modules if module.startswith("flowrail.cli.commands.")]
 
 
-def test_a_list_of_skills_loads_neither_sessions_nor_the_engine() -> None:
-    assert "statemachine" not in loaded("list")
-
-
 @pytest.mark.parametrize("form", ["xml", "json", "text"])
 def test_a_step_loads_nothing_that_only_other_commands_need(form: str) -> None:
     put_skill("small")

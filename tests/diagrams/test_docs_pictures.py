@@ -12,17 +12,15 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers.svg import render
 from flowrail.diagrams.session_trace import with_trace
-from flowrail.machines.loading.run_python import run
 from flowrail.machines.sessions.session import Report
-from flowrail.skills.catalog import find, workflow_file
-from flowrail.skills.summary import definition_of
+from flowrail.skills.loader import Loader
 
 PICTURES = Path(__file__).parents[2] / "docs" / "reference" / "pictures"
 
 
 def session() -> Picture:
     name = "problem-analysis"
-    definition = run(workflow_file(name, find(name, ()))).workflow()
+    definition = Loader().load(name).workflow()
     low = Report("done", {"confidence": "low"})
     no_trace = Report("done", {"traced": "no"})
     return with_trace(picture(definition), records(definition, no_trace, "ok", low, low, seconds=140))
@@ -30,7 +28,7 @@ def session() -> Picture:
 
 @pytest.mark.parametrize("name", ["session", "perspective-swarm", "doc-sync"])
 def test_the_pictures_of_the_docs_are_up_to_date(name: str) -> None:
-    drawn = render(session() if name == "session" else picture(definition_of(name, ())[0])) + "\n"
+    drawn = render(session() if name == "session" else picture(Loader().load(name).definition)) + "\n"
 
     file = PICTURES / f"{name}.svg"
     if writing():

@@ -120,10 +120,10 @@ def definition(data: bytes) -> None:
 
 
 def python(data: bytes) -> None:
-    """Python is read without running it."""
-    from flowrail.machines.loading.python_source import read_python
+    """The workflow of a Python file is named without running it."""
+    from flowrail.machines.loading.python_file import scan
 
-    read_python(data, "evil", "workflow.py")
+    scan(data)
 
 
 def rules(data: bytes) -> None:

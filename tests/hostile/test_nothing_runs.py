@@ -249,7 +249,7 @@ def test_no_command_runs_code_that_is_not_approved(put: Callable[[], object]) ->
     assert refusals >= 4
 
 
-def test_these_commands_run_approved_code_and_read_only_commands_do_not() -> None:
+def test_these_commands_run_approved_code_and_commands_about_stored_sessions_do_not() -> None:
     put_skill("lead", LEAD)
     put_skill("source", WORK, where=home_skills())
     started()
@@ -273,8 +273,8 @@ def test_these_commands_run_approved_code_and_read_only_commands_do_not() -> Non
         "ask",
         "claim",
     }
-    assert ran >= {"rewind", "fork", "migrate", "handoff"}
-    assert not ran & {"check", "show", "diagram", "discover", "doctor", "list", "history", "verify"}
+    assert ran >= {"rewind", "fork", "migrate", "handoff", "check", "show", "diagram", "doctor", "list"}
+    assert not ran & {"discover", "history", "verify"}
 
 
 def lying(skill: str, **lies: object) -> str:

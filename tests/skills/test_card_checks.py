@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from flowrail.operations.skills.check import check
+from flowrail.skills.loader import Loader
 
 CARD = """\
 ---
@@ -80,7 +81,7 @@ def write(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def findings_in(folder: Path, files: Mapping[str, str]) -> list[str]:
-    (first, *_) = check([str(write(folder / "demo", files))], (), str(folder))
+    (first, *_) = check([str(write(folder / "demo", files))], Loader(), str(folder))
     return [f"{finding.code} {finding.place} {finding.message}" for finding in first.findings]
 
 
@@ -142,7 +143,7 @@ def test_texts_that_no_step_tells_are_found_whichever_workflow_they_would_be_of(
         "steps/area/old.md": "Left over.\n",
     }
 
-    reports = check([str(write(tmp_path / "demo", files))], (), str(tmp_path))
+    reports = check([str(write(tmp_path / "demo", files))], Loader(), str(tmp_path))
 
     assert [(finding.code, str(finding.place)) for report in reports for finding in report.findings] == [
         ("FR171", "steps/lok.md:1"),
@@ -196,7 +197,7 @@ def test_what_discovery_forgives_in_a_handoff_block_is_found(
     card = CARD.replace("---\n\n", f"metadata:\n  {BLOCK.replace(old, new)}\n---\n\n")
     files = {"SKILL.md": card, **({"workflow.yaml": LINE} if workflow else {})}
 
-    [report] = check([str(write(tmp_path / "demo", files))], (), str(tmp_path))
+    [report] = check([str(write(tmp_path / "demo", files))], Loader(), str(tmp_path))
 
     assert [finding.code for finding in report.findings] == ["FR183"] * len(told)
     assert [finding.message.rpartition("[")[2][:-1] for finding in report.findings] == told

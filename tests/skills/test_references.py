@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
-from support.sandbox import SMALL, put_skill
+from support.sandbox import SMALL, home_skills, put_skill
 
-from flowrail.discovery.locations import skill_roots
 from flowrail.machines.definition.findings import Finding
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills.check import check as check_here
 
 LEAD = """\
@@ -43,8 +42,7 @@ def findings(
     lead: str = LEAD, inner: str = INNER, *, texts: Mapping[str, str] | None = None
 ) -> list[Finding]:
     put_skill("lead", lead, texts={"workflows/look.yaml": inner, **(texts or {})})
-    roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
-    reports = check_here(["lead"], roots, os.getcwd())
+    reports = check_here(["lead"], Environment().loader, os.getcwd())
     return [finding for report in reports for finding in report.findings if finding.severity == "error"]
 
 
@@ -169,10 +167,10 @@ WORKFLOW = Workflow(
             handler=Dispatch("explore", "lead/look", context_vars={{"area": "x"}}, total_steps={total})),
 )
 """
-    folder = put_skill("lead", "", where=Path.cwd() / "elsewhere", texts={"workflows/look.yaml": INNER})
+    folder = put_skill("lead", "", where=home_skills(), texts={"workflows/look.yaml": INNER})
     (folder / "workflow.yaml").unlink()
     (folder / "workflow.py").write_text(lead)
 
-    reports = check_here([str(folder)], (), os.getcwd())
+    reports = check_here([str(folder)], Environment().loader, os.getcwd())
 
     assert [finding.message for report in reports for finding in report.findings] == problems

@@ -29,7 +29,7 @@ FLAGS = (
     "--no-first-run",
     "--hide-scrollbars",
     "--remote-debugging-pipe",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *.localhost",
 )
 
 AS_3_AND_4 = """

@@ -67,8 +67,8 @@ class Website:
         self.address = address
         self.process = process
         parts = urlsplit(address)
-        self.host, self.port = str(parts.hostname), int(parts.port or 0)
-        self.origin = f"http://{self.host}:{self.port}"
+        self.host, self.port = str(parts.netloc), int(parts.port or 0)
+        self.origin = f"http://{self.host}"
         self._entry = f"{parts.path}?{parts.query}"
         self.cookie = ""
 
@@ -81,9 +81,9 @@ class Website:
         headers: Mapping[str, str] | None = None,
     ) -> Answered:
         """Send a request with exactly these headers, and the cookie if there is one."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
-        given = {**({"Cookie": self.cookie} if self.cookie else {}), **(headers or {})}
-        connection.putrequest(method, path, skip_host="Host" in given)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        given = {"Host": self.host, **({"Cookie": self.cookie} if self.cookie else {}), **(headers or {})}
+        connection.putrequest(method, path, skip_host=True)
         for name, value in given.items():
             connection.putheader(name, value)
         data = None if body is None else body.encode()
@@ -125,16 +125,18 @@ def own_terminal() -> None:
 
 
 @contextmanager
-def website(*options: str, at_terminal: bool = False) -> Iterator[Website]:
-    """Run `flow ui` in the current folder as a process, in a pipe or at a terminal."""
+def website(
+    *options: str, at_terminal: bool = True, env: Mapping[str, str] | None = None
+) -> Iterator[Website]:
+    """Run `flow ui` in the current folder as a process, at a terminal or in a pipe."""
     ours, theirs = pty.openpty() if at_terminal else os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-c", ENTRY, "ui", "--no-open", *options],
+        [sys.executable, "-c", ENTRY, "ui", *(() if env else ("--no-open",)), *options],
         stdin=subprocess.DEVNULL,
         stdout=theirs,
         stderr=subprocess.PIPE,
         text=True,
-        env=dict(os.environ),
+        env={**os.environ, **(env or {})},
         start_new_session=at_terminal,
         preexec_fn=own_terminal if at_terminal else default_interrupt,  # noqa: PLW1509 - this process has one thread
     )

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from support.sandbox import put_skill, told
@@ -18,6 +24,18 @@ def site() -> Iterator[Website]:
     told("start", "release", "-p", "version=1.4.0")
     with website() as running:
         yield running
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait until a condition holds, at most fifteen seconds."""
+    end = time.monotonic() + 15
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def connection(site: Website) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", site.port), timeout=30)
 
 
 def test_nothing_is_shown_without_the_printed_address(site: Website) -> None:
@@ -44,9 +62,102 @@ def test_the_printed_address_works_once(site: Website) -> None:
 def test_another_name_for_this_machine_is_refused(site: Website) -> None:
     site.enter()
 
-    for host in ("evil.example", f"evil.example:{site.port}", "127.0.0.1", f"127.0.0.1:{site.port + 1}"):
+    for host in ("evil.example", f"localhost:{site.port}", f"127.0.0.1:{site.port}", f"x{site.host}"):
         assert site.request("/", headers={"Host": host}).status == 421
-    assert site.request("/", headers={"Host": f"localhost:{site.port}"}).status == 200
+    assert site.request("/").status == 200
+
+
+def test_cookies_never_reach_another_port_because_the_name_is_new_each_time(site: Website) -> None:
+    site.enter()
+    with website() as other:
+        answered = other.enter()
+
+    assert re.fullmatch(r"flow-[0-9a-f]{16}\.localhost:\d+", site.host)
+    assert other.host.partition(":")[0] != site.host.partition(":")[0]
+    assert "domain=" not in answered.headers["set-cookie"].lower()  # only for exactly this name
+
+
+BROWSER = """\
+#!/bin/sh
+echo "$@" > arguments
+cat "${1#file://}" > page
+stat -c %a "${1#file://}" > mode
+sleep 60
+"""
+
+
+def test_the_browser_gets_the_token_through_a_private_file_and_cannot_hold_up_the_server(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "browser"
+    program.write_text(BROWSER)
+    program.chmod(0o700)
+
+    with website(env={"BROWSER": str(program)}) as site:
+        token = site.address.partition("token=")[2]
+        until(lambda: Path("mode").exists() and Path("mode").read_text())
+        arguments, page = Path("arguments").read_text(), Path("page").read_text()
+        assert site.enter().status == 200  # although the browser has not returned
+        file = Path(arguments.strip().removeprefix("file://"))
+        assert not file.exists()  # it was used
+
+    assert token not in arguments
+    assert f"url={site.address}" in page
+    assert Path("mode").read_text() == "600\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
+def test_another_user_of_the_machine_sees_no_token(tmp_path: Path) -> None:
+    program = tmp_path / "browser"
+    program.write_text(BROWSER)
+    program.chmod(0o700)
+
+    with website(env={"BROWSER": str(program)}) as site:
+        token = site.address.partition("token=")[2]
+        until(lambda: Path("mode").exists() and Path("mode").read_text())
+        file = Path("arguments").read_text().strip().removeprefix("file://")
+        spied = subprocess.run(
+            ["/bin/sh", "-c", f"cat /proc/[0-9]*/cmdline; cat {file}"],
+            user="nobody", cwd="/", capture_output=True, check=False,
+        )  # fmt: skip
+
+    assert spied.stdout.count(b"sleep") >= 1  # it sees command lines
+    assert token.encode() not in spied.stdout
+
+
+def test_a_file_for_a_browser_that_never_came_is_removed() -> None:
+    with website(env={"BROWSER": "true"}):
+        pass
+
+    assert not list((Path.home() / ".local" / "state" / "flowrail").glob("ui-*"))
+
+
+def test_a_connection_that_sends_no_request_is_closed(site: Website) -> None:
+    with connection(site) as silent, connection(site) as half:
+        half.sendall(f"GET / HTTP/1.1\r\nHost: {site.host}\r\n".encode())
+
+        assert silent.recv(1) == half.recv(1) == b""
+
+
+def test_a_body_that_never_arrives_ends_its_request(site: Website) -> None:
+    site.enter()
+    head = {
+        "Host": site.host, "Origin": site.origin, "X-Flow-Csrf": site.csrf(), "Cookie": site.cookie,
+        "Content-Type": "application/json", "Content-Length": "100",
+    }  # fmt: skip
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    with connection(site) as slow:
+        slow.sendall(f"POST /sessions/x/answer HTTP/1.1\r\n{lines}\r\n{{".encode())
+
+        assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("header", ["Content-Length: 1000001", "Transfer-Encoding: chunked"])
+def test_a_large_body_is_refused_before_it_is_read(site: Website, header: str) -> None:
+    with connection(site) as large:
+        large.sendall(f"POST /sessions/x/answer HTTP/1.1\r\nHost: {site.host}\r\n{header}\r\n\r\n".encode())
+
+        assert large.recv(100).startswith(b"HTTP/1.1 413 ")
 
 
 def test_requests_from_other_pages_are_refused(site: Website) -> None:
@@ -61,7 +172,9 @@ def test_requests_from_other_pages_are_refused(site: Website) -> None:
 def test_a_change_needs_origin_secret_and_json(site: Website) -> None:
     site.enter()
     session = told("sessions")["sessions"][0]["session"]
-    path, body = f"/sessions/{session}/abandon", json.dumps({"revision": 0})
+    told("step", "release", "ok", "--session", session)
+    answer = {"revision": 1, "answers": {"go": ["Yes"]}}
+    path, body = f"/sessions/{session}/answer", json.dumps(answer)
     whole = {"Origin": site.origin, "X-Flow-Csrf": site.csrf(), "Content-Type": "application/json"}
 
     for missing in whole:
@@ -69,10 +182,10 @@ def test_a_change_needs_origin_secret_and_json(site: Website) -> None:
         assert site.request(path, "POST", body=body, headers=part).status in {403, 415}
     form = {**whole, "Content-Type": "text/plain"}
     assert site.request(path, "POST", body=body, headers=form).status == 415
-    assert told("status", session)["status"] == "active"
+    assert told("status", session)["status"] == "waiting"
 
     assert site.request(path, "POST", body=body, headers=whole).status == 200
-    assert told("status", session)["status"] == "abandoned"
+    assert told("status", session)["status"] == "active"
 
 
 def test_every_answer_forbids_scripts_of_others_and_frames(site: Website) -> None:

@@ -123,7 +123,7 @@ def test_no_page_scrolls_sideways_or_has_an_accessibility_problem(chromium: Tab)
     sessions = [f"/sessions/{session}" for session in one_of_each_kind()]
     pages = ["/", *sessions, f"{sessions[0]}?at=2", "/handoffs", "/skills/release", "/skills/lead"]
 
-    with website(at_terminal=True) as running:
+    with website() as running:
         chromium.open(running.address)
         chromium.wait_for("document.getElementById('live')?.textContent === 'live'")
         for path, dark, phone in product(pages, (False, True), (False, True)):
@@ -154,7 +154,7 @@ def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) 
     session = str(told("start", "publish")["session"])
     assert flow("step", "publish", "ok", "--session", session).status == 4
 
-    with website(at_terminal=True) as running:
+    with website() as running:
         chromium.show(1280, 900)
         chromium.open(running.address)
         chromium.wait_for("document.getElementById('live')?.textContent === 'live'")

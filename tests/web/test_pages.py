@@ -98,7 +98,7 @@ def test_the_user_of_the_page_belongs_to_no_conversation_whoever_started_it() ->
     session = within(A, "start", "release", "-p", "version=1.4.0")["session"]
     within(A, "step", "release", "ok")
 
-    with conversation(B), website() as site:
+    with website() as site:
         site.enter()
         answered = site.change(f"/sessions/{session}/answer", {"revision": 1, "answers": {"go": ["Yes"]}})
 
@@ -106,6 +106,45 @@ def test_the_user_of_the_page_belongs_to_no_conversation_whoever_started_it() ->
     record = told("history", session)["steps"][-1]
     assert (record["kind"], record["conversation"]) == ("answer", None)
     assert within(A, "status")["session"] == session
+
+
+def test_a_page_that_was_started_in_a_conversation_shows_questions_and_takes_no_answers() -> None:
+    put_skill("release", APPROVAL)
+    session = started()
+    report(session, "ok")
+
+    with conversation(B), website() as site:
+        site.enter()
+        page = site.request(f"/sessions/{session}").text
+        refused = site.change(f"/sessions/{session}/answer", {"revision": 1, "answers": {"go": ["Yes"]}})
+
+    assert (refused.status, refused.data["code"]) == (403, "NOT_TRUSTED")
+    assert f"flow answer {session} go=OPTION" in page
+    assert "data-option" not in page
+    assert told("status", session)["status"] == "waiting"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["{", "[" * 100_000, "[]", "null", "\xff", '{"revision": 1}', '{"revision": 1, "answers": {"go": 5}}',
+     '{"revision": "1", "answers": {"go": ["Yes"]}}', '{"revision": %s, "answers": {"go": ["Yes"]}}' % ("9" * 5_000)],
+)  # fmt: skip
+def test_a_request_that_is_no_answer_is_refused_as_wrong(site: Website, body: str) -> None:
+    session = started()
+    report(session, "ok")
+    headers = {"Origin": site.origin, "X-Flow-Csrf": site.csrf(), "Content-Type": "application/json"}
+
+    refused = site.request(f"/sessions/{session}/answer", "POST", body=body, headers=headers)
+
+    assert refused.status == 400
+    assert refused.data["message"]
+
+
+def test_a_number_of_a_record_that_is_none_is_refused_as_wrong(site: Website) -> None:
+    session = started()
+
+    for at in ("9" * 5_000, "-1", "x", "%C2%B2"):
+        assert site.request(f"/sessions/{session}?at={at}").status == 400
 
 
 def test_an_answer_to_a_session_that_moved_on_is_refused(site: Website) -> None:
@@ -220,7 +259,7 @@ def test_a_person_approves_evidence_on_the_page_with_a_reason() -> None:
     session = waiting_for_approval()
     command = ["step", "publish", "ok", "--session", session]
 
-    with website(at_terminal=True) as site:
+    with website() as site:
         site.enter()
         assert "Your approval is needed: package" in site.request("/").text
         page = site.request(f"/sessions/{session}").text
@@ -246,7 +285,7 @@ def test_the_text_of_a_file_is_shown_to_the_person_who_approves_it(tmp_path: Pat
     page = f"/sessions/{session}"
     (tmp_path / "elsewhere").write_text("a text outside the project")
 
-    with website(at_terminal=True) as site:
+    with website() as site:
         site.enter()
         Path("package.txt").write_text("<b>the package</b>" + "\nmore" * 10_000)
         text = site.request(page).text
@@ -263,34 +302,18 @@ def test_the_text_of_a_file_is_shown_to_the_person_who_approves_it(tmp_path: Pat
     assert "a text outside the project" not in linked
 
 
-def test_a_person_waives_evidence_on_the_page() -> None:
-    session = waiting_for_approval()
-    Path("package.txt").unlink()
-    waived = {"revision": 0, "check": "package", "reason": "nothing to publish"}
-
-    with website(at_terminal=True) as site:
-        site.enter()
-        assert site.change(f"/sessions/{session}/waive", waived).status == 200
-
-        assert told("step", "publish", "ok", "--session", session)["status"] == "completed"
-        page = site.request(f"/sessions/{session}").text
-
-    assert '<b class="iterate">waived</b>' in page
-    assert ": nothing to publish</span>" in page
-
-
 def test_a_page_that_an_agent_may_have_opened_cannot_approve() -> None:
     session = waiting_for_approval()
     body = {"revision": 0, "check": "package", "reason": "fine", "state": ""}
 
-    with website() as site:
+    with website(at_terminal=False) as site:
         site.enter()
         page = site.request(f"/sessions/{session}").text
-        refused = [site.change(f"/sessions/{session}/{verb}", body) for verb in ("approve", "waive")]
+        refused = site.change(f"/sessions/{session}/approve", body)
 
-    assert [(answer.status, answer.data["code"]) for answer in refused] == [(403, "NOT_TRUSTED")] * 2
+    assert (refused.status, refused.data["code"]) == (403, "NOT_TRUSTED")
     assert f"flow evidence approve {session} package --reason REASON" in page
-    assert 'data-confirm="approve"' not in page
+    assert "data-confirm" not in page
     assert flow("step", "publish", "ok", "--session", session).status == 4
 
 

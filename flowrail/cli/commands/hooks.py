@@ -121,7 +121,7 @@ def install_command(call: Call, host: str, to: str, permissions: bool, dry_run: 
     environment = call.environment
     file = settings_file(host, to, cwd=environment.cwd, home=environment.home, environ=environment.environ)
     wanted = permissions and host == "claude-code"
-    forbidden = forbidden_tools(environment.roots)
+    forbidden = forbidden_tools(environment.loader)
     done = add_hooks(file, permissions=wanted, dry_run=dry_run, forbidden=forbidden)
     text = installed(done, PERMISSIONS, asked=permissions, dry_run=dry_run)
     call.answer(data(done, dry_run=dry_run, permissions=PERMISSIONS), text)

@@ -1,40 +1,26 @@
-"""`flow list`: it starts fast, so it is apart from the other commands."""
+"""`flow list`."""
 
 from __future__ import annotations
 
-from functools import partial
-
 from flowrail.cli import options, output
-from flowrail.cli.options import Call
+from flowrail.cli.environment import SessionCall
 from flowrail.command import Command
-from flowrail.machines.loading import workflow_source
 from flowrail.skills import summary
 from flowrail.skills.catalog import with_unread_workflow
-from flowrail.text.phrases import count, listed
+from flowrail.text.phrases import count
 from flowrail.text.report import Part, Span, Style, Table, columns
 
 
-@Call.command("list", "flow list", "flow list --root ../skills")
-@options.run
+@SessionCall.command("list", "flow list", "flow list --root ../skills")
 @options.as_json
 @options.root
-def list_command(call: Call, run_code: bool) -> None:
+def list_command(call: SessionCall) -> None:
     """List the skills
 
-    If several skills share a name, lists the one that runs. Runs no code of a skill without --run.
+    If several skills share a name, lists the one that runs. Of a skill in Python that is not approved, it
+    shows the name and how to approve it.
     """
-    if run_code:
-        from flowrail.cli.workflow_reading import reader  # loads the engine, which a list does without
-
-        items = summary.items(call.environment.roots, reader(call.roots, run_code=True, skips=True))
-    else:
-        environment = call.environment
-        items = summary.items(
-            environment.roots, partial(workflow_source.read, convention=environment.convention)
-        )
-    computed = [str(item["name"]) for item in items if item["computed"]]
-    if computed and not run_code:
-        output.notes([f"parts of {listed(computed)} are only known when its Python runs: flow list --run"])
+    items = summary.items(call.environment.loader)
     for folder in with_unread_workflow(call.environment.roots):
         output.notes([f"{folder} has no workflow that is read; see why: {Command('check', folder)}"])
     titles = ("skill", "steps", "gates", "params", "source", "purpose")
@@ -47,18 +33,24 @@ _SHORTEST_CLAUSE = 20
 
 def _skill_row(item: dict[str, object]) -> list[Part]:
     params = ", ".join(str(param["name"]) for param in item["params"])  # type: ignore[attr-defined]
-    errors = (
-        f"{count(int(str(item['errors'])), 'error')}: flow check {item['name']}" if item["errors"] else ""
-    )
     inner = f" + {len(item['workflows'])} more" if item["workflows"] else ""  # type: ignore[arg-type]
     return [
         str(item["name"]),
-        f"{item['total_steps'] or '?' if item['computed'] else item['total_steps']}{inner}",
+        f"{'?' if item['needs_approval'] else item['total_steps']}{inner}",
         str(len(item["gates"]) or ""),  # type: ignore[arg-type]
         params,
         _source(item),
-        Span(errors, Style.BAD) if errors else _first_clause(str(item["description"])),
+        _purpose(item),
     ]
+
+
+def _purpose(item: dict[str, object]) -> Part:
+    if item["needs_approval"]:
+        return Span(f"not approved; {item['needs_approval']}", Style.WARNING)
+    if item["errors"]:
+        errors = count(int(str(item["errors"])), "error")
+        return Span(f"{errors}: {Command('check', str(item['name']))}", Style.BAD)
+    return _first_clause(str(item["description"]))
 
 
 def _source(item: dict[str, object]) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
 
 import click
@@ -15,91 +13,14 @@ from flowrail.cli import options
 from flowrail.cli.options import Call
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
-from flowrail.discovery.locations import named as place_named
 from flowrail.errors import UsageError
 from flowrail.hosts import locations
-from flowrail.operations.environment import Environment
 from flowrail.operations.skills.trust import describe, evidence_commands, find_folder, withdraw
-from flowrail.skills import install, scaffold
+from flowrail.skills import install
 from flowrail.skills.catalog import Skill, named_root
 from flowrail.skills.install import LEFT, NEW, REMOVED, SAME, UPDATED, InstalledSkill
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import one_line
-
-
-@Call.command("new", "flow new release-check", "flow new release-check --python")
-@click.argument("name")
-@click.option("--python", is_flag=True, help="Write the workflow in Python instead of YAML.")
-@click.option(
-    "--from",
-    "source",
-    metavar="FILE",
-    help="Draft the workflow from a skill text: one step for each heading.",
-)
-@click.option("--dir", "folder", metavar="DIR", help="The folder that holds skills (default: the project's).")
-@options.as_json
-def new_command(call: Call, name: str, python: bool, source: str | None, folder: str | None) -> None:
-    """Create a skill
-
-    Writes a small workflow that passes `flow check`, and a test that walks through it. Edit the steps,
-    then run `flow check NAME` to list all errors.
-
-    With --from, the headings of an existing SKILL.md become the steps, and the text below each heading its
-    instructions. The file does not change. Comments in the draft name what the text demands and the draft
-    does not enforce.
-    """
-    if python and source is not None:
-        raise UsageError("--from drafts a workflow in YAML", hint="leave out --python, or --from")
-    environment = call.environment
-    location = place_named(folder, environment.cwd, environment.home) if folder else ""
-    text = os.path.join(environment.cwd, source) if source is not None else None
-    if text is not None and os.path.isdir(text):
-        text = os.path.join(text, "SKILL.md")
-    made = scaffold.make(
-        name,
-        location or locations.in_project(environment.cwd, environment.home, say="--dir"),
-        python=python,
-        source=text,
-    )
-    data = {**made._asdict(), "findings": [finding._asdict() for finding in made.findings]}
-    call.answer(data, "\n".join(map(one_line, _created_lines(made, environment, python=python))))
-
-
-def _created_lines(made: scaffold.NewSkill, environment: Environment, *, python: bool) -> Iterator[str]:
-    path = os.path.relpath(made.folder, environment.cwd)
-    root = _named_root(made, environment)
-    yield f"{made.skill} created in {made.folder}: {', '.join(made.files)}"
-    for finding in made.findings:
-        yield f"{finding.step or 'SKILL.md'}: {finding.fact}; {finding.hint}"
-    if made.findings:
-        yield f"the draft runs as it is; its comments repeat the {count(len(made.findings), 'finding')}"
-    yield f"check it: {Command('check', path)}"
-    if python:
-        test = next(file for file in made.files if file.startswith("tests/"))
-        yield f"test it: {shlex.join((_python(), os.path.join(path, test)))}"
-    else:
-        yield f"test it: {Command('test', path)}"
-    yield f"run it: {Command('step', made.skill, root=root)}"
-    trust = Command("skill trust", made.skill, root=root)
-    if python:
-        yield f"before it runs in a project, a person must run: {trust}"
-    elif made.hides_bundled:
-        yield f"it replaces the bundled {made.skill}: a person must run {trust}"
-
-
-def _python() -> str:
-    """Return the command of the Python that has flowrail: `python3` if that is the same one."""
-    first = shutil.which("python3") or ""
-    return "python3" if os.path.dirname(first) == os.path.dirname(sys.executable) else sys.executable
-
-
-def _named_root(made: scaffold.NewSkill, environment: Environment) -> str | None:
-    """Return the folder that `--root` must name, if the new skill is not in a location of skills."""
-    folder = os.path.dirname(made.folder)
-    if any(os.path.realpath(root.path) == os.path.realpath(folder) for root in environment.roots):
-        return None
-    return os.path.relpath(folder, environment.cwd)
-
 
 _WORDS = {NEW: "new", UPDATED: "updated", SAME: "unchanged", REMOVED: "removed"}
 
@@ -229,7 +150,7 @@ def _trust_commands(
     """Approve the commands of a skill's evidence for the project of the current folder."""
     environment, root = call.environment, named_root(installed)
     project = find_project_root(environment.cwd)
-    listed = evidence_commands(installed)
+    listed = evidence_commands(installed, call.environment.loader)
     if not listed:
         raise UsageError(f"the evidence of skill `{skill}` runs no commands", hint="nothing needs approval")
     commands = list(dict.fromkeys(listed.values()))

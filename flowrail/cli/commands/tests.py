@@ -7,11 +7,11 @@ import click
 from flowrail.cli import options
 from flowrail.cli.environment import SessionCall
 from flowrail.cli.progress import ProgressBar
-from flowrail.errors import UsageError
+from flowrail.errors import TrustError, UsageError
 from flowrail.machines.engine.outcome import call_limited
 from flowrail.operations.skills import check
 from flowrail.testing.walks import report
-from flowrail.testing.walks.run import FAILED, run_walks
+from flowrail.testing.walks.run import FAILED, SKIPPED, run_walks
 
 
 @SessionCall.command("test", "flow test problem-analysis", "flow test .claude/skills --strict")
@@ -20,12 +20,9 @@ from flowrail.testing.walks.run import FAILED, run_walks
 @click.option(
     "--strict", is_flag=True, help="Fail also if a transition is not taken or a step not entered by any walk."
 )
-@options.run
 @options.as_json
 @options.root
-def test_command(
-    call: SessionCall, targets: tuple[str, ...], run_code: bool, walk: str | None, strict: bool
-) -> int:
+def test_command(call: SessionCall, targets: tuple[str, ...], walk: str | None, strict: bool) -> int:
     """Walk through a workflow and check what its steps print
 
     The walks take every transition and every pair of transitions, repeat every loop, always
@@ -33,9 +30,8 @@ def test_command(
     findings or none, and evidence counts as passed. Sessions are in a temporary folder. Project
     skills in Python run only if they are approved.
 
-    Exits 1 if a walk fails. For JUnit XML, run `pytest --flow --junitxml FILE`.
+    Exits 1 if a walk fails, and 7 if a skill is not approved. For JUnit XML, run `pytest --flow --junitxml FILE`.
     """
-    del run_code  # walks run the code in any case
     environment = call.environment
     files = check.files(targets, environment.roots, environment.cwd)
     with ProgressBar("Walking") as bar:
@@ -44,4 +40,6 @@ def test_command(
         raise UsageError(f"unknown walk `{walk[:80]}`", hint="leave out --walk to see the walks that fail")
     call.answer(report.data(results), report.summary(results))
     incomplete = strict and any(result.gaps for result in results)
-    return 1 if incomplete or any(result.status == FAILED for result in results) else 0
+    if incomplete or any(result.status == FAILED for result in results):
+        return 1
+    return TrustError.exit_status if any(result.status == SKIPPED for result in results) else 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import webbrowser
 
 import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import OwnCall
+from flowrail.hosts.conversation import host_id
 from flowrail.web.server import serve
 
 
@@ -27,16 +29,18 @@ from flowrail.web.server import serve
 def ui_command(call: OwnCall, port: int, no_open: bool, idle: float) -> None:
     """Open a web page that shows all sessions live
 
-    It shows which session needs you, the path of each session, what its agent was shown, and handoffs. You can
-    answer questions and abandon sessions on it, and, if you start it at a terminal, approve and waive evidence. It
-    is only reachable from this machine, and the printed address opens it once. Needs the extra flowrail[web].
+    It shows which session needs you, the path of each session, what its agent was shown, and handoffs. If you start
+    it yourself at a terminal, you can answer questions and approve evidence on it. It is only reachable from this
+    machine, and the printed address opens it once. Needs the extra flowrail[web].
     """
 
-    def ready(address: str) -> None:
+    def ready(address: str, file: str) -> None:
         output.text(address)
         output.notes(["Press Ctrl+C to stop."])
-        if not no_open:
-            webbrowser.open(address)
+        if not no_open:  # in a thread: some browsers return only when they are closed
+            threading.Thread(target=webbrowser.open, args=(f"file://{file}",), daemon=True).start()
 
     at_terminal = output.is_shown_to_person()  # before `environment`, which sets standard output aside
-    serve(call.environment, port=port, idle=60 * idle, at_terminal=at_terminal, ready=ready)
+    environment = call.environment
+    is_person = at_terminal and host_id(environment.environ) is None
+    serve(environment, port=port, idle=60 * idle, is_person=is_person, ready=ready)

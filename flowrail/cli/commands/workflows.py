@@ -8,11 +8,9 @@ import click
 
 from flowrail.cli import check_report, options, output
 from flowrail.cli.environment import SessionCall
-from flowrail.cli.options import Call
 from flowrail.cli.progress import ProgressBar
-from flowrail.cli.workflow_reading import reader
 from flowrail.command import Command
-from flowrail.errors import UsageError
+from flowrail.errors import TrustError, UsageError
 from flowrail.formatters.reports.workflow import report as workflow_report
 from flowrail.machines.definition.script_steps import QRState
 from flowrail.operations.skills import check
@@ -21,7 +19,7 @@ from flowrail.operations.skills.preview import preview, resource_text
 from flowrail.skills import summary
 
 
-@Call.command(
+@SessionCall.command(
     "check",
     "flow check problem-analysis",
     "flow check --strict ./my-skill --format github",
@@ -31,19 +29,18 @@ from flowrail.skills import summary
 @options.format_option(
     "text", "json", "github", about="The output format (default: text), or annotations for GitHub Actions."
 )
-@options.run
 @options.root
-def check_command(call: Call, targets: tuple[str, ...], strict: bool, run_code: bool) -> int:
+def check_command(call: SessionCall, targets: tuple[str, ...], strict: bool) -> int:
     """Find errors in a workflow
 
     Checks the named skills or folders, or all installed skills, with the workflows that they dispatch.
-    Checks only SKILL.md if a skill has no workflow. Runs no code of a skill without --run. Exits 1 on any error.
+    Checks only SKILL.md if a skill has no workflow. Exits 1 on any error, and 7 if a named workflow in Python is not
+    approved: only its own code knows its steps.
     To suppress a warning, add its code and a reason to `ignore` in the workflow.
     """
     environment = call.environment
-    read = reader(call.roots, run_code=run_code, skips=not targets)
     with ProgressBar("Reading skills") as bar:
-        reports = check.check(targets, environment.roots, environment.cwd, read=read, progress=bar)
+        reports = check.check(targets, environment.loader, environment.cwd, progress=bar)
     if call.form == "json":
         output.data(_report_data(reports))
     elif call.form == "github":
@@ -52,8 +49,12 @@ def check_command(call: Call, targets: tuple[str, ...], strict: bool, run_code: 
         output.report(check_report.terminal_report(reports, cwd=environment.cwd, width=output.width()))
     else:
         output.report(check_report.plain_report(reports, cwd=environment.cwd))
+    waiting = [report for report in reports if report.needs_approval]
+    output.notes(f"`{report.address}` was not checked; {report.needs_approval}" for report in waiting)
     severities = [finding.severity for report in reports for finding in report.findings]
-    return 1 if any(severity == "error" or strict for severity in severities) else 0
+    if any(severity == "error" or strict for severity in severities):
+        return 1
+    return TrustError.exit_status if waiting and targets else 0
 
 
 def _report_data(reports: Sequence[CheckReport]) -> dict[str, object]:
@@ -63,7 +64,8 @@ def _report_data(reports: Sequence[CheckReport]) -> dict[str, object]:
             for report in reports
             for finding in report.findings
         ],
-        "checked": [report.address for report in reports],
+        "checked": [report.address for report in reports if not report.needs_approval],
+        "not_approved": [report.address for report in reports if report.needs_approval],
     }
 
 
@@ -118,8 +120,7 @@ def preview_command(
     guidance = preview(
         skill,
         step or str(number),
-        call.world.roots,
-        call.world.state,
+        call.environment.loader,
         params=params,
         facts=assignments,
         visit=qr.iteration,
@@ -129,25 +130,19 @@ def preview_command(
     call.show(guidance)
 
 
-@Call.command("show", "flow show problem-analysis", "flow show planner/plan-code --resource diff-format")
+@SessionCall.command(
+    "show", "flow show problem-analysis", "flow show planner/plan-code --resource diff-format"
+)
 @options.skill
 @click.option("--resource", metavar="NAME", help="Print this text that the skill's steps quote.")
-@options.run
 @options.as_json
 @options.root
-def show_command(call: Call, skill: str, resource: str | None, run_code: bool) -> None:
-    """Show a skill's steps, transitions and parameters
-
-    Runs no code of the skill without --run.
-    """
-    roots = call.environment.roots
+def show_command(call: SessionCall, skill: str, resource: str | None) -> None:
+    """Show a skill's steps, transitions and parameters"""
+    loader = call.environment.loader
     if resource is not None:
-        content = resource_text(skill, resource, roots)
+        content = resource_text(skill, resource, loader)
         call.answer({"resource": resource, "text": content}, content)
         return
-    read = reader(call.roots, run_code=run_code)
-    item = summary.show(skill, roots, read)
-    if item["computed"]:
-        again = Command("show", skill, run=True, root=tuple(call.roots))
-        output.notes([f"parts of the workflow are only known when its Python runs: {again}"])
+    item = summary.show(skill, loader)
     call.answer(item, workflow_report(item))

@@ -14,8 +14,7 @@ from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 def report(item: Mapping[str, Any]) -> Report:
     """Return a workflow as `skills.summary.show` describes it."""
     about = shortened(one_line(item["description"]), LONGEST_LINE)
-    is_unknown = item.get("computed") and not item["total_steps"]
-    steps = "? steps" if is_unknown else count(item["total_steps"], "step")
+    steps = count(item["total_steps"], "step")
     head = title(f"{one_line(item['name'])} · {steps} · {_source(item)}")
     parts: list[Report] = [[head, about] if about else [head]]
     if item["params"]:

@@ -49,7 +49,6 @@ CODES = {
     "FR127": "a text quotes a missing resource",
     "FR128": "a function cannot be called by a step",
     "FR130": "a key is unknown, or its value has the wrong type",
-    "FR131": "a mapping contains a key twice",
     "FR140": "dispatches go over something that is not a list",
     "FR141": "a variable of a dispatch cannot be filled",
     "FR142": "a join can never be met",
@@ -92,7 +91,6 @@ CODES = {
     "FR182": "agents cannot discover the skill",
     "FR183": "the handoff block in SKILL.md does not match the handoff schema",
     "FR184": "a check of `evidence` proves little",
-    "FR190": "a value is computed and was not checked",
 }
 """Every code with its general meaning. Codes are never reused for another meaning."""
 

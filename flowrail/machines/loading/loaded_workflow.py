@@ -8,11 +8,9 @@ from typing import NamedTuple
 from flowrail.machines.definition.findings import Finding, Locate, raise_errors
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import NAMES, WORKFLOW_NAME
-from flowrail.machines.definition.workflow import Suppression, Workflow
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.files import sha256_hex
 from flowrail.text.safe_text import in_quotes
-
-COMPUTED = "FR190"
 
 
 class LoadedWorkflow(NamedTuple):
@@ -25,17 +23,11 @@ class LoadedWorkflow(NamedTuple):
     findings: tuple[Finding, ...]
     locate: Locate
     files: Mapping[str, bytes] = Frozen()
-    suppressions: tuple[Suppression, ...] = ()
 
     @property
     def digests(self) -> dict[str, str]:
         """The digest of each file."""
         return {path: sha256_hex(data) for path, data in self.files.items()}
-
-    @property
-    def is_computed(self) -> bool:
-        """Whether parts of the workflow are only known when its Python file runs."""
-        return any(finding.code == COMPUTED for finding in self.findings)
 
     def workflow(self) -> Workflow:
         """Return the validated workflow; `WorkflowError` with every error if there are any."""

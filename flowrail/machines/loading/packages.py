@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,7 +11,9 @@ from typing import NamedTuple
 
 from flowrail.errors import DocumentError, FlowError, UsageError
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.python_source import UNREADABLE, why_not, workflow_name
+from flowrail.machines.engine.outcome import SCRIPTS
+from flowrail.machines.loading.python_file import scan
+from flowrail.machines.loading.skill_folder import ENTRY_FILES
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
@@ -34,12 +37,13 @@ class WorkflowPlace(NamedTuple):
 class Workflows(Mapping[str, Workflow]):
     """Workflows by name. Listing names imports nothing; getting one imports only its module.
 
-    ``skipped`` has the files that look like a workflow but cannot be read, with the reason.
+    ``skipped`` has the files whose ``WORKFLOW`` is not one of the workflows, each with the reason.
     """
 
-    def __init__(self, places: Mapping[str, WorkflowPlace], skipped: Mapping[str, str]) -> None:
-        self._places = dict(places)
-        self.skipped = dict(skipped)
+    def __init__(self) -> None:
+        self.skipped: dict[str, str] = {}
+        self._places: dict[str, WorkflowPlace] = {}
+        self._entries: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys([*self._places, *_registered]))
@@ -60,11 +64,35 @@ class Workflows(Mapping[str, Workflow]):
         """Return where a workflow is defined, without importing it."""
         return self._places[name]
 
+    def add(self, module: str, path: str) -> None:
+        """Add the workflow of a module, if it has one."""
+        try:
+            scanned = scan(read_bounded(path, limit=limits.PYTHON_BYTES, what="the module"))
+        except DocumentError as error:
+            self.skipped[path] = error.fact
+            return
+        if scanned is None:
+            return
+        name, skill = scanned.name, _skill_folder(path)
+        entry = self._entries.get(skill)
+        if scanned.problem:
+            self.skipped[path] = scanned.problem
+        elif name in self._places:
+            self.skipped[path] = f"defines `{name}`, which {self._places[name].path} defines already"
+        elif skill and entry and "/" not in name:
+            problem = f"defines a second entry workflow beside `{entry}`; name it `{entry}/{name}`"
+            self.skipped[path] = problem
+        else:
+            self._places[name] = WorkflowPlace(module, path)
+            if "/" not in name:
+                self._entries[skill] = name
+
 
 def discover_workflows(package: str) -> Workflows:
     """Return the workflows that modules of *package* define as ``WORKFLOW``.
 
-    *package* is the name of a package that can be imported. For a dotted name, only its parents are imported.
+    *package* is the name of a package that can be imported. For a dotted name, only its parents are imported. A module
+    whose ``WORKFLOW`` cannot be a workflow, and a second entry workflow of a skill, are in ``skipped``.
     """
     try:
         spec = find_spec(package)
@@ -72,12 +100,11 @@ def discover_workflows(package: str) -> Workflows:
         spec = None
     if spec is None or not spec.submodule_search_locations:
         raise UsageError(f"there is no package `{package}`", hint="name one that Python can import")
-    places: dict[str, WorkflowPlace] = {}
-    skipped: dict[str, str] = {}
+    workflows = Workflows()
     for folder in spec.submodule_search_locations:
         for module, path in _modules(package, folder):
-            _look_into(module, path, places, skipped)
-    return Workflows(places, skipped)
+            workflows.add(module, path)
+    return workflows
 
 
 def register_workflow(workflow: Workflow) -> Workflow:
@@ -112,19 +139,12 @@ def _modules(package: str, folder: str) -> Iterator[tuple[str, str]]:
             yield ".".join((package, *folders, *own)), str(path)
 
 
-def _look_into(module: str, path: str, places: dict[str, WorkflowPlace], skipped: dict[str, str]) -> None:
-    try:
-        data = read_bounded(path, limit=limits.PYTHON_BYTES, what="the module")
-        name = workflow_name(data, module) if b"WORKFLOW" in data else None
-    except DocumentError as error:
-        skipped[path] = error.fact
-    except UNREADABLE as error:
-        skipped[path] = why_not(error)[0]
-    else:
-        if name in places:
-            skipped[path] = f"defines `{name}`, which {places[name].path} defines already"
-        elif name is not None:
-            places[name] = WorkflowPlace(module, path)
+def _skill_folder(path: str) -> str:
+    """Return the folder of the skill that a module belongs to; empty if it is a module of the package itself."""
+    folder, name = os.path.split(path)
+    if os.path.basename(folder) == SCRIPTS:
+        return os.path.dirname(folder)
+    return folder if name in ENTRY_FILES or os.path.lexists(os.path.join(folder, "SKILL.md")) else ""
 
 
 def _imported(name: str, place: WorkflowPlace) -> Workflow:
@@ -142,7 +162,7 @@ def _imported(name: str, place: WorkflowPlace) -> Workflow:
         actual = f"`{workflow.name}`" if isinstance(workflow, Workflow) else "something else"
         raise BrokenModuleError(
             f"`WORKFLOW` of {place.path} is {actual}, not the workflow `{name}`",
-            hint="write the name as a plain text, so that it can be read without importing",
+            hint="assign the workflow once, with its name as a text",
             path=place.path,
         )
     return workflow

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.outcome import SCRIPTS
+from flowrail.machines.loading.python_file import scan
 from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
@@ -36,20 +38,37 @@ class WorkflowFile(NamedTuple):
 
 
 def entry_file(folder: str, name: str) -> WorkflowFile | None:
-    """Return the entry workflow of *folder*, or `None`."""
+    """Return the entry workflow of *folder*, or `None`: a file at its top, or the script with that workflow."""
     for path in ENTRY_FILES:
         if os.path.lexists(os.path.join(folder, path)):
             return WorkflowFile(name, folder, path, "steps")
-    return None
+    return next((file for file in scripts(folder, name) if file.address == name), None)
 
 
 def named_files(folder: str, name: str) -> list[WorkflowFile]:
     """Return the workflows beside the entry one, by name."""
-    try:
-        entries = sorted(os.listdir(os.path.join(folder, "workflows")))
-    except OSError:
-        return []
-    return [_named(folder, name, entry.removesuffix(".yaml")) for entry in entries if entry.endswith(".yaml")]
+    entries = _names(os.path.join(folder, "workflows"), ".yaml")
+    named = [_named(folder, name, entry.removesuffix(".yaml")) for entry in entries]
+    return [*named, *(file for file in scripts(folder, name) if file.address != name)]
+
+
+def scripts(folder: str, name: str) -> list[WorkflowFile]:
+    """Return the workflows in ``scripts/*.py``; no file is run.
+
+    The entry workflow is in the script that is named like the skill, or names its workflow so. Any other is named
+    after its script.
+    """
+    files = []
+    for entry in _names(os.path.join(folder, SCRIPTS), ".py"):
+        path, stem = f"{SCRIPTS}/{entry}", entry.removesuffix(".py").replace("_", "-")
+        scanned = None
+        with suppress(DocumentError):
+            scanned = scan(read_inside(folder, path))
+        if scanned is not None and scanned.is_workflow:
+            is_entry = name in {scanned.name, stem}
+            address, texts = (name, "steps") if is_entry else (f"{name}/{stem}", f"steps/{stem}")
+            files.append(WorkflowFile(address, folder, path, texts))
+    return files
 
 
 def find_file(folder: str, address: str) -> WorkflowFile | None:
@@ -58,21 +77,28 @@ def find_file(folder: str, address: str) -> WorkflowFile | None:
     if not slash:
         return entry_file(folder, name)
     file = _named(folder, name, inner)
-    return file if "/" not in inner and os.path.lexists(os.path.join(folder, file.path)) else None
+    if "/" not in inner and os.path.lexists(os.path.join(folder, file.path)):
+        return file
+    return next((file for file in scripts(folder, name) if file.address == address), None)
 
 
 def file_at(folder: str, address: str, path: str) -> WorkflowFile | None:
     """Return the workflow of *folder* at *address* if *path* is a possible path of it, otherwise `None`."""
-    name, slash, inner = address.partition("/")
-    if slash:
-        file = _named(folder, name, inner)
-        return file if path == file.path else None
-    entry = entry_file(folder, name) or WorkflowFile(name, folder, path, "steps")
-    return entry if path in ENTRY_FILES else None
+    file = find_file(folder, address)
+    is_same = file is not None and (file.path == path or {file.path, path} <= set(ENTRY_FILES))
+    return file if is_same else None
 
 
 def _named(folder: str, name: str, inner: str) -> WorkflowFile:
     return WorkflowFile(f"{name}/{inner}", folder, f"workflows/{inner}.yaml", f"steps/{inner}")
+
+
+def _names(folder: str, ending: str) -> list[str]:
+    """Return the names of the files in a folder that have that *ending*; none if it cannot be read."""
+    try:
+        return sorted(name for name in os.listdir(folder) if name.endswith(ending))
+    except OSError:
+        return []
 
 
 def digests(folder: str, paths: Iterable[str]) -> dict[str, str]:
@@ -184,16 +210,9 @@ def _safe_name(name: str, folders: Sequence[str], kind: str) -> str:
             path = os.path.join(folder, file)
             if os.path.isfile(path):
                 return decode(read_bounded(path, limit=limits.YAML_BYTES, what=f"the {kind}"), source=file)
-    known = sorted({entry.removesuffix(".md") for folder in folders for entry in _entries(folder)})
+    known = sorted({entry.removesuffix(".md") for folder in folders for entry in _names(folder, ".md")})
     raise UnknownResourceError(
         f"unknown {kind} `{name[:80]}`",
         hint=did_you_mean(name[:80], known, f"known: {', '.join(known) or 'none'}"),
         known=known,
     )
-
-
-def _entries(folder: str) -> list[str]:
-    try:
-        return [entry for entry in os.listdir(folder) if entry.endswith(".md")]
-    except OSError:
-        return []

@@ -1,4 +1,4 @@
-"""Read one workflow file of a skill's folder as text, with the texts that it names and quotes."""
+"""Read one workflow file of a skill's folder, with the texts that it names and quotes."""
 
 from __future__ import annotations
 
@@ -8,26 +8,31 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import islice
-from typing import TypeAlias
 
 from flowrail.errors import DocumentError
+from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.contents import texts_of
-from flowrail.machines.definition.findings import MOST_FOUND, Finding, Locate, in_order
+from flowrail.machines.definition.findings import (
+    MOST_FOUND,
+    Finding,
+    Locate,
+    Path,
+    Place,
+    WorkflowError,
+    in_order,
+)
 from flowrail.machines.definition.step import LARGEST_TOGETHER
-from flowrail.machines.definition.workflow import Suppression, Workflow
+from flowrail.machines.definition.validation import origin_of
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.loading import python_file
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
-from flowrail.machines.loading.python_source import read_python
 from flowrail.machines.loading.skill_folder import INSIDE, WorkflowFile, read_inside
 from flowrail.machines.loading.yaml_file import read_yaml
 from flowrail.storage.files import MissingFileError
 from flowrail.text.placeholders import fences
 from flowrail.text.safe_text import decode
 
-_COMMENT = rb"(?m)^[ \t]*#[ \t]*flow: ignore (FR\d+)(?: of ([\w-]+))?[ \t]*:?[ \t]*(.*)$"
 _QUOTE = "flow:resource"
-
-ReadFile: TypeAlias = "Callable[[WorkflowFile], LoadedWorkflow]"
-"""Reads a workflow: `read` as text, or `operations.skills.load.run_file` by running it."""
 
 
 def read(
@@ -36,7 +41,7 @@ def read(
     *,
     convention: Callable[[str], str | None] = lambda _: None,
 ) -> LoadedWorkflow:
-    """Return the workflow in *file* with its findings; nothing of it is run.
+    """Return the workflow in *file* with its findings. A Python file is run: `skills.loader` says whether it may.
 
     With *contents*, a snapshot of the folder, nothing is read from the disk again. *convention* returns a
     quoted text that is not in the folder.
@@ -44,12 +49,33 @@ def read(
     texts = SkillTexts(file, contents, convention)
     data = texts.data(file.path)
     if file.is_python:
-        loaded = read_python(data, file.address, file.path, text_of=texts.of_step)
+        loaded = _read_python(data, file, texts)
     else:
         loaded = read_yaml(
             data, name=file.address, source=file.path, read_text=texts.read, text_folder=file.text_folder
         )
     return texts.complete(loaded)
+
+
+def _read_python(data: bytes, file: WorkflowFile, texts: SkillTexts) -> LoadedWorkflow:
+    """Return what running a file gives. The errors that `Workflow` raises become findings."""
+    path = os.path.join(file.folder, file.path)
+
+    def inside(place: Place) -> Place:
+        return place._replace(file=os.path.relpath(place.file, file.folder) if place.file else file.path)
+
+    try:
+        workflow = python_file.run(data, file.address, path, texts.of_step)
+    except WorkflowError as error:
+        findings = tuple(finding._replace(place=inside(finding.place)) for finding in error.findings)
+        empty = Workflow(file.address, validate=False)
+        return LoadedWorkflow(empty, findings, lambda _: Place(file.path))
+    origin = origin_of(workflow)
+
+    def locate(path: Path) -> Place:
+        return inside(origin(path))
+
+    return LoadedWorkflow(workflow, tuple(check_workflow(workflow, locate=locate)), locate)
 
 
 class SkillTexts:
@@ -92,21 +118,18 @@ class SkillTexts:
         return self.read(path).strip("\n") if exists else None
 
     def complete(self, loaded: LoadedWorkflow) -> LoadedWorkflow:
-        """Return *loaded* with the resources that its steps quote, its files, and the suppressions in its comments."""
+        """Return *loaded* with the resources that its steps quote, its files and its folder."""
         workflow = loaded.definition
         resources: dict[str, str] = {}
         missing = [*islice(self._quoted_resources(workflow, loaded.locate, resources), MOST_FOUND)]
         if any(callable(step.actions) for step in workflow.steps):
             self._add_all(resources)
-        suppressions = workflow.ignore
-        if self._file.is_python:
-            path = self._file.path
-            suppressions = (*suppressions, *suppressions_in(self.files[path], path))
+        if resources:
+            workflow = workflow.with_resources(resources)
         return loaded._replace(
-            definition=workflow.with_resources(resources) if resources else workflow,
+            definition=workflow.located(self._file.folder),
             findings=tuple(in_order((*loaded.findings, *missing))),
             files=self.files,
-            suppressions=suppressions,
         )
 
     def _quoted_resources(
@@ -170,13 +193,3 @@ class SkillTexts:
                     left -= len(text)
                     if left >= 0:
                         resources[name] = text
-
-
-def suppressions_in(data: bytes, source: str) -> tuple[Suppression, ...]:
-    """Return the suppressions in the comments of a Python file."""
-    suppressions = []
-    for match in re.finditer(_COMMENT, data):
-        line = data.count(b"\n", 0, match.start()) + 1
-        code, step, reason = (part.decode("utf-8", "replace") if part else "" for part in match.groups())
-        suppressions.append(Suppression(code, reason.strip(), step or None, f"{source}:{line}"))
-    return tuple(suppressions)

@@ -18,7 +18,7 @@ def hooks_section(environment: Environment) -> Section:
     findings: list[SetupFinding] = []
     data: list[dict[str, object]] = []
     installed: dict[str, list[SettingsFile]] = {}
-    forbidden = forbidden_tools(environment.roots)
+    forbidden = forbidden_tools(environment.loader)
     for file in settings_files(environment.cwd, environment.home, environment.environ):
         try:
             hooks = inspect(file, forbidden)

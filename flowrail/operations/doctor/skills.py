@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from flowrail.command import Command
 from flowrail.discovery.candidate import Candidate, Skipped
 from flowrail.discovery.diagnostics import INFO, Note
 from flowrail.discovery.index import Discovery
-from flowrail.discovery.locations import Root
 from flowrail.discovery.ranking.menu import remarks
 from flowrail.discovery.registry.check import check as check_registry
 from flowrail.discovery.scan.frontmatter import read_file
@@ -21,6 +21,7 @@ from flowrail.discovery.scan.spec import check
 from flowrail.operations.doctor.section import Section, SetupFinding, short
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills.check import check as check_workflows
+from flowrail.skills.loader import Loader
 from flowrail.text.phrases import count
 
 _REPORTED_TWICE = frozenset({"NAME_DIFFERS"})
@@ -36,7 +37,7 @@ def skill_sections(discovery: Discovery, environment: Environment) -> Iterator[S
     yield _locations(discovery, environment)
     yield _files(discovery)
     yield _registry(discovery, environment)
-    yield _workflows(discovery.places.usable, environment.cwd)
+    yield _workflows(replace(environment.loader, roots=discovery.places.usable), environment.cwd)
 
 
 def _conformance(path: str) -> Sequence[Note]:
@@ -128,8 +129,8 @@ def _as_findings(notes: Iterable[Note]) -> Iterator[SetupFinding]:
         yield SetupFinding(note.code, note.severity, note.reason, str(note.hint), note.place)
 
 
-def _workflows(roots: Sequence[Root], cwd: str) -> Section:
-    reports = check_workflows((), roots, cwd)
+def _workflows(loader: Loader, cwd: str) -> Section:
+    reports = check_workflows((), loader, cwd)
     findings = [
         SetupFinding(
             finding.code,
@@ -143,6 +144,6 @@ def _workflows(roots: Sequence[Root], cwd: str) -> Section:
         for finding in report.findings
         if finding.code != _SPECIFICATION
     ]
-    workflows = sum(report.is_workflow for report in reports)
-    facts = [f"{count(workflows, 'workflow')} read without running code: {count(len(findings), 'finding')}"]
+    workflows = sum(report.is_workflow and not report.needs_approval for report in reports)
+    facts = [f"{count(workflows, 'workflow')} checked: {count(len(findings), 'finding')}"]
     return Section("workflows", facts, findings, {"checked": [report.address for report in reports]})

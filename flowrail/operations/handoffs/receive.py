@@ -46,7 +46,7 @@ def receive_handoff(
 
     def find_workflow(skill: str) -> TargetWorkflow | None:
         try:
-            opened = open_skill(skill, world.roots, world.state)
+            opened = open_skill(skill, world.loader)
         except UnknownSkillError:
             return None
         workflow = opened.workflow

@@ -34,14 +34,12 @@ from flowrail.storage.ownership import read_configuration
 from flowrail.text.safe_text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from flowrail.discovery.locations import Root
+    from flowrail.skills.loader import Loader
 
     class _WorkflowLoading(Protocol):
         """The functions of `load_workflow` that this module uses."""
 
-        def open_skill(self, address: str, roots: Sequence[Root], state: str) -> OpenedWorkflow: ...
+        def open_skill(self, address: str, loader: Loader) -> OpenedWorkflow: ...
 
         def open_again(
             self, world: World, session: Session, definition: StoredDefinition, now: Mapping[str, str]

@@ -111,7 +111,7 @@ def begin(
     opened: OpenedWorkflow | None = None,
 ) -> Answer:
     """Start a session of the workflow at *address*, which may be *opened* already, and return its first step."""
-    opened = opened or loading().open_skill(address, world.roots, world.state)
+    opened = opened or loading().open_skill(address, world.loader)
     values = read_values(params or {}, opened.workflow.params)
     return start_session(world, opened, world.store.new_id(address), values)
 

@@ -108,7 +108,7 @@ def _as_it_is(world: World, session: Session, definition: StoredDefinition | Non
             session=session.id,
         )
     try:
-        opened = open_skill(session.skill, world.roots, world.state)
+        opened = open_skill(session.skill, world.loader)
     except UsageError as error:
         raise ChangedError(
             f"there is nothing to migrate session `{session.id}` to: {error.message}",

@@ -1,7 +1,4 @@
-"""Check workflows that a user names by skill or path.
-
-Workflows are read as text and no code in them runs, unless the caller passes another *read* function.
-"""
+"""Check workflows that a user names by skill or path."""
 
 from __future__ import annotations
 
@@ -10,11 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from flowrail.discovery.locations import Root
-from flowrail.errors import DocumentError, UsageError
+from flowrail.errors import DocumentError, TrustError, UsageError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.checks.check import advise
 from flowrail.machines.definition.findings import Finding, Place, in_order, without_suppressed
-from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.skills import card_checks, references
@@ -27,6 +23,7 @@ from flowrail.skills.catalog import (
     workflow_file,
     workflows,
 )
+from flowrail.skills.loader import Loader
 from flowrail.skills.references import WorkflowInterfaces
 
 Progress = Callable[[str, int, int], None]
@@ -41,27 +38,31 @@ class CheckReport(NamedTuple):
     findings: tuple[Finding, ...]
     is_workflow: bool = True
     """False for a skill without a workflow: only its SKILL.md is checked."""
+    needs_approval: str = ""
+    """How to approve Python that was not checked."""
 
 
 def check(
     targets: Sequence[str],
-    roots: Sequence[Root],
+    loader: Loader,
     cwd: str,
     *,
-    read: workflow_source.ReadFile = workflow_source.read,
     progress: Progress = lambda _address, _done, _total: None,
 ) -> list[CheckReport]:
     """Return a report on every workflow that *targets* name, or on all installed ones.
 
-    *progress* is called before each workflow.
+    *progress* is called before each workflow. Python that is not approved is not checked.
     """
-    interfaces = WorkflowInterfaces()
-    found = list(_found(targets, roots, cwd))
+    interfaces = WorkflowInterfaces(loader)
+    found = list(_found(targets, loader.roots, cwd))
     reports: list[CheckReport] = []
     for number, file in enumerate(found):
         if isinstance(file, WorkflowFile):
             progress(file.address, number, len(found))
-            reports.append(_checked(file, roots, interfaces, read))
+            try:
+                reports.append(_checked(file, interfaces))
+            except TrustError as error:
+                reports.append(CheckReport(file.address, file.folder, (), needs_approval=str(error.hint)))
         else:
             name, findings = os.path.basename(file), tuple(card_checks.of_card(file))
             reports.append(CheckReport(name, file, findings, is_workflow=False))
@@ -128,19 +129,14 @@ def _file(path: str) -> WorkflowFile:
     )
 
 
-def _checked(
-    file: WorkflowFile,
-    roots: Sequence[Root],
-    interfaces: WorkflowInterfaces,
-    read: workflow_source.ReadFile,
-) -> CheckReport:
+def _checked(file: WorkflowFile, interfaces: WorkflowInterfaces) -> CheckReport:
     try:
-        loaded = read(file)
+        loaded = interfaces.loader.read(file)
         interfaces.add(file, loaded)
-        referring = references.findings(file, loaded, roots, interfaces, fence_problems)
+        referring = references.findings(file, loaded, interfaces, fence_problems)
         of_workflow = in_order((*loaded.findings, *_advice(loaded), *referring))
         of_card = card_checks.findings(file, loaded, interfaces)
-        findings = tuple(without_suppressed((*of_workflow, *of_card), loaded.suppressions))
+        findings = tuple(without_suppressed((*of_workflow, *of_card), loaded.definition.ignore))
     except DocumentError as error:
         inside = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder
         place = Place.of(inside)
@@ -150,6 +146,6 @@ def _checked(
 
 def _advice(loaded: LoadedWorkflow) -> list[Finding]:
     """Return the warnings about a workflow that has no errors."""
-    if loaded.is_computed or any(finding.severity == "error" for finding in loaded.findings):
+    if any(finding.severity == "error" for finding in loaded.findings):
         return []
     return advise(loaded.definition, loaded.locate)

@@ -17,11 +17,9 @@ from flowrail.diagrams.renderers import markdown, mermaid, svg
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
 from flowrail.machines.definition.findings import raise_errors
-from flowrail.machines.loading.loaded_workflow import COMPUTED
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill
-from flowrail.skills.summary import definition_of
 from flowrail.storage.files import read_bounded, write_output
 from flowrail.text.phrases import count
 from flowrail.text.report import Line, Report
@@ -34,12 +32,6 @@ RENDERERS: Mapping[str, Callable[[Picture], str]] = {
     "md": markdown.render,
 }
 """The renderers by the extension of the file."""
-
-
-class ComputedWorkflowError(FlowError):
-    """No step of a workflow in Python can be read without running its file."""
-
-    code = "COMPUTED_WORKFLOW"
 
 
 class OtherSkillError(UsageError):
@@ -145,17 +137,10 @@ def _renderer(file: str) -> Callable[[Picture], str]:
 
 def _of_skill(environment: Environment, skill: str) -> Picture:
     """Return the picture of a skill's workflow as far as it can be read, and say what is missing."""
-    workflow, findings = definition_of(skill, environment.roots)
+    loaded = environment.loader.load(skill)
+    workflow, findings = loaded.definition, loaded.findings
     if not workflow.steps:
         raise_errors(workflow.name, findings)
-        if any(finding.code == COMPUTED for finding in findings):
-            raise ComputedWorkflowError(
-                f"the steps of `{workflow.name}` are computed when its workflow.py runs",
-                hint="draw a session instead: add --session ID",
-                workflow=workflow.name,
-            )
-    if any(finding.code == COMPUTED for finding in findings):
-        environment.tell("parts of the workflow are only known when its Python runs, and are left out")
     if errors := sum(finding.severity == "error" for finding in findings):
         line = Command("check", skill)
         environment.tell(f"`{skill}` has {count(errors, 'error')} and is drawn as far as it goes: {line}")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from flowrail.command import Command, Hint
-from flowrail.discovery.locations import Root
 from flowrail.errors import UsageError
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.script_steps import QRState, QRStatus
@@ -21,7 +20,7 @@ from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.loading.skill_folder import UnknownResourceError
 from flowrail.machines.sessions.session import Move, RecordedFinding, Session
 from flowrail.operations.running.load_workflow import open_skill
-from flowrail.skills.summary import definition_of
+from flowrail.skills.loader import Loader
 from flowrail.text.phrases import did_you_mean, listed
 
 
@@ -40,8 +39,7 @@ class UnknownStepError(UsageError):
 def preview(
     address: str,
     step_id: str,
-    roots: Sequence[Root],
-    state: str,
+    loader: Loader,
     *,
     params: Mapping[str, object] | None = None,
     facts: Mapping[str, object] | None = None,
@@ -54,7 +52,7 @@ def preview(
     A parameter without a value or default has its example. *total* is the number of steps that the caller expects, *qr*
     the state of the review loop.
     """
-    opened = open_skill(address, roots, state)
+    opened = open_skill(address, loader)
     workflow = opened.workflow
     if total is not None and total != workflow.total_steps:
         raise WrongTotalError(
@@ -149,9 +147,9 @@ def _by_number(workflow: Workflow, text: str) -> StepDef | None:
     return None
 
 
-def resource_text(address: str, name: str, roots: Sequence[Root]) -> str:
+def resource_text(address: str, name: str, loader: Loader) -> str:
     """Return a resource of that workflow; refuse an unknown name."""
-    definition, _ = definition_of(address, roots)
+    definition = loader.load(address).definition
     if name not in definition.resources:
         known = f"it quotes {listed(definition.resources)}" if definition.resources else "it quotes none"
         raise UnknownResourceError(

@@ -13,8 +13,8 @@ from flowrail.discovery.locations import Root
 from flowrail.discovery.scan.declaration import read_metadata
 from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.discovery.scan.scan import SKILL_FILE, skill_file_in
-from flowrail.machines.loading import workflow_source
 from flowrail.skills.catalog import OWN_SCOPES, Skill, UnknownSkillError, find, places, workflows
+from flowrail.skills.loader import Loader
 
 
 def find_folder(name: str, roots: Iterable[Root]) -> Skill:
@@ -34,12 +34,12 @@ def find_folder(name: str, roots: Iterable[Root]) -> Skill:
     return skill if skill is not None and matching.source in OWN_SCOPES else matching
 
 
-def evidence_commands(skill: Skill) -> dict[str, tuple[str, ...]]:
+def evidence_commands(skill: Skill, loader: Loader) -> dict[str, tuple[str, ...]]:
     """Return the commands in the evidence of all workflows of *skill* by the check that demands them."""
     return {
         f"{file.address}, step {step.id}, check {check.id}": tuple(check.run)
         for file in workflows(skill)
-        for step in workflow_source.read(file).definition.steps
+        for step in loader.read(file).definition.steps
         for check in step.checks.values()
         if check.run
     }

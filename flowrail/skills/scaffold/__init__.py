@@ -1,21 +1,19 @@
-"""Create a skill from the templates in `files/`, or from the text of a skill: a workflow for its author to change.
+"""Create a skill from the templates in `files/`: a workflow for its author to change.
 
-A new skill passes `flow check`, `flow test` and its own test. In the templates, ``SKILL`` is replaced by the name.
+A new skill passes `flow check` and `flow test`. In the templates, ``SKILL`` is replaced by the name.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import NamedTuple
 
 from flowrail.discovery.locations import bundled_folder
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.step import LONGEST_NAME, WORKFLOW_NAME
 from flowrail.machines.loading.skill_folder import entry_file
-from flowrail.skills.scaffold import draft
-from flowrail.skills.scaffold.draft import DraftFinding
 from flowrail.storage.files import make_dir, write_atomic
 
 _STEPS = ("plan", "work", "summarize")
@@ -33,21 +31,24 @@ class ExistsError(ConflictError):
     code = "EXISTS"
 
 
-class NewSkill(NamedTuple):
-    """A new skill: its folder, its files, whether it has the name of a bundled one, and the findings of a draft."""
+@dataclass(frozen=True)
+class NewSkill:
+    """A new skill."""
 
     skill: str
+    """Its name."""
     folder: str
+    """Its folder."""
     files: tuple[str, ...]
+    """The paths of its files."""
     hides_bundled: bool
-    findings: tuple[DraftFinding, ...] = ()
+    """Whether it has the name of a bundled skill."""
 
 
-def make(name: str, root: str, *, python: bool = False, source: str | None = None) -> NewSkill:
+def make(name: str, root: str, *, python: bool = False) -> NewSkill:
     """Write a new skill called *name* into the folder *root*; refuse if anything of that name exists.
 
-    With *python* the workflow is a Python file, otherwise YAML and one text per step. With *source*, the path of a
-    skill text, it is a draft: one step for each heading.
+    With *python* the workflow is a Python file, otherwise YAML and one text per step.
     """
     if not WORKFLOW_NAME.match(name) or "/" in name or len(name) > LONGEST_NAME:
         raise NotANameError(
@@ -58,16 +59,13 @@ def make(name: str, root: str, *, python: bool = False, source: str | None = Non
     folder = os.path.join(root, name)
     if os.path.lexists(folder):
         hint = "use another name or another --dir"
-        if source is not None and os.path.realpath(source).startswith(os.path.realpath(folder) + os.sep):
-            hint = "move this folder away first, with the text in it, or use another name"
         raise ExistsError(f"{folder} already exists", hint=hint, path=folder)
-    read = draft.read(source) if source is not None else None
-    written = draft.contents(name, read) if read else _contents(name, python=python)
+    written = _contents(name, python=python)
     for path, text in written.items():
         make_dir(os.path.dirname(os.path.join(folder, path)))
         write_atomic(os.path.join(folder, path), text.encode(), mode=0o644, durable=False)
     hides_bundled = entry_file(os.path.join(bundled_folder(), name), name) is not None
-    return NewSkill(name, folder, tuple(written), hides_bundled, read.findings if read else ())
+    return NewSkill(name, folder, tuple(written), hides_bundled)
 
 
 def _contents(name: str, *, python: bool) -> Mapping[str, str]:
@@ -84,7 +82,6 @@ def _contents(name: str, *, python: bool) -> Mapping[str, str]:
             **{f"steps/{step}.md": text for step, text in texts.items()},
         }
     written["SKILL.md"] = _template("SKILL.md")
-    written[f"tests/test_{name.replace('-', '_')}.py"] = _template("test.py.txt")
     return {path: text.replace("SKILL", name) for path, text in written.items()}
 
 

@@ -34,7 +34,7 @@ def data(results: Sequence[WorkflowResult]) -> dict[str, object]:
         "results": [_item(result) for result in results],
         "passed": sum(result.status == PASSED for result in results),
         "failed": sum(result.status == FAILED for result in results),
-        "skipped": sum(result.status == SKIPPED for result in results),
+        "not_approved": sum(result.status == SKIPPED for result in results),
     }
 
 

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 from flowrail.command import Command
@@ -29,7 +30,7 @@ _MEMORY = "/dev/shm"  # noqa: S108 - only a temporary folder of our own is creat
 _ENOUGH_MEMORY = 256 * 1024 * 1024
 MOST_NAMED = 60
 """How many transitions without a walk are listed."""
-PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+PASSED, FAILED, SKIPPED = "passed", "failed", "not approved"
 
 
 class WorkflowName(NamedTuple):
@@ -143,8 +144,7 @@ def stage_for(
         store = os.path.join(folder, "store")
         world = World(
             store=Store(store, Owner(os.path.join(folder, "state"))),
-            roots=(*_roots_of(files, roots), *roots),
-            state=environment.state,
+            loader=replace(environment.loader, roots=(*_roots_of(files, roots), *roots)),
             now=lambda: environment.now,
             by="flow test",
             shown_store=store,

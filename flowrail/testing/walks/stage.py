@@ -68,7 +68,7 @@ class Stage:
     def workflow(self, address: str) -> Workflow:
         """Return a workflow, loaded once."""
         if address not in self._workflows:
-            self._workflows[address] = open_skill(address, self.world.roots, self.world.state).workflow
+            self._workflows[address] = open_skill(address, self.world.loader).workflow
         return self._workflows[address]
 
     def complete(self, session_id: str) -> None:

@@ -177,11 +177,7 @@ document.addEventListener("click", (event) => {
   } else if (button.hasAttribute("data-confirm")) {
     if (!form.reportValidity()) return;
     const { session, check, state } = form.dataset;
-    send(`/sessions/${session}/${button.dataset.confirm}`, { ...at, check, state, reason: form.elements.reason.value });
-  } else if (button.hasAttribute("data-abandon")) {
-    if (confirm("Abandon this session?")) {
-      send(`/sessions/${form.dataset.session}/abandon`, { ...at, reason: form.elements.reason.value });
-    }
+    send(`/sessions/${session}/approve`, { ...at, check, state, reason: form.elements.reason.value });
   }
 });
 
@@ -200,4 +196,3 @@ prepare();
 showCurrentStep();
 listen();
 setInterval(refreshTimes, 30000);
-setInterval(() => { if (location.pathname === "/fleet") load(location.href); }, 5000); // its runs are no sessions

@@ -10,7 +10,6 @@ from flowrail.machines.definition.findings import (
     without_suppressed,
 )
 from flowrail.machines.definition.workflow import Suppression
-from flowrail.machines.loading.workflow_source import suppressions_in
 
 LOOP = Finding("FR163", "warning", "a loop", "bound it", Place("workflow.yaml", 3), "look")
 OTHER = LOOP._replace(step="tell")
@@ -43,13 +42,3 @@ def test_a_suppression_without_effect_is_a_finding(suppression: Suppression, mes
     assert remaining == [LOOP, WRONG]
     assert (finding.code, finding.severity, str(finding.place)) == ("FR172", "warning", "workflow.yaml:9")
     assert message in finding.message
-
-
-def test_suppressions_are_read_from_comments() -> None:
-    first = b"import x\n# flow: ignore FR163 of look: it is short\n"
-    text = first + b"x = 1  # flow: ignore FR164\n    #flow: ignore FR165\n"
-
-    assert suppressions_in(text, "workflow.py") == (
-        Suppression("FR163", "it is short", "look", "workflow.py:2"),
-        Suppression("FR165", "", None, "workflow.py:4"),
-    )

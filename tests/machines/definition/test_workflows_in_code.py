@@ -1,4 +1,4 @@
-"""A workflow written in Python has the same findings whether its file is read, checked or run."""
+"""The findings of a workflow written in Python."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import pytest
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import Finding, WorkflowError
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading.python_source import read_python
-from flowrail.machines.loading.run_python import run_python
+from flowrail.machines.loading import python_file
 
 FILE = """\
 from flowrail import Arg, Dispatch, GateConfig, Option, Outcome, Question, Rule, StepDef, Variant, Workflow
@@ -33,13 +32,9 @@ def in_a_step(argument: str) -> str:
     return FILE.format(step=STEP.format(argument=argument))
 
 
-def read(text: str) -> list[Finding]:
-    return list(read_python(text.encode(), "demo", "workflow.py").findings)
-
-
 def run(text: str) -> list[Finding]:
     with pytest.raises(WorkflowError) as caught:
-        run_python(text.encode(), "demo", "workflow.py")
+        python_file.run(text.encode(), "demo", "workflow.py")
     return list(caught.value.findings)
 
 
@@ -72,17 +67,16 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("argument", MISTAKES)
-def test_a_mistake_in_a_step_is_found_by_reading_and_by_running(argument: str) -> None:
+def test_a_mistake_in_a_step_is_found(argument: str) -> None:
     text = in_a_step(argument)
     if argument.startswith(("actions", "title")):
         name = argument.partition("=")[0]
         text = text.replace('title="Look", ' if name == "title" else 'actions=["Look."], ', "")
 
-    read_findings, run_findings = read(text), run(text)
+    findings = run(text)
 
     code, remedy = MISTAKES[argument]
-    assert (code, True) in [(finding.code, remedy in finding.remedy) for finding in run_findings]
-    assert [finding[:4] for finding in read_findings] == [finding[:4] for finding in run_findings]
+    assert (code, True) in [(finding.code, remedy in finding.remedy) for finding in findings]
 
 
 def test_a_workflow_without_a_name_has_findings_like_any_other() -> None:
@@ -104,14 +98,13 @@ def test_a_workflow_without_a_name_has_findings_like_any_other() -> None:
         ('StepDef("a", "A", ["Do."], next={"ok": None}), descripton="x"', "did you mean `description`?"),
     ],
 )
-def test_a_mistake_in_the_workflow_is_found_by_reading_and_by_running(step: str, remedy: str) -> None:
+def test_a_mistake_in_the_workflow_is_found(step: str, remedy: str) -> None:
     text = FILE.format(step=step)
 
     run_findings = run(text)
 
     assert [finding.code for finding in run_findings] == ["FR130"]
     assert remedy in run_findings[0].remedy
-    assert [finding[:4] for finding in read(text)] == [finding[:4] for finding in run_findings]
 
 
 def test_a_callable_object_that_is_async_is_refused_when_it_runs() -> None:
@@ -128,17 +121,15 @@ def test_an_annotation_may_be_named() -> None:
     )
     text = "from typing import Annotated\n" + text
 
-    loaded = read_python(text.encode(), "demo", "workflow.py")
+    workflow = python_file.run(text.encode(), "demo", "workflow.py")
 
-    assert loaded.findings == ()
-    assert loaded.definition.params == run_python(text.encode(), "demo", "workflow.py").params
-    assert loaded.definition.params["mode"].choices == ("a", "b")
+    assert workflow.params["mode"].choices == ("a", "b")
 
 
 def test_instructions_that_are_three_dots_are_a_warning() -> None:
     text = in_a_step("limit=1").replace('["Look."]', "[...]")
 
-    workflow = run_python(text.encode(), "demo", "workflow.py")
+    workflow = python_file.run(text.encode(), "demo", "workflow.py")
 
-    findings = [*check_workflow(workflow), *read(text)]
-    assert [(finding.code, finding.severity) for finding in findings] == [("FR115", "warning")] * 2
+    findings = check_workflow(workflow)
+    assert [(finding.code, finding.severity) for finding in findings] == [("FR115", "warning")]

@@ -8,7 +8,6 @@ from flowrail.diagrams.renderers import mermaid
 from flowrail.machines.exploration.coverage import SessionCoverage, of_sessions
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills.coverage import drawn, histories
-from flowrail.skills.summary import definition_of
 
 GATED = """\
 name: NAME
@@ -37,7 +36,7 @@ def walk(skill: str, *reports: tuple[str, ...]) -> str:
 
 def lived(skill: str) -> SessionCoverage:
     environment = Environment()
-    return of_sessions(definition_of(skill, environment.roots)[0], histories(environment.store, skill))
+    return of_sessions(environment.loader.load(skill).definition, histories(environment.store, skill))
 
 
 def counts(data: SessionCoverage) -> dict[str, int]:
@@ -87,7 +86,7 @@ def test_the_picture_has_a_count_on_every_way_and_shows_what_was_never_taken() -
     walk("gated", ("ok",), ("ok",), ("done",), ("skip",), ("ok",))
 
     life = lived("gated")
-    out = mermaid.render(drawn(definition_of("gated", Environment().roots)[0], life.coverage, life))
+    out = mermaid.render(drawn(Environment().loader.load("gated").definition, life.coverage, life))
 
     assert 's1 ==>|"ok · twice"| s2' in out
     assert 's3 -.->|"fail (at most 1 attempt) · never"| s1' in out

@@ -9,13 +9,15 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.workflows import linear
 
 from flowrail import UsageError, discover_workflows, skill
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import packages
 from flowrail.machines.loading.packages import BrokenModuleError, WorkflowPlace, register_workflow, registered
-from flowrail.machines.loading.run_python import NotLoadedError, run_python
+from flowrail.machines.loading.python_file import NotLoadedError, run, scan
 from flowrail.text import limits
 
 HEAD = "from flowrail import Outcome, StepDef, Workflow\n"
@@ -23,7 +25,7 @@ ONE = "StepDef('a', title='A', actions=['Do.'], next={'ok': None})"
 
 
 def running(text: str, address: str = "a-skill", path: str = "/nowhere/workflow.py") -> Workflow:
-    return run_python(dedent(text).encode(), address, path)
+    return run(dedent(text).encode(), address, path)
 
 
 # --- running a file
@@ -49,8 +51,8 @@ WORKFLOW = Workflow("a-skill/inner", {ONE[:-1]}, handler=handler))
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1\nraise ValueError('no\\nluck')", "raised ValueError: no luck (/nowhere/workflow.py:2)"),
-        ("def f():\n    1 / 0\nf()", "raised ZeroDivisionError: division by zero (/nowhere/workflow.py:2)"),
+        ("x = 1\nraise ValueError('no\\nluck')", "/nowhere/workflow.py:2: raised ValueError: no luck"),
+        ("def f():\n    1 / 0\nf()", "/nowhere/workflow.py:2: raised ZeroDivisionError: division by zero"),
         ("raise SystemExit(0)", "raised SystemExit: 0"),
         ("import no_such_module_at_all", "raised ModuleNotFoundError"),
         ("x = 1", "has no `WORKFLOW` that is a Workflow"),
@@ -126,19 +128,12 @@ def test_a_broken_or_repeated_module_never_hides_another(package: Path) -> None:
         package, "broken.py", f"{HEAD}WORKFLOW = Workflow('broken', {ONE})\nraise RuntimeError('not\\ntoday')"
     )
     put(package, "leaving.py", f"{HEAD}WORKFLOW = Workflow('leaving', {ONE})\nraise SystemExit")
-    put(package, "changing.py", f"{HEAD}WORKFLOW = Workflow('changing', {ONE})\nWORKFLOW = 5")
-    put(package, "renamed.py", f"{HEAD}NAME = 'a' + 'b' * 2\nWORKFLOW = Workflow(NAME, {ONE})")
-    put(package, "syntax.py", "WORKFLOW = = 5")
+    put(package, "changing.py", f"{HEAD}WORKFLOW = Workflow('changing', {ONE})\nglobals()['WORKFLOW'] = 5")
     put(package, "fine.py", f"{HEAD}WORKFLOW = Workflow('fine', {ONE})")
-    put(package, "large.py", "#" * (limits.PYTHON_BYTES + 1))
-    second = put(package, "zzz.py", f"{HEAD}WORKFLOW = Workflow('fine', {ONE})")
 
     workflows = discover_workflows("the_skills")
 
     assert workflows["fine"].total_steps == 1
-    assert set(workflows.skipped) == {str(package / "syntax.py"), str(package / "large.py"), str(second)}
-    assert workflows.skipped[str(second)] == f"defines `fine`, which {package / 'fine.py'} defines already"
-    assert "is not valid Python" in workflows.skipped[str(package / "syntax.py")]
     for name, message in {
         "broken": "raised RuntimeError: not today",
         "leaving": "raised SystemExit",
@@ -146,6 +141,52 @@ def test_a_broken_or_repeated_module_never_hides_another(package: Path) -> None:
     }.items():
         with pytest.raises(BrokenModuleError, match=message):
             workflows[name]
+
+
+def test_what_cannot_be_a_workflow_is_skipped_with_the_reason(package: Path) -> None:
+    skipped = {
+        put(package, "number.py", "WORKFLOW = 5"): "assigns something else than a Workflow to `WORKFLOW`",
+        put(
+            package, "replaced.py", f"{HEAD}WORKFLOW = Workflow('a', {ONE})\nWORKFLOW = 'b'"
+        ): "something else",
+        put(package, "computed.py", f"{HEAD}WORKFLOW = Workflow('a' + 'b' * 2, {ONE})"): "computes the name",
+        put(
+            package, "made.py", "WORKFLOW = make()"
+        ): "computes the name of its `WORKFLOW`; write it as a text",
+        put(package, "syntax.py", "\nWORKFLOW = = 5"): "is not valid Python (line 2",
+        put(package, "large.py", "#" * (limits.PYTHON_BYTES + 1)): "",
+    }
+    put(package, "fine.py", f"{HEAD}WORKFLOW = Workflow('fine', {ONE})")
+    skipped[put(package, "zzz.py", f"{HEAD}WORKFLOW = Workflow('fine', {ONE})")] = (
+        f"defines `fine`, which {package / 'fine.py'} defines already"
+    )
+
+    workflows = discover_workflows("the_skills")
+
+    assert list(workflows) == ["fine"]
+    assert workflows.skipped.keys() == set(map(str, skipped))
+    for path, reason in skipped.items():
+        assert reason in workflows.skipped[str(path)]
+
+
+def test_a_skill_has_one_entry_workflow_and_any_number_of_named_ones(package: Path) -> None:
+    put(package, "release-notes/scripts/a.py", f"{HEAD}WORKFLOW = Workflow('release-notes', {ONE})")
+    put(package, "release-notes/scripts/b.py", f"{HEAD}WORKFLOW = Workflow('release-notes/check', {ONE})")
+    second = put(package, "release-notes/scripts/c.py", f"{HEAD}WORKFLOW = Workflow('other', {ONE})")
+
+    workflows = discover_workflows("the_skills")
+
+    assert list(workflows) == ["release-notes", "release-notes/check"]
+    assert workflows.skipped == {
+        str(second): "defines a second entry workflow beside `release-notes`; name it `release-notes/other`"
+    }
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: f"WORKFLOW = {text}".encode()))
+def test_any_file_is_scanned_without_running_it(data: bytes) -> None:
+    scanned = scan(data)
+
+    assert scanned is None or scanned.name or scanned.problem
 
 
 @pytest.mark.parametrize("name", ["no_such_package", "no.such.package", "json.decoder", "", ".x"])

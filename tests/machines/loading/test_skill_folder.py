@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
-from flowrail.machines.loading.run_python import NotLoadedError, run
+from flowrail.machines.loading.python_file import NotLoadedError
 from flowrail.machines.loading.skill_folder import (
     WorkflowFile,
     entry_file,
@@ -70,6 +70,32 @@ def test_named_workflows_are_beside_the_entry_workflow(tmp_path: Path) -> None:
     assert find_file(str(skill), "a-skill") == entry(skill)
     assert find_file(str(skill), "a-skill/look") == files[1]
     assert find_file(str(skill), "a-skill/none") is None
+
+
+SCRIPT = PYTHON.replace("a-skill", "NAME")
+
+
+def test_scripts_with_a_workflow_are_the_workflows_of_a_skill(tmp_path: Path) -> None:
+    named = {"scripts/think.py": SCRIPT.replace("NAME", "a-skill"), "scripts/tidy_up.py": PYTHON}
+    skill = tmp_path / "a-skill"
+    for path, text in {**named, "scripts/tool.py": "x = 1", "scripts/number.py": "WORKFLOW = 5"}.items():
+        (skill / path).parent.mkdir(parents=True, exist_ok=True)
+        (skill / path).write_text(text.replace('"a-skill"', '"a-skill/tidy-up"') if "tidy" in path else text)
+
+    assert entry(skill).path == "scripts/think.py"
+    assert [file.address for file in named_files(str(skill), "a-skill")] == ["a-skill/tidy-up"]
+    assert read(entry(skill)).definition.total_steps == 1
+    inner = find_file(str(skill), "a-skill/tidy-up")
+    assert inner is not None
+    assert read(inner).definition.name == "a-skill/tidy-up"
+
+
+def test_a_script_named_like_its_skill_is_the_entry_workflow(tmp_path: Path) -> None:
+    script = tmp_path / "a-skill" / "scripts" / "a_skill.py"
+    script.parent.mkdir(parents=True)
+    script.write_text("NAME = 'a-skill'\n" + PYTHON.replace('"a-skill"', "NAME.strip()"))
+
+    assert entry(script.parents[1]).path == "scripts/a_skill.py"
 
 
 # --- reading
@@ -143,10 +169,9 @@ def test_the_bytes_that_were_looked_at_are_run_and_not_those_on_the_disk(tmp_pat
     (skill / "workflow.py").write_text("raise SystemExit")
     contents = {"workflow.py": PYTHON.encode()}
 
-    assert run(entry(skill), contents).definition.total_steps == 1
     assert read(entry(skill), contents).definition.total_steps == 1
     with pytest.raises(NotLoadedError):
-        run(entry(skill))
+        read(entry(skill))
 
 
 def test_a_resource_that_a_step_quotes_is_read_with_it(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from support.sandbox import BUNDLED, SMALL, project_skills, put_python, put_skill
 
-from flowrail.discovery.locations import skill_roots
 from flowrail.errors import UsageError
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills.check import CheckReport
 from flowrail.operations.skills.check import check as check_here
 
 
 def check(*targets: str) -> list[CheckReport]:
-    return check_here(targets, skill_roots(os.getcwd(), os.environ["HOME"], os.environ), os.getcwd())
+    return check_here(targets, Environment().loader, os.getcwd())
 
 
 def addresses(reports: Sequence[CheckReport]) -> list[str]:

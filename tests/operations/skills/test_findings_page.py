@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from support.golden import writing
 
+from flowrail.discovery.locations import Root, Scope
 from flowrail.machines.definition.findings import CODES, Finding
 from flowrail.operations.skills.check import check
+from flowrail.skills.loader import Loader
 
 INDEX = Path(__file__).parents[3] / "docs" / "reference" / "findings.md"
 PAGES = INDEX.parent / "findings"
@@ -27,7 +29,8 @@ def findings_in(folder: Path, files: Mapping[str, str]) -> tuple[Finding, ...]:
         full = folder / "skills" / "demo" / path
         full.parent.mkdir(parents=True, exist_ok=True)
         full.write_text(text, encoding="utf-8")
-    (report, *_) = check([str(folder / "skills" / "demo")], (), str(folder))
+    mine = Root(str(folder / "skills"), Scope.GLOBAL, "test", personal=True)
+    (report, *_) = check([str(folder / "skills" / "demo")], Loader((mine,)), str(folder))
     return report.findings
 
 

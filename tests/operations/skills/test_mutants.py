@@ -9,6 +9,7 @@ from support.mutants import Mutant, mutants
 from support.sandbox import flow
 
 from flowrail.operations.skills.check import check
+from flowrail.skills.loader import Loader
 
 KINDS = (
     "transition removed", "target missing", "step renamed", "step unreachable", "limit removed", "fact renamed",
@@ -26,7 +27,7 @@ def missed(tried: list[Mutant], folder: Path, *, walks: bool = False) -> list[Mu
     result = []
     for number, mutant in enumerate(tried):
         skill = str(mutant.write(folder / str(number)))
-        is_found = any(report.findings for report in check([skill], (), str(folder)))
+        is_found = any(report.findings for report in check([skill], Loader(), str(folder)))
         if not is_found and not (walks and flow("test", skill, "--strict").status == 1):
             result.append(mutant._replace(files={}))
     return result

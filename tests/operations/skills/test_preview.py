@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from support.sandbox import ASKING, put_skill
 
 from flowrail.cli.options import named_values
-from flowrail.discovery.locations import skill_roots
 from flowrail.machines.engine.reports import ValuesError
 from flowrail.machines.guidance.guide import Guidance
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills.preview import UnknownStepError
 from flowrail.operations.skills.preview import preview as preview_here
 
@@ -18,12 +16,10 @@ from flowrail.operations.skills.preview import preview as preview_here
 def preview(
     address: str, step: str, *, params: tuple[str, ...] = (), facts: tuple[str, ...] = (), visit: int = 1
 ) -> Guidance:
-    roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
     return preview_here(
         address,
         step,
-        roots,
-        "/nowhere",
+        Environment().loader,
         params=named_values(params, "-p"),
         facts=named_values(facts, "-s"),
         visit=visit,

@@ -15,6 +15,7 @@ from flowrail.command import Command
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
+from flowrail.skills.loader import Loader
 from flowrail.storage.ownership import Owner
 from flowrail.testing.walks import rules
 from flowrail.testing.walks.stage import Reply, Stage
@@ -26,7 +27,7 @@ def reply(tmp_path: Path) -> Reply:
     put_skill("asking", ASKING)
     roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
     store = Store(str(tmp_path / "store"), Owner(str(tmp_path / "state")))
-    world = World(store, roots, str(tmp_path / "state"), lambda: "2026-01-02T12:00:00.000Z", "test")
+    world = World(store, Loader(roots, str(tmp_path / "state")), lambda: "2026-01-02T12:00:00.000Z", "test")
     return Stage(world).run(Command("start", "asking"))
 
 

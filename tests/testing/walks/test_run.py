@@ -59,7 +59,7 @@ def test_skills_without_errors_pass_with_every_transition_taken() -> None:
 
     assert status == 0
     assert [result["workflow"] for result in data[RESULTS]] == ["asking", "fan", "fan/look"]
-    assert (data["passed"], data["failed"], data["skipped"]) == (3, 0, 0)
+    assert (data["passed"], data["failed"], data["not_approved"]) == (3, 0, 0)
     for result in data[RESULTS]:
         assert result["status"] == "passed"
         assert result["taken"] == result["transitions"] > 0
@@ -129,15 +129,15 @@ def test_a_handler_that_changes_its_mind_is_found(tmp_path: Path) -> None:
     assert "no command for `ok` is printed" in data[RESULTS][0]["failures"][0]["problem"]
 
 
-def test_python_that_is_not_approved_is_skipped_and_not_run() -> None:
+def test_a_test_of_python_that_is_not_approved_exits_7_and_runs_nothing() -> None:
     canary = Path.cwd() / "canary"
     put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
 
     ran = flow("test", "py")
     status, data = results_of("py")
 
-    assert status == 0
-    assert (data["skipped"], data[RESULTS][0]["status"]) == (1, "skipped")
+    assert status == 7
+    assert (data["not_approved"], data[RESULTS][0]["status"]) == (1, "not approved")
     assert "flow skill trust py" in data[RESULTS][0]["reason"]
     assert "flow skill trust py" in ran.out
     assert not canary.exists()

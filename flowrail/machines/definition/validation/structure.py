@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from flowrail.machines.definition import graph, tool_rules
+from flowrail.machines.definition import graph
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import (
     LONGEST_NAME,
@@ -17,6 +17,7 @@ from flowrail.machines.definition.step import (
     StepDef,
 )
 from flowrail.machines.definition.validation.scope import Scope
+from flowrail.rules import tools
 from flowrail.text import phrases, placeholders
 
 LARGEST_ACTIONS = 64_000
@@ -184,7 +185,7 @@ def _skipping(scope: Scope) -> Iterator[UnplacedFinding]:
 
 
 def _forbids(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
-    problems = [(rule, tool_rules.problem(rule)) for rule in dict.fromkeys(step.forbids)]
+    problems = [(rule, tools.problem(rule)) for rule in dict.fromkeys(step.forbids)]
     problems += [(rule, "is listed twice") for rule, count in Counter(step.forbids).items() if count > 1]
     for rule, problem in problems:
         if problem is not None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 LONGEST = 200
@@ -35,17 +37,22 @@ _SIMPLE_COMMAND = r"""(?:\\.|'[^']*'|"(?:[^"$`]|\$(?!\())*"|[^;&|\n(){}`"'\\])+"
 """One command between the operators of a shell."""
 _BEFORE = r"(?:\w+=(?:'[^']*+'|\"[^\"]*+\"|\S)*+|sudo|env|exec|command|time|xargs|if|then|elif|else|while|until|do|!)\s+"
 """A word that can precede the name of a command."""
+_REDIRECTIONS = frozenset({">", ">>", ">|", "&>", "&>>"})
 _HOST = r"(?i)[a-z][a-z0-9+.-]*://(?:[^/@?#]*@)?([^/:?#]+)"
 
 
 class ToolUse(NamedTuple):
-    """A tool that an agent is about to use, with its input and folder."""
+    """A tool that an agent is about to use, with its input and folder.
+
+    ``work`` is the folder for the session's own files: writing there is never forbidden, because evidence may demand it.
+    """
 
     tool: str
     input: Mapping[str, object]
     cwd: str
     project: str
     home: str
+    work: str = ""
 
 
 def problem(rule: object) -> str | None:
@@ -79,10 +86,21 @@ def matcher(rules: Iterable[str]) -> str:
 
 def _matches(rule: object, used: ToolUse) -> bool:
     match = re.match(_RULE, rule) if isinstance(rule, str) and len(rule) <= LONGEST else None
-    if match is None or not _is_tool(match["tool"], used.tool):
+    if match is None:
         return False
     argument = match["argument"]
-    if argument is None or argument.strip() == "*":
+    is_any = argument is None or argument.strip() == "*"
+    if used.tool in SHELLS and match["tool"] in _SAME["Edit"]:
+        paths = _not_in_work(_redirected(_command(used)), used)
+        return any(_is_path("**" if is_any else argument, path, used) for path in paths)
+    if not _is_tool(match["tool"], used.tool):
+        return False
+    if used.tool in _SAME["Edit"]:
+        paths = _not_in_work(_files(used), used)
+        return (is_any and (bool(paths) or not _files(used))) or any(
+            not is_any and _is_path(argument, path, used) for path in paths
+        )
+    if is_any:
         return True
     if used.tool in SHELLS:
         return any(_matches_command(argument, part) for part in _parts(_command(used)))
@@ -142,6 +160,25 @@ def _glob(pattern: str, text: str) -> bool:
     return fnmatchcase(text, re.sub(r"[?[]", r"[\g<0>]", pattern))
 
 
+def _redirected(command: str) -> list[str]:
+    """Return the files that a line of shell writes by `>`, `>>` or `tee`, as far as it can be read without running it.
+
+    A file that a program writes by itself, or that a variable names, is not found.
+    """
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    try:
+        words = list(lexer)
+    except ValueError:  # an open quote
+        return []
+    written = [after for word, after in pairwise(words) if word in _REDIRECTIONS]
+    for index, word in enumerate(words):
+        if word == "tee":
+            named = takewhile(lambda name: not set(name) & set("|&;<>()"), words[index + 1 :])
+            written += [name for name in named if not name.startswith("-")]
+    return written
+
+
 # --- paths and sites ----------------------------------------------------------------------------------
 
 
@@ -149,6 +186,13 @@ def _files(used: ToolUse) -> list[str]:
     named = [str(used.input[key]) for key in _PATHS if isinstance(used.input.get(key), str)]
     patch = used.input.get("command", used.input.get("input")) if used.tool == "apply_patch" else None
     return [*named, *(re.findall(_PATCHED, patch[:_LONGEST_COMMAND]) if isinstance(patch, str) else ())]
+
+
+def _not_in_work(paths: Iterable[str], used: ToolUse) -> list[str]:
+    if not used.work:
+        return list(paths)
+    folder = _real(os.path.join(used.project, used.work))
+    return [path for path in paths if not _real(os.path.join(used.cwd, path)).startswith(f"{folder}{os.sep}")]
 
 
 def _is_path(pattern: str, path: str, used: ToolUse) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.tool_rules import LONGEST, ToolUse, forbidding, problem
+from flowrail.rules.tools import LONGEST, ToolUse, forbidding, problem
 
 
 def use(tool: str, **arguments: object) -> ToolUse:
@@ -17,6 +17,10 @@ def use(tool: str, **arguments: object) -> ToolUse:
 
 def bash(command: str) -> ToolUse:
     return use("Bash", command=command)
+
+
+def own_work(used: ToolUse) -> ToolUse:
+    return used._replace(work="/srv/project/.flow/sessions/a-123456/work")
 
 
 MET = [
@@ -56,6 +60,10 @@ MET = [
     ("Edit(~/notes/**)", use("Write", file_path="/home/me/notes/a")),
     ("Edit(//etc/**)", use("Write", file_path="/etc/passwd")),
     ("Edit(docs/**)", use("apply_patch", command="*** Begin Patch\n*** Add File: ../docs/a.md\n+x\n")),
+    ("Write(migrations/**)", bash("echo x > ../migrations/1.sql")),
+    ("Write(migrations/**)", bash("cat a >>../migrations/1.sql")),
+    ("Edit(migrations/**)", bash("cat a | tee -a '../migrations/1.sql'")),
+    ("Edit", bash("ls > out.txt")),
     ("WebFetch(domain:example.com)", use("WebFetch", url="https://example.com/x")),
     ("WebFetch(domain:*.example.com)", use("WebFetch", url="https://me@a.EXAMPLE.com:80/x")),
     ("Agent(explore)", use("Agent", subagent_type="explore")),
@@ -80,6 +88,10 @@ NOT_MET = [
     ("Edit(src/**)", use("Edit", file_path="/srv/project/docs/a.md")),
     ("Edit(src/**)", use("Edit", file_path="/srv/other/src/a.md")),
     ("Edit(src/**)", use("Edit")),
+    ("Edit", bash("ls > /dev/null 2>&1")),
+    ("Write(migrations/**)", bash("echo '> migrations/1.sql'")),
+    ("Edit", own_work(use("Write", file_path="/srv/project/.flow/sessions/a-123456/work/notes.md"))),
+    ("Edit(.flow/**)", own_work(bash("echo x >> /srv/project/.flow/sessions/a-123456/work/notes.md"))),
     ("Edit(docs/*.md)", use("Write", file_path="/srv/project/docs/deep/a.md")),
     ("Edit(/a.py)", use("Write", file_path="/srv/project/deep/b.py")),
     ("WebFetch(domain:example.com)", use("WebFetch", url="https://example.com.evil.org/")),

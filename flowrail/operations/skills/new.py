@@ -1,0 +1,77 @@
+"""Create a skill."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Annotated
+
+from flowrail.command import Command
+from flowrail.discovery.locations import named
+from flowrail.hosts import locations
+from flowrail.operations.environment import Environment
+from flowrail.operations.operation import Help, operation
+from flowrail.skills import scaffold
+from flowrail.text.report import Report
+from flowrail.text.safe_text import one_line
+
+
+@dataclass(frozen=True)
+class CreatedSkill:
+    """A new skill, and what to do with it."""
+
+    skill: str
+    """Its name."""
+    folder: str
+    """Its folder."""
+    files: tuple[str, ...]
+    """The paths of its files."""
+    check_command: Command
+    """The command that checks it."""
+    test_command: Command
+    """The command that walks through it."""
+    run_command: Command
+    """The command that starts a session."""
+    trust_command: Command | None
+    """The command that a person runs first, if the skill needs approval."""
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        yield one_line(f"{self.skill} created in {self.folder}: {', '.join(self.files)}")
+        if self.trust_command is not None:
+            yield one_line(f"before it runs, a person approves it: {self.trust_command}")
+        yield one_line(f"check it: {self.check_command}")
+        yield one_line(f"test it: {self.test_command}")
+        yield one_line(f"run it: {self.run_command}")
+
+
+@operation("new", "flow new release-check", "flow new release-check --python")
+def new(
+    environment: Environment,
+    name: Annotated[str, Help("The name of the skill.", metavar="NAME")],
+    *,
+    python: Annotated[bool, Help("Write the workflow in Python instead of YAML.")] = False,
+    dir: Annotated[  # noqa: A002 - the name of the option
+        str, Help("The folder that holds skills (default: the project's).", metavar="DIR")
+    ] = "",
+) -> CreatedSkill:
+    """Create a skill
+
+    Writes a small workflow that passes `flow check` and `flow test`. Edit the steps, then run `flow check NAME`
+    to list all errors.
+    """
+    location = named(dir, environment.cwd, environment.home) if dir else ""
+    root = location or locations.in_project(environment.cwd, environment.home, say="--dir")
+    made = scaffold.make(name, root, python=python)
+    path = os.path.relpath(made.folder, environment.cwd)
+    known = any(os.path.realpath(each.path) == os.path.realpath(root) for each in environment.roots)
+    extra = None if known else os.path.relpath(root, environment.cwd)
+    return CreatedSkill(
+        skill=name,
+        folder=made.folder,
+        files=made.files,
+        check_command=Command("check", path),
+        test_command=Command("test", path),
+        run_command=Command("step", name, root=extra),
+        trust_command=Command("skill trust", name, root=extra) if python or made.hides_bundled else None,
+    )

@@ -1,0 +1,1 @@
+"""Patterns of the tools that agents use."""
