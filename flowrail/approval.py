@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -134,36 +136,73 @@ def revoke(folder: str, state: str) -> bool:
     return _delete(_path(state, folder))
 
 
-def commands_digest(content: FolderContent, project: str, commands: Iterable[Sequence[str]]) -> str:
-    """Return the digest of the content, project and commands that `approve_commands` approves."""
-    parts = [content.digest, os.path.realpath(project), [list(command) for command in commands]]
-    return sha256_hex(json.dumps(parts).encode())
+@dataclass(frozen=True)
+class Program:
+    """The program that a command runs, as it was found when a person approved it."""
+
+    path: str
+    """Its path; empty if it was not found."""
+    digest: str
+    """The digest of its content if it is in the project, otherwise empty."""
+
+
+def programs(words: Iterable[str], project: str, environ: Mapping[str, str]) -> dict[str, Program]:
+    """Return the programs that the first *words* of commands name: paths in the project, or names on the PATH."""
+    found: dict[str, Program] = {}
+    for word in words:
+        path = (
+            os.path.join(project, word) if "/" in word else shutil.which(word, path=environ.get("PATH")) or ""
+        )
+        found[word] = Program(os.path.normpath(path) if path else "", _digest_in(path, project))
+    return found
+
+
+def _digest_in(path: str, project: str) -> str:
+    """Return the digest of a program if it is in the project; empty otherwise."""
+    real = os.path.realpath(path) if path else ""
+    if not real.startswith(os.path.realpath(project) + os.sep) or not os.path.isfile(real):
+        return ""
+    return sha256_hex(storage_files.read_bounded(real, limit=LARGEST_FOLDER, what=f"`{path}`"))
+
+
+def commands_digest(content: FolderContent, project: str, found: Mapping[str, Program]) -> str:
+    """Return the digest of the content, project and programs that `approve_commands` approves."""
+    parts = [
+        content.digest,
+        os.path.realpath(project),
+        {word: asdict(program) for word, program in found.items()},
+    ]
+    return sha256_hex(json.dumps(parts, sort_keys=True).encode())
 
 
 def approve_commands(
-    content: FolderContent, project: str, commands: Iterable[Sequence[str]], state: str, *, at: str
+    content: FolderContent, project: str, found: Mapping[str, Program], state: str, *, at: str
 ) -> None:
-    """Approve exactly these commands of this content to run in *project*, as evidence."""
+    """Approve the commands of exactly this content to run these programs in *project*."""
     approved = {
         "folder": content.folder,
         "project": os.path.realpath(project),
         "digest": content.digest,
-        "commands": [list(command) for command in commands],
+        "programs": {word: asdict(program) for word, program in found.items()},
         "at": at,
     }
     _write(_path(state, content.folder, project), approved)
 
 
-def require_command(
-    folder: str, project: str, command: Sequence[str], state: str, *, skill: str, root: str = ""
-) -> None:
-    """Raise `TrustError` unless *command* of exactly this content was approved for *project*."""
+def approved_program(folder: str, project: str, word: str, state: str, *, skill: str, root: str = "") -> str:
+    """Return the path of the program *word* of a command of *skill*; `TrustError` unless a person approved it as it is."""
     content = snapshot(folder)
     try:
         approved = _read(_path(state, folder, project))
-        if approved["digest"] == content.digest and list(command) in approved["commands"]:
-            return
-        problem = "changed since its commands were approved"
+        program = Program(**approved["programs"][word]) if word in approved["programs"] else Program("", "")
+        if approved["digest"] != content.digest:
+            problem = "changed since its commands were approved"
+        elif not program.path:
+            problem = f"may not run `{word}`, which was not found when its commands were approved"
+        elif program.digest != _digest_in(program.path, project):
+            problem = f"may not run `{word}`, which changed since it was approved"
+        else:
+            return program.path
     except _UNUSABLE:
         problem = "may not run commands in this project"
     raise TrustError(

@@ -252,9 +252,9 @@ _HOOK = {
     "post-tool-use": Entry(
         "hooks",
         _EVENTS,
-        "Note which dispatch a sub-agent claimed, and which command of a step's evidence succeeded",
+        "Note which dispatch a sub-agent claimed, and the commands of a step",
     ),
-    "post-tool-use-failure": Entry("hooks", _EVENTS, "Note which command of a step's evidence failed"),
+    "post-tool-use-failure": Entry("hooks", _EVENTS, "Note a command that failed"),
 }
 _HOOK_HELP = """
 A host calls a hook with one JSON object on standard input and reads one from standard output. If
@@ -329,18 +329,6 @@ Workers run headless agents, such as Claude Code or Codex, for sessions without 
 needs no set-up. With a store in PostgreSQL, workers on many machines share the work.
 """
 
-_LOOK, _DECIDE = "Show and run", "For a person at a terminal"
-_EVIDENCE = {
-    "show": Entry("evidence", _LOOK, "Show the checks of the current step and their results now"),
-    "run": Entry("evidence", _LOOK, "Run the command of a check and record the result"),
-    "approve": Entry("evidence", _DECIDE, "Confirm a check, as a person at a terminal"),
-    "waive": Entry("evidence", _DECIDE, "Do without checks in this attempt, as a person at a terminal"),
-}
-_EVIDENCE_HELP = """
-A step can demand evidence for an outcome. It is checked when the outcome is reported; `flow step`
-itself never runs a command.
-"""
-
 _REGISTRY = {
     "sync": Entry("registry", "Commands", "Update the registry from the skills in your home folder"),
     "check": Entry(
@@ -360,6 +348,9 @@ COMMANDS = {
     "status": Entry("sessions", _AGENTS, "Show the state of a session"),
     "claim": Entry("agents", _AGENTS, "Claim a dispatch of a step"),
     "finish": Entry("agents", _AGENTS, "Report the result of a dispatch"),
+    "run": Entry(
+        "operations.running.commands", _AGENTS, "Run a command of the current step, or attach to it"
+    ),
     "ask": Entry("agents", _AGENTS, "Ask the user an agent's questions"),
     "answer": Entry("agents", _AGENTS, "Record the user's answers and print the next command"),
     "finding": Entry("", _AGENTS, "Record, list and resolve findings of a review", _FINDING, _FINDING_HELP),
@@ -385,8 +376,11 @@ COMMANDS = {
     "doctor": Entry("operations.doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
     "session": Entry("", _OCCASIONALLY, "Change, verify and delete sessions", _SESSION),
     "skill": Entry("", _OCCASIONALLY, "Preview, measure, record and approve skills", _SKILL),
-    "evidence": Entry(
-        "", _OCCASIONALLY, "Show, run, approve and waive the evidence of a step", _EVIDENCE, _EVIDENCE_HELP
+    "approve": Entry(
+        "operations.running.evidence", _OCCASIONALLY, "Confirm a check that only a person can confirm"
+    ),
+    "waive": Entry(
+        "operations.running.evidence", _OCCASIONALLY, "Continue without evidence, as a person at a terminal"
     ),
     "store": Entry("", _OCCASIONALLY, "Keep sessions in a database, or move them", _STORE),
     "fleet": Entry(

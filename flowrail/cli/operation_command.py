@@ -35,6 +35,7 @@ def command_of(operation: Operation[..., object]) -> click.Command:
             roots=shared["roots"] or (),
             tell=lambda text: output.notes([text]),
             confirm=output.confirm,
+            stream=output.streaming() if shared["form"] != "json" else lambda _: None,
         )
         click.get_current_context().call_on_close(limit_functions())
         output.keep_apart()

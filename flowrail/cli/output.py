@@ -9,10 +9,11 @@ Piped input cannot answer a question to the person, and without a terminal the q
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -156,6 +157,12 @@ def put(part: str) -> None:
     with _answer_or_refusal():
         sys.stdout.write(part)
         sys.stdout.flush()
+
+
+def streaming() -> Callable[[bytes], None]:
+    """Return a function that prints the output of a command while it runs, with invisible characters shown."""
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    return lambda data: put(visible(decode(data)))
 
 
 def put_bytes(content: bytes) -> None:

@@ -1,1 +1,1 @@
-"""Check the evidence that a step demands: files, JSON, git, records, and commands."""
+"""Check the evidence that a step demands, and run the commands that it declares."""

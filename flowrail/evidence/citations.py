@@ -1,63 +1,81 @@
-"""Citations of code, such as `src/app.py:12` or `src/app.py:12-20`, and whether the cited lines exist."""
+"""Citations of code, such as `src/app.py:12` or `src/app.py:12-20 "return total"`, and whether they hold."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from flowrail.evidence import project_files
 from flowrail.evidence.project_files import UnreadableError
 
 _CITATION = re.compile(
     r"(?<![\w/.:@-])(?P<file>/?(?:[\w.@+~-]+/)*[\w.@+~-]*[A-Za-z_]):(?P<first>\d+)(?:-(?P<last>\d+))?(?!\w|:\d)"
+    r"(?:`?[ \t]*[-\u2013\u2014:,(]?[ \t]*(?:\"(?P<double>[^\"\n]+)\"|“(?P<curly>[^”\n]+)”|(?<=[ \t(])`(?P<code>[^`\n]+)`))?"
 )
 
 _NAMES = frozenset({"Makefile", "Dockerfile", "Gemfile", "Rakefile", "Jenkinsfile", "Procfile", "LICENSE"})
 """Files without an extension that are cited from the root of a project."""
 
 
-class CitedLine(NamedTuple):
-    """A file and the last line that a citation names, from 1."""
+@dataclass(frozen=True)
+class Citation:
+    """Lines of a file, from 1, and the words that are quoted from them."""
 
     file: str
-    line: int
+    first: int
+    last: int
+    words: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        lines = f"{self.first}-{self.last}" if self.last != self.first else str(self.first)
+        return f"{self.file}:{lines}"
 
 
-def cited_lines(text: str) -> list[CitedLine]:
+def citations_in(text: str) -> list[Citation]:
     """Return every citation in *text* once, in order.
 
     The file has a folder or an extension (`app/run:3`, `app.py:3`), or is a name such as `Makefile`. A host with a
-    port (`localhost:8080`, `https://host:80/`) and a word before a number are not citations.
+    port (`localhost:8080`, `https://host:80/`) and a word before a number are not citations. Words in quotation marks or
+    backticks that follow on the same line are quoted from the cited lines.
     """
     citations = dict.fromkeys(
-        CitedLine(match["file"], int(match["last"] or match["first"]))
+        Citation(
+            match["file"],
+            int(match["first"]),
+            int(match["last"] or match["first"]),
+            match["double"] or match["curly"] or match["code"] or "",
+        )
         for match in _CITATION.finditer(text)
         if "/" in match["file"] or "." in match["file"].strip(".") or match["file"] in _NAMES
     )
     return list(citations)
 
 
-def missing(folder: str, cited: Iterable[CitedLine]) -> list[str]:
-    """Return the citations whose file or line does not exist in *folder*."""
-    lengths: dict[str, int] = {}
-    wrong: list[str] = []
+def problems_of(folder: str, cited: Iterable[Citation]) -> list[str]:
+    """Return what is wrong with each citation whose file, line or words do not exist in *folder*."""
+    known: dict[str, list[str]] = {}
+    problems: list[str] = []
     for citation in cited:
-        if citation.file not in lengths:
-            lengths[citation.file] = _number_of_lines(folder, citation.file)
-        if not lengths[citation.file]:
-            wrong.append(f"{citation} (no such file from the project root)")
-        elif not 1 <= citation.line <= lengths[citation.file]:
-            wrong.append(str(citation))
-    return wrong
+        if citation.file not in known:
+            known[citation.file] = _lines_of(folder, citation.file)
+        lines = known[citation.file]
+        if not lines:
+            problems.append(f"{citation} (no such file from the project root)")
+        elif not 1 <= citation.first <= citation.last <= len(lines):
+            problems.append(f"{citation} (the file has {len(lines)} lines)")
+        elif _plain(citation.words) not in _plain(" ".join(lines[citation.first - 1 : citation.last])):
+            problems.append(f"{citation} (it does not contain `{citation.words[:60]}`)")
+    return problems
 
 
-def _number_of_lines(folder: str, path: str) -> int:
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _lines_of(folder: str, path: str) -> list[str]:
     try:
         data = project_files.read(folder, path)
     except UnreadableError:
-        return 0
-    return len(data.splitlines()) if data else 0
+        return []
+    return data.decode("utf-8", "replace").splitlines() if data else []

@@ -8,11 +8,15 @@ import stat
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
+from flowrail import git
 from flowrail.errors import DocumentError
 from flowrail.storage.files import MissingFileError, NotRegularFileError, read_bounded, sha256_hex
+from flowrail.text.placeholders import fill
 
 MOST_FILES = 2_000
 """A pattern may match this many files."""
+MOST_READ = 20_000
+"""The files that one command may read."""
 MOST_ENTRIES = 200_000
 """Folders and files that are looked at for one pattern."""
 LARGEST_FILE = 64 * 1024 * 1024
@@ -24,6 +28,18 @@ _WILD = re.compile(r"[*?\[]")
 
 class UnreadableError(Exception):
     """A check cannot be evaluated; the text is the reason."""
+
+
+def relative(path: str, folder: str, values: Mapping[str, object]) -> str:
+    """Return *path* with its placeholders filled, relative to *folder*.
+
+    A fact can have any value, so a path that is neither in the project nor among the session's working files is refused.
+    """
+    filled = os.path.normpath(os.path.join(folder, fill(path, values))) if path else ""
+    work = os.path.normpath(os.path.join(folder, str(values.get("work") or os.curdir)))
+    if "\0" in filled or not any(filled.startswith(f"{root}{os.sep}") for root in (folder, work)):
+        raise UnreadableError(f"{fill(path, values)[:80] or path} is not a path in the project")
+    return os.path.relpath(filled, folder)
 
 
 def resolve(folder: str, path: str) -> str:
@@ -66,6 +82,44 @@ def state_of(values: Mapping[str, str]) -> str:
     """Return one digest for paths and their digests."""
     lines = "".join(f"{value} {path}\0" for path, value in sorted(values.items()))
     return sha256_hex(lines.encode("utf-8", "surrogateescape"))
+
+
+def digests_of_patterns(folder: str, patterns: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the digests of the files that match, without those that git ignores."""
+    paths: set[str] = set()
+    not_ignored = _not_ignored(folder, environ)
+    for pattern in patterns:
+        # A single file may be a working file of the session, which git ignores.
+        if not_ignored is None or not _WILD.search(pattern):
+            paths.update(matching(folder, pattern))
+        else:
+            paths.update(path for path in not_ignored if fits(path, pattern))
+    if len(paths) > MOST_READ:
+        raise UnreadableError(f"{', '.join(patterns)} match more than {MOST_READ} files")
+    found = {path: _link(folder, path) or digest(folder, path) for path in sorted(paths)}
+    return {path: value for path, value in found.items() if value}
+
+
+def _link(folder: str, path: str) -> str:
+    """Return the target of a link, which git stores instead of a content; empty if it is not a link."""
+    full = os.path.join(folder, path)
+    return f"link to {os.readlink(full)}" if os.path.islink(full) else ""
+
+
+def _not_ignored(folder: str, environ: Mapping[str, str]) -> list[str] | None:
+    """Return the files that git does not ignore; `None` without a repository."""
+    try:
+        words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        listed = git.output_of(folder, words, environ)
+    except git.GitFailedError:
+        return None
+    return [os.fsdecode(path) for path in listed.split(b"\0") if path]
+
+
+def first_change(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Return the first path whose digest differs; empty if none does."""
+    changed = (path for path in sorted({*before, *now}) if before.get(path) != now.get(path))
+    return next(changed, "")
 
 
 def matching(folder: str, pattern: str) -> list[str]:

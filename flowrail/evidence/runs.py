@@ -143,24 +143,24 @@ def interrupt(folder: str) -> None:
             os.kill(supervisors, signal.SIGINT)
 
 
-def follow(
-    folder: str, write: Callable[[bytes], object] = lambda _: None, *, seconds: float | None = None
-) -> RunState:
+def follow(folder: str, write: Callable[[bytes], object] = lambda _: None) -> RunState:
     """Pass the kept output to *write* until the command has ended, and return the state of the run.
 
-    With *seconds*, it returns after that time even if the command still runs.
+    Ctrl-C is passed on to the command.
     """
     position = 0
-    deadline = None if seconds is None else time.monotonic() + seconds
     pause = _SHORTEST_PAUSE
     while True:
-        state = state_of(folder)
-        before = position
-        position = _pass_on(folder, position, write)
-        if state is not RunState.RUNNING or (deadline is not None and time.monotonic() > deadline):
-            return state
-        pause = _SHORTEST_PAUSE if position > before else min(2 * pause, _LONGEST_PAUSE)
-        time.sleep(pause)
+        try:
+            state = state_of(folder)
+            before = position
+            position = _pass_on(folder, position, write)
+            if state is not RunState.RUNNING:
+                return state
+            pause = _SHORTEST_PAUSE if position > before else min(2 * pause, _LONGEST_PAUSE)
+            time.sleep(pause)
+        except KeyboardInterrupt:
+            interrupt(folder)
 
 
 def _pass_on(folder: str, position: int, write: Callable[[bytes], object]) -> int:

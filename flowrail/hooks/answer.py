@@ -35,7 +35,6 @@ from flowrail.rules.tools import SHELLS, ToolUse, forbidding
 DATABASE_SECONDS = 5.0
 _BEFORE_AND_AFTER_TOOLS = (PRE_TOOL_USE, POST_TOOL_USE, POST_TOOL_USE_FAILURE)
 _FORBIDS = b'"forbids"'
-_RUN, _RUN_WORD = b'"run"', "'run'"
 
 
 def answer(event: str, data: bytes, hook: Hook) -> Answer:
@@ -136,13 +135,13 @@ def _forbidding_rule(glance: SessionGlance, hook: Hook) -> str | None:
 
 
 def _post_tool_use(hook: Hook) -> FirstLook:
-    """Return the sessions in which the command is evidence; note the session or dispatch that a sub-agent claimed."""
+    """Return the sessions whose step ran the command; note the session or dispatch that a sub-agent claimed."""
     command = hook.input.tool_input.get("command", "")
     if hook.input.tool not in SHELLS or not isinstance(command, str):
         return NOTHING_FOUND
     if hook.input.agent is not None and "flow" in command:
         _note_claim(hook.input.agent, command, hook)
-    return _demanding_commands(hook) if _has_ended(hook) else NOTHING_FOUND
+    return _with_step(hook) if _has_ended(hook) else NOTHING_FOUND
 
 
 def _note_claim(agent: str, command: str, hook: Hook) -> None:
@@ -160,11 +159,11 @@ def _note_claim(agent: str, command: str, hook: Hook) -> None:
 
 
 def _post_tool_use_failure(hook: Hook) -> FirstLook:
-    """Return the sessions in which a failed command is evidence."""
+    """Return the sessions whose step ran a command that failed."""
     is_shell = hook.input.tool in SHELLS and isinstance(hook.input.tool_input.get("command"), str)
     if not is_shell or hook.input.interrupted:
         return NOTHING_FOUND
-    return _demanding_commands(hook)
+    return _with_step(hook)
 
 
 def _has_ended(hook: Hook) -> bool:
@@ -180,18 +179,9 @@ def _has_ended(hook: Hook) -> bool:
     )
 
 
-def _demanding_commands(hook: Hook) -> FirstLook:
-    """Return the sessions of the caller whose current step demands that a command succeeds."""
-    if _in_database(hook):
-        return NOTHING_FOUND
-    glances = _worked_on(hook)
-    return FirstLook(
-        tuple(
-            glance
-            for glance in glances
-            if _RUN_WORD in str(fast_lookup.step_of(glance, _RUN).get("evidence"))
-        )
-    )
+def _with_step(hook: Hook) -> FirstLook:
+    """Return the sessions of the caller that are in a step."""
+    return NOTHING_FOUND if _in_database(hook) else FirstLook(tuple(_worked_on(hook)))
 
 
 def _claim_in(folder: SessionFolder, named: subagents.NamedWork) -> Claim | None:

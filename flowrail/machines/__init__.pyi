@@ -9,9 +9,9 @@ from flowrail.machines.definition.values import (
     Constant as Constant,
 )
 from flowrail.machines.definition.evidence import (
-    EvidenceCheck as EvidenceCheck,
-    GitCondition as GitCondition,
-    Level as Level,
+    CommandFact as CommandFact,
+    Evidence as Evidence,
+    StepCommand as StepCommand,
 )
 from flowrail.machines.definition.findings import (
     Finding as Finding,

@@ -67,7 +67,7 @@ class Environment:
     conversation of the caller, by default the one that the host names in the environment; an empty text means none.
     *in_program* means that the store is named by a Python program, not on a command line. *cwd* is the folder in which
     skills and the project are searched, by default the current one. *confirm* asks the person at the terminal, and raises
-    `TrustError` unless the answer is yes.
+    `TrustError` unless the answer is yes. *stream* gets the output of a command while it runs.
     """
 
     def __init__(
@@ -80,7 +80,9 @@ class Environment:
         in_program: bool = False,
         cwd: str | None = None,
         confirm: Callable[[Confirmation], None] = refuse_without_terminal,
+        stream: Callable[[bytes], object] = lambda _data: None,
     ) -> None:
+        self.stream = stream
         self.confirm = confirm
         self._in_program = in_program
         self._cwd = cwd

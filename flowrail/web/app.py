@@ -20,9 +20,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from flowrail.errors import ConflictError, FlowError, TrustError, UsageError
+from flowrail.errors import FlowError, TrustError, UsageError
 from flowrail.operations.environment import World
-from flowrail.operations.running import evidence_records, questions
+from flowrail.operations.running import evidence, questions
 from flowrail.web.access import COOKIE, ENTER, AccessCheck, Keys
 from flowrail.web.pages import Pages
 
@@ -87,7 +87,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Approval:
-    """The approval of a check by a person, as the page showed it and not as it may be by now."""
+    """The approval of a check by a person."""
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
@@ -95,20 +95,12 @@ class Approval:
     """The revision that the page showed."""
     check: str
     """The id of the check."""
-    state: str
-    """A digest of what the page showed."""
     reason: str = ""
     """The reason, for the journal."""
 
     def record(self, world: World, session_id: str) -> None:
-        """Record the approval, or refuse it if the files have changed."""
-        seen = evidence_records.judged(world, session_id, self.check)
-        if seen.state != self.state:
-            raise ConflictError(
-                f"the files of check `{seen.check}` have changed since the page showed them",
-                hint="look at it again, then decide",
-            )
-        evidence_records.approve(world, session_id, seen, self.reason, expect=self.revision)
+        """Record the approval."""
+        evidence.approve(world, session_id, [self.check], self.reason, expect=self.revision)
 
 
 def application(pages: Pages, keys: Keys, activity: Activity) -> AccessCheck:

@@ -13,7 +13,6 @@ from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import FlowError
-from flowrail.evidence import project_files
 from flowrail.formatters.guidance import as_text
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGED, PREPARED, RECEIVED, SENT, Handoff
@@ -24,14 +23,13 @@ from flowrail.machines.engine.questions import WAIVE, moment_after
 from flowrail.machines.engine.transitions import transitions
 from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
-from flowrail.machines.guidance.evidence import StepEvidenceView
-from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN, Secrets
+from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import Environment, world_of
-from flowrail.operations.running import evidence_records, session_files
+from flowrail.operations.running import evidence, session_files
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group
 from flowrail.operations.skills.coverage import drawn, histories
-from flowrail.storage.files import read_bounded, sha256_hex
+from flowrail.storage.files import read_bounded
 from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words, iso_time
 from flowrail.text.safe_text import shortened, visible
@@ -41,8 +39,6 @@ from flowrail.web.session_page import SessionPage, view
 STATUSES = (PREPARED, SENT, RECEIVED, ACKNOWLEDGED)
 LONGEST_TEXT = 20_000
 """Characters of a payload or file that are shown."""
-MOST_PREVIEWS = 5
-"""Files of a check that are shown."""
 MOST_ENDED = 50
 """Ended sessions on the board; the others are found by `flow sessions --all`."""
 
@@ -111,7 +107,7 @@ class Pages:
         if entry is None:
             raise UnknownSessionError(f"unknown session `{session_id}`", hint="go back to the board")
         report = self._audit()
-        evidence, evidence_problem = self._evidence(shown)
+        results, evidence_problem = self._evidence(shown)
         return self.render(
             "session.html",
             view=shown,
@@ -120,11 +116,10 @@ class Pages:
             text=as_text.render(shown.guidance) if shown.guidance else "",
             children={child.session: child for child in entries if child.parent == session_id},
             handoffs=[timeline for timeline in report.handoffs if session_id in timeline.handoff.sessions],
-            evidence=evidence,
+            evidence=results,
             evidence_problem=evidence_problem,
-            previews=self._previews(session_id, evidence),
             resume=str(Command("resume", session_id, store=self.world.shown_store)),
-            awaited=evidence is not None and any(result.awaits_approval for result in evidence.results),
+            awaited=any(result.kind == "person" and not result.is_satisfied for result in results),
             sent={},
             files=session_files.listed(self.world, shown.now),
             longest=max(record.seconds or 0.0 for record in shown.records),
@@ -179,27 +174,19 @@ class Pages:
         """Return the newest handoff of each session that handed its work over."""
         return {timeline.handoff.session: timeline for timeline in self._audit().handoffs}
 
-    def _evidence(self, shown: SessionPage) -> tuple[StepEvidenceView | None, str]:
+    def _evidence(self, shown: SessionPage) -> tuple[tuple[EvidenceResult, ...], str]:
         """Return the evidence that the current step demands, as it is now, or why it cannot be shown."""
         step = shown.workflow.get(shown.now.step) if shown.now.is_open and shown.is_newest else None
         if step is None or not step.evidence:
-            return None, ""
+            return (), ""
         try:
-            return evidence_records.show(self.world, shown.now.id), ""
+            return evidence.judged(self.world, shown.now.id)[1], ""
         except FlowError as error:
-            return None, f"{error.message}. {error.hint}"
-
-    def _previews(
-        self, session_id: str, evidence: StepEvidenceView | None
-    ) -> Mapping[str, Mapping[str, str]]:
-        """Return the text of the files that a person is asked to approve, by check."""
-        results = [result for result in evidence.results if result.awaits_approval] if evidence else []
-        secrets = Secrets(self._store.read(session_id).session)
-        return {result.check: secrets.hide(_text_files(result)) for result in results}
+            return (), f"{error.message}. {error.hint}"
 
     def _evidence_command(self, verb: str, session_id: str, check: str) -> str:
         store = self.world.shown_store
-        return str(Command(f"evidence {verb}", session_id, check, reason="REASON", store=store))
+        return str(Command(verb, check, session=session_id, reason="REASON", store=store))
 
     def _answer_command(self, session_id: str, question: str) -> str:
         answers = {question: "OPTION"}
@@ -253,19 +240,6 @@ def _trace_id(timeline: HandoffTimeline) -> str:
 
 def _start_of(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
-
-
-def _text_files(result: EvidenceResult) -> dict[str, str]:
-    """Return the text files of a check by their paths, as they were when it was made."""
-    shown = {}
-    for path, digest in list(result.files.items())[:MOST_PREVIEWS]:
-        try:
-            data = project_files.read(result.folder, path)
-            if data is not None and sha256_hex(data) == digest and b"\0" not in data:
-                shown[path] = data.decode()
-        except (project_files.UnreadableError, UnicodeDecodeError):
-            continue
-    return shown
 
 
 def _handoff_mark(handoff: Handoff) -> str:

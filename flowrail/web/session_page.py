@@ -135,9 +135,8 @@ def _checks(records: Sequence[Record]) -> Iterator[tuple[str, EvidenceResult]]:
         if move is not None:
             yield from ((move.step, result) for result in move.evidence)
     session = records[-1].session
-    known = session.evidence.get(str(session.step))
-    if known is not None:
-        yield from ((str(session.step), result) for result in known.results)
+    if session.evidence is not None:
+        yield from ((str(session.step), result) for result in session.evidence.results)
 
 
 def _guidance(store: Store, workflow: Workflow, record: Record) -> tuple[Guidance | None, str]:

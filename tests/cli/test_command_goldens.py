@@ -63,7 +63,9 @@ SCENARIOS = {
     "evidence": """
         start release
         step release ok --session release-000001 --expect 0
-        evidence show release-000001
+        approve --session release-000001
+        waive notes --session release-000001 --reason none
+        run tests --session release-000001
         note notes.md
         step release ok --session release-000001 --expect 0
         status release-000001

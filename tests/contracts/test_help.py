@@ -91,7 +91,6 @@ def test_a_session_is_shown_without_its_id_if_only_one_is_open() -> None:
     for words in (["status"], ["resume"], ["history"], ["finding", "list"]):
         assert told(*words) == told(*words, session), words
     assert told("session", "verify")["sessions"][0]["session"] == session
-    assert flow("evidence", "show").out == "step first demands no evidence\n"
 
 
 @pytest.mark.parametrize("options", [["--json"], ["--format", "json"], ["--format=json"]])

@@ -32,7 +32,8 @@ steps:
   - id: look
     title: Look
     actions: [Look.]
-    evidence: {{ok: [{{id: seen, run: ["{sys.executable}", --version], level: checked}}]}}
+    commands: {{version: {{run: ["{sys.executable}", --version], facts: {{number: {{match: "Python (.*)"}}}}}}}}
+    evidence: {{ok: [{{id: seen, command: version}}]}}
     next: {{ok: null}}
 """
 QUESTION = b"""\
@@ -89,13 +90,12 @@ def evidence() -> dict[str, Any]:
     _, error = refused("skill", "trust", "proven", "--commands", "--digest", "0")
     approved = told("skill", "trust", "proven", "--commands", "--digest", error["details"]["digest"])
     refusal = flow("step", "proven", "ok", "--session", session, "--json").data
-    ran = told("evidence", "run", session, "seen")
+    ran = told("run", "version", "--session", session)
     accepted = told("step", "proven", "ok", "--session", session)
     return {
         "trust-commands": approved,
         "evidence-missing": refusal,
-        "evidence-run": ran,
-        "evidence-show": told("evidence", "show", told("start", "proven")["session"]),
+        "run": ran,
         "evidence-step": told("start", "proven"),
         "evidence-history": told("history", accepted["session"]),
     }

@@ -13,7 +13,7 @@ from support.sandbox import ENTRY, clean_environment, home_skills, process, put_
 HEAVY = {"asyncio", "ssl", "cattrs", "pydantic", "statemachine", "yaml", "rich", "importlib.metadata"}
 DATABASES = {"sqlalchemy", "psycopg", "sqlite3", "dbos"}
 NOT_FOR_A_STEP = {"pydantic", "rich"} | DATABASES
-FOR_OTHER_STEPS = ("flowrail.evidence", "flowrail.operations.running.evidence", "flowrail.fleet")
+FOR_OTHER_STEPS = ("flowrail.fleet",)
 
 RECORDER = """
 import atexit, sys

@@ -1,287 +1,505 @@
-"""Commands as evidence: `flow evidence show`, `run`, `approve` and `waive`, and what a person approves for `run`."""
+"""Commands of a step: `flow run`, what a person approves for it, and what its runs prove."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.evidence import allow_commands, begin, demand, report, write
-from support.sandbox import flow, process, project_skills, refused, told
+from support.evidence import allow_commands, begin, demand, git, report, repository, write
+from support.sandbox import flow, process, project_skills, put_skill, refused, told
 from support.terminal import at_a_terminal
 
-SCRIPT = {"id": "tests", "run": [sys.executable, "check.py"], "level": "checked"}
+from flowrail.evidence.arguments import is_typed_by_hand
+
+CHECK = {"id": "tests", "command": "tests"}
+SCRIPT = {"run": [sys.executable, "check.py"]}
+COUNTING = "open('counter', 'a').write('ran\\n'); print('the number is 7')"
 
 
-def run(session: str, check: str = "tests") -> dict[str, object]:
-    """Run the command of a check and return what came of it."""
-    ran = flow("evidence", "run", session, check, "--json")
-    assert ran.status in {0, 1}, ran
-    data: dict[str, object] = ran.data
-    assert (ran.status == 0) == (data["verdict"] == "pass")
-    return data
-
-
-def test_a_command_that_passed_is_evidence_until_the_files_that_it_reads_change() -> None:
-    demand({**SCRIPT, "reads": ["src/**"], "output": ["\\d+ passed"]})
-    write("src/a.py", "a = 1\n")
-    write("check.py", "print('3 passed')\n")
+def start(script: str = COUNTING, **command: object) -> str:
+    """Write a skill whose step demands the command `tests`, approve it, and return a session."""
+    demand(CHECK, commands={"tests": {**SCRIPT, **command}})
+    write("check.py", script)
     allow_commands()
-    session = begin()
-    assert report(session) == {"tests": "not_run"}
+    return begin()
 
+
+def run(session: str, *, status: int = 0, name: str = "tests") -> dict[str, Any]:
+    """Run a command and return how it ended."""
+    ran = flow("run", name, "--session", session, "--json")
+    assert ran.status == status, ran
+    return dict(ran.data)
+
+
+def runs() -> int:
+    """Return how often the script ran."""
+    return len(Path("counter").read_text().splitlines()) if Path("counter").exists() else 0
+
+
+# --- runs as evidence
+
+
+def test_a_command_that_passed_is_evidence_until_a_file_that_it_reads_changes() -> None:
+    repository()
+    session = start(reads=["src/**"])
+    assert report(session) == {"tests": "missing"}
     done = run(session)
     write("src/a.py", "a = 2\n")
-    stale = report(session)
-    write("src/a.py", "a = 1\n")
 
-    assert (done["verdict"], done["exit_status"], done["level"]) == ("pass", 0, "checked")
-    assert stale == {"tests": "stale"}
+    stale = flow("step", "built", "ok", "--session", session)
+
+    assert (done["verdict"], done["status"], done["output"]) == ("pass", 0, "the number is 7\n")
+    assert f"found src/a.py changed since it passed; run: flow run tests --session {session}" in stale.err
+    write("src/a.py", "a = 1\n")
     assert report(session) == {}
 
 
-def test_a_command_without_reads_counts_for_one_revision() -> None:
-    demand(SCRIPT)
-    write("check.py", "")
-    allow_commands()
-    session = begin()
+def test_a_new_or_deleted_file_makes_a_pass_stale_and_an_ignored_one_does_not() -> None:
+    repository()
+    write(".gitignore", ".claude\n.flow\n*.log\ncounter\n")
+    session = start(reads=["**"])
+    run(session)
+    write("src/run.log", "noise")
+    assert told("resume", session)["evidence"][0]["verdict"] == "pass"
+
+    write("src/b.py", "b = 1\n")
+
+    assert "src/b.py changed since it passed" in flow("step", "built", "ok", "--session", session).err
+
+
+def test_a_command_that_changes_what_it_reads_proves_nothing() -> None:
+    repository()
+    session = start("open('src/a.py', 'w').write('formatted')", reads=["src/**"])
+    run(session)
+
+    assert "found src/a.py changed while it ran" in flow("step", "built", "ok", "--session", session).err
+    run(session)
+    assert report(session) == {}
+
+
+def test_a_result_without_reads_counts_until_the_session_moves() -> None:
+    session = start()
     run(session)
     assert report(session) == {}
 
     told("step", "built", "iterate", "--session", session)
 
-    assert report(session) == {"tests": "stale"}
+    assert report(session) == {"tests": "missing"}
 
 
-@pytest.mark.parametrize(
-    ("body", "verdict", "problem"),
-    [
-        ("raise SystemExit(3)", "fail", "it exited with 3"),
-        ("print('0 tests')", "fail", "its output does not match"),
-        ("import time; time.sleep(60)", "error", "it ran into its time limit"),
-        ("import sys\nwhile True: sys.stdout.write('x' * 100_000)", "error", "it printed more than 16 MB"),
-    ],
-)
-def test_a_command_that_fails_hangs_or_floods_is_no_evidence(body: str, verdict: str, problem: str) -> None:
-    demand({**SCRIPT, "output": ["passed"], "timeout": 3 if "while" in body else 0.5})
-    write("check.py", body)
+def test_a_command_that_fails_is_no_evidence_and_exits_with_1() -> None:
+    session = start("print('3 failed'); raise SystemExit(5)")
+
+    done = flow("run", "tests", "--session", session)
+
+    assert done.status == 1
+    assert done.out.startswith("3 failed\ntests: it exited with 5 after ")
+    assert report(session) == {"tests": "fail"}
+
+
+def test_a_time_limit_and_a_missing_program_are_failures_that_say_so() -> None:
+    session = start("import time; time.sleep(60)", timeout=0.5)
+    assert run(session, status=1)["problem"] == "it was stopped at its time limit of 0.5 seconds"
+
+    program = write("tools/gone", "#!/bin/sh\n")
+    program.chmod(0o755)
+    demand(CHECK, name="other", commands={"tests": {"run": ["tools/gone"]}})
+    allow_commands("other")
+    session = begin("other")
+    program.chmod(0o644)
+
+    assert "could not be started: Permission denied" in run(session, status=1)["problem"]
+
+
+FACTS = """\
+name: NAME
+steps:
+  - id: test
+    title: Test
+    actions: [Test it.]
+    limit: 3
+    commands:
+      tests: {run: [PYTHON, check.py], facts: {failures: {match: "(\\\\d+) failed", default: 0}, who: {match: "by (\\\\w+)"}}}
+    reports:
+      failures: {type: integer, from: tests.failures, required: true}
+      who: {type: string, from: tests.who}
+    rules: [{if: "failures == 0", outcome: ok}, {outcome: iterate}]
+    next: {ok: null, iterate: test}
+"""
+
+
+def test_facts_are_taken_from_the_output_and_cannot_be_misreported() -> None:
+    put_skill("built", FACTS.replace("PYTHON", sys.executable))
+    write("check.py", "print('1 failed'); print('3 failed by Ann')")
     allow_commands()
     session = begin()
+    step = ("step", "built", "done", "--session", session)
+    assert told("resume", session)["next"][0]["wants"] == []
+    assert "`failures` has no value, because command `tests` did not run" in flow(*step).err
+    run(session)
+    assert "`failures` is taken from the output of `tests`" in flow(*step, "-s", "failures=0").err
 
-    done = run(session)
+    after = told(*step, "--expect", "0")
+    again = told(*step, "--expect", "0")
 
-    assert done["verdict"] == verdict
-    assert problem in str(done["problem"])
-    assert len(str(done["output"])) <= 2_000
-    assert report(session) == {"tests": verdict}
-
-
-def test_its_whole_process_group_is_killed_at_the_limit() -> None:
-    demand({**SCRIPT, "timeout": 1.5})
-    child = "import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(60)"
-    write("check.py", f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])\n")
-    allow_commands()
-
-    run(begin())
-
-    pid = int(Path("pid").read_text())
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{pid}/stat").exists() and time.monotonic() < deadline:
-        if Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z":
-            break  # killed, and not yet collected by its new parent
-        time.sleep(0.05)
-    assert not Path(f"/proc/{pid}").exists() or Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
+    assert (after["step"]["attempt"], again["replayed"]) == (2, True)
+    assert told("history", session)["steps"][-1]["facts"] == {"failures": 3, "who": "Ann"}
+    write("check.py", "print('by Bob')")
+    run(session)
+    assert told(*step)["status"] == "completed"
 
 
-def test_a_command_runs_without_a_shell_in_the_project_with_few_variables(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    demand({**SCRIPT, "run": [sys.executable, "check.py", "$HOME; touch shell", "*"]})
-    write(
-        "check.py",
-        "import json, os, sys; open('seen', 'w').write(json.dumps([sys.argv[1:], os.getcwd(), sorted(os.environ)]))",
-    )
-    monkeypatch.setenv("API_TOKEN", "123")
-    monkeypatch.setenv("PYTHONPATH", "/nowhere")
-    allow_commands()
-    session = begin()
-    project = Path.cwd()
+# --- once
 
+
+def test_a_command_that_runs_once_prints_its_recorded_output_afterwards() -> None:
+    session = start(once=True)
     run(session)
 
-    words, folder, names = json.loads(Path("seen").read_text())
-    assert words == ["$HOME; touch shell", "*"]
-    assert folder == str(project)
-    assert not {"API_TOKEN", "PYTHONPATH", "CLAUDE_CODE_SESSION_ID"} & set(names)
-    assert not Path("shell").exists()
+    again = flow("run", "tests", "--session", session)
+
+    assert (again.status, runs()) == (0, 1)
+    assert again.out == "the number is 7\ntests ran just now; not run again: it passed\n"
 
 
-def test_a_command_may_use_the_session_because_no_lock_is_held() -> None:
-    demand(SCRIPT)
-    session = begin()
-    write(
-        "check.py",
-        f"""\
-import subprocess, sys
-words = ["finding", "add", {session!r}, "--severity", "COULD", "--text", "seen", "--wait", "1"]
-raise SystemExit(subprocess.call([sys.executable, "-m", "flowrail", *words]))
-""",
+def test_once_holds_for_the_same_arguments_in_later_attempts_rewinds_and_forks() -> None:
+    session = start(once=True)
+    run(session)
+    assert report(session) == {}
+    told("step", "built", "iterate", "--session", session)
+    assert run(session)["is_repeated"]
+    told("session", "rewind", session, "--to", "0")
+    assert run(session)["is_repeated"]
+    forked = told("session", "fork", session, "--at", "0")["session"]
+
+    assert run(forked)["is_repeated"]
+    assert runs() == 1
+    assert not run(begin())["is_repeated"]
+    assert runs() == 2
+
+
+def test_once_per_attempt_runs_again_when_the_step_is_entered_again() -> None:
+    session = start(once="attempt")
+    run(session)
+    assert run(session)["is_repeated"]
+    assert report(session) == {}
+    told("step", "built", "iterate", "--session", session)
+
+    assert not run(session)["is_repeated"]
+    assert runs() == 2
+
+
+def test_before_a_failed_run_is_repeated_the_user_is_asked() -> None:
+    session = start(f"{COUNTING}; raise SystemExit(3)", once=True)
+    run(session, status=1)
+
+    status, error = refused("run", "tests", "--session", session)
+    question = told("resume", session)["questions"][0]
+    in_chat = process(
+        "answer", session, f"{question['id']}=Run it again", env={"CLAUDE_CODE_SESSION_ID": "abc"}
     )
-    allow_commands()
 
-    assert run(session)["verdict"] == "pass"
-    assert len(told("finding", "list", session)["findings"]) == 1
+    assert (status, error["code"]) == (4, "COMMAND_NOT_REPEATED")
+    assert question["text"] == "Command `tests` ran and did not pass: it exited with 3. Run it again?"
+    assert "only a person can decide that a command runs again" in in_chat.err
+    assert refused("step", "built", "ok", "--session", session)[1]["code"] == "QUESTION_OPEN"
+    told("answer", session, f"{question['id']}=Do not run it")
+    assert (report(session), runs()) == ({"tests": "fail"}, 1)
+    refused("run", "tests", "--session", session)
+    told("answer", session, f"{question['id']}=Run it again")
+    run(session, status=1)
+    assert runs() == 2
+
+
+def running(session: str, **environ: str) -> subprocess.Popen[bytes]:
+    """Start `flow run tests` in a process group of its own, and return when the command runs."""
+    before = runs()
+    started = subprocess.Popen(
+        [sys.executable, "-m", "flowrail", "run", "tests", "--session", session],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, **environ},
+    )
+    deadline = time.monotonic() + 30
+    while runs() == before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return started
+
+
+SLOW = f"import os, time; {COUNTING}; print(os.getpid(), flush=True); time.sleep(1); print('done')"
+
+
+def supervisor_of(session: str) -> int:
+    folder = next(Path(".flow/sessions", session, "runs").iterdir())
+    return int((folder / "begun").read_text())
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_a_killed_flow_run_loses_nothing_and_attaches_again(number: signal.Signals) -> None:
+    session = start(SLOW, once=True)
+    first = running(session)
+    os.killpg(first.pid, number)
+    first.communicate()
+
+    moved = refused("step", "built", "fail", "--session", session)
+    ended = run(session)
+
+    assert (moved[0], moved[1]["code"]) == (4, "COMMAND_RUNNING")
+    assert moved[1]["hint"] == f"wait for its end: flow run tests --session {session}"
+    assert (ended["verdict"], ended["output"].splitlines()[-1], runs()) == ("pass", "done", 1)
     assert report(session) == {}
 
 
-def test_a_result_does_not_count_if_the_session_moved_meanwhile() -> None:
-    demand(SCRIPT)
-    session = begin()
-    write(
-        "check.py",
-        f"""\
-import subprocess, sys
-subprocess.call([sys.executable, "-m", "flowrail", "step", "built", "fail", "--session", {session!r}])
-""",
-    )
+def test_an_end_that_nobody_waited_for_is_recorded_by_the_next_report() -> None:
+    session = start(SLOW)
+    first = running(session)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate()
+    while flow("step", "built", "ok", "--session", session).status == 4:
+        time.sleep(0.1)
+
+    assert [step["kind"] for step in told("history", session)["steps"]] == [
+        "start",
+        "command",
+        "command",
+        "move",
+    ]
+
+
+def test_after_a_kill_of_the_supervisor_the_user_says_whether_the_command_ran() -> None:
+    session = start(SLOW, once=True)
+    first = running(session)
+    os.kill(supervisor_of(session), signal.SIGKILL)
+    out, err = first.communicate()
+    question = told("resume", session)["questions"][0]
+
+    assert (first.returncode, b"its end is unknown" in err) == (4, True), (out, err)
+    assert [option["label"] for option in question["options"]] == ["It ran", "It did not run", "Run it again"]
+    assert told("history", session)["steps"][-1]["revision"] == 0
+    told("answer", session, f"{question['id']}=It ran")
+    assert (report(session), runs()) == ({}, 1)
+
+
+def test_an_unknown_command_that_did_not_run_can_be_run() -> None:
+    session = start(SLOW, once=True)
+    first = running(session)
+    os.kill(supervisor_of(session), signal.SIGKILL)
+    first.communicate()
+    assert refused("run", "tests", "--session", session)[1]["code"] == "COMMAND_NOT_REPEATED"
+    question = told("resume", session)["questions"][0]
+
+    told("answer", session, f"{question['id']}=It did not run")
+
+    assert run(session)["verdict"] == "pass"
+    assert runs() == 2
+
+
+def test_a_command_that_may_be_repeated_is_run_again_after_an_unknown_end() -> None:
+    session = start(SLOW)
+    first = running(session)
+    os.kill(supervisor_of(session), signal.SIGKILL)
+    first.communicate()
+
+    assert first.returncode == 4
+    assert report(session) == {"tests": "unknown"}
+    assert run(session)["verdict"] == "pass"
+
+
+def test_two_agents_that_call_the_same_command_see_one_run() -> None:
+    session = start(SLOW, once=True)
+    first, second = running(session), running(session, FLOW_ACTOR="second")
+
+    outputs = [caller.communicate()[0].decode().splitlines() for caller in (first, second)]
+
+    assert runs() == 1
+    assert outputs[0][:3] == outputs[1][:3] == ["the number is 7", outputs[0][1], "done"]
+
+
+def test_ctrl_c_is_passed_on_to_the_command() -> None:
+    session = start(SLOW, once=True)
+    first = running(session)
+    assert first.stdout is not None
+    assert first.stdout.readline() == b"the number is 7\n"
+    os.kill(first.pid, signal.SIGINT)
+
+    out, err = first.communicate()
+
+    assert (first.returncode, err) == (1, b"")
+    assert b"tests: it was killed by signal 2 after" in out
+
+
+# --- arguments
+
+
+ARGUMENTS = """\
+name: NAME
+params: {name: {type: string, default: ""}, number: {type: integer, default: 7}, names: {type: list, default: [a, b]}}
+steps:
+  - id: build
+    title: Build
+    actions: [Build it.]
+    commands: {tests: {run: [PYTHON, check.py, ARGUMENT]}}
+    next: {ok: null}
+"""
+PRINTING = "import json, sys; open('seen', 'w').write(json.dumps(sys.argv[1:]))"
+
+
+def with_argument(argument: str, params: Mapping[str, str]) -> str:
+    put_skill("built", ARGUMENTS.replace("PYTHON", sys.executable).replace("ARGUMENT", argument))
+    write("check.py", PRINTING)
     allow_commands()
+    given = [word for name, value in params.items() for word in ("-p", f"{name}={value}")]
+    return str(told("start", "built", *given)["session"])
 
-    status, error = refused("evidence", "run", session, "tests")
 
-    assert (status, error["code"]) == (4, "CONFLICT")
-    assert "moved while the command ran" in error["message"]
+@pytest.mark.parametrize(
+    "value", ["two words", 'it\'s "quoted"', "a\nb", "$HOME; touch x", "`id`", "*", "é\u202e"]
+)
+def test_a_value_becomes_exactly_one_argument(value: str) -> None:
+    session = with_argument("$name, '--out=$name', $number", {"name": value})
+
+    run(session)
+
+    assert json.loads(Path("seen").read_text()) == [value, f"--out={value}", "7"]
+
+
+def test_a_value_never_becomes_an_option() -> None:
+    session = with_argument("$name", {"name": "--delete"})
+    status, error = refused("run", "tests", "--session", session)
+    assert (status, error["code"]) == (4, "ARGUMENT_REFUSED")
+    assert not Path("seen").exists()
+
+    session = with_argument("--, $name", {"name": "--delete"})
+    run(session)
+
+    assert json.loads(Path("seen").read_text()) == ["--", "--delete"]
+
+
+def test_a_list_is_no_argument() -> None:
+    session = with_argument("$names", {})
+
+    assert "`$names` is not a text or a number" in refused("run", "tests", "--session", session)[1]["message"]
+
+
+def test_an_unknown_command_is_refused_with_those_of_the_step() -> None:
+    status, error = refused("run", "test", "--session", start())
+
+    assert (status, error["code"], error["hint"]) == (2, "UNKNOWN_STEP_COMMAND", "did you mean `tests`?")
+
+
+# --- approval
+
+
+def is_refused(session: str) -> bool:
+    status, error = refused("run", "tests", "--session", session)
+    assert error["hint"] == "a person runs: flow skill trust built --commands"
+    return (status, error["code"], runs()) == (7, "NOT_TRUSTED", 0)
 
 
 def test_no_command_runs_before_a_person_approved_it_for_this_content_and_project() -> None:
-    demand(SCRIPT)
-    write("check.py", "open('ran', 'w').close()")
-    session = begin()
-
-    def is_refused() -> bool:
-        status, error = refused("evidence", "run", session, "tests")
-        assert error["hint"] == "a person runs: flow skill trust built --commands"
-        return (status, error["code"], Path("ran").exists()) == (7, "NOT_TRUSTED", False)
-
-    assert is_refused()
-    allow_commands()
+    session = start()
     card = project_skills() / "built" / "SKILL.md"
     before = card.read_text()
     card.write_text(before + "more\n")
-    assert is_refused()
+    assert is_refused(session)
     card.write_text(before)
     assert told("skill", "untrust", "built")["changed"]
-    assert is_refused()
+    assert is_refused(session)
+
     allow_commands()
+
     run(session)
-    assert Path("ran").exists()
+    assert runs() == 1
+
+
+def test_the_program_is_the_one_that_was_approved(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = write("tools/book", "#!/bin/sh\necho approved\n")
+    program.chmod(0o755)
+    demand(
+        CHECK, commands={"tests": {"run": ["tools/book"]}, "other": {"run": ["python3", "-c", "print(1)"]}}
+    )
+    allow_commands()
+    session = begin()
+    fake = write("bin/python3", "#!/bin/sh\necho fake\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent.absolute()}{os.pathsep}{os.environ['PATH']}")
+    assert run(session, name="other")["output"] == "1\n"
+    program.write_text("#!/bin/sh\necho changed\n")
+
+    assert is_refused(session)
 
 
 def test_an_approval_is_for_one_project() -> None:
-    demand(SCRIPT)
-    allow_commands()
+    start()
     skill = project_skills() / "built"
     other_project = Path.cwd().parent / "other"
     (other_project / ".git").mkdir(parents=True)
     os.chdir(other_project)
-    write("check.py", "open('ran', 'w').close()")
+    write("check.py", COUNTING)
     session = told("start", "built", "--root", str(skill.parent))["session"]
 
-    status, error = refused("evidence", "run", session, "tests", "--root", str(skill.parent))
+    status, error = refused("run", "tests", "--session", session, "--root", str(skill.parent))
 
-    assert (status, error["code"]) == (7, "NOT_TRUSTED")
-    assert not Path("ran").exists()
+    assert (status, error["code"], runs()) == (7, "NOT_TRUSTED", 0)
 
 
-def test_a_person_sees_every_command_before_approving() -> None:
-    demand(SCRIPT, {"id": "lint", "run": ["ruff", "check", "."]})
+def test_a_person_sees_every_command_and_program_before_approving() -> None:
+    demand(CHECK, commands={"tests": SCRIPT, "lint": {"run": ["no-such-linter", "check", "."]}})
 
     output, status = at_a_terminal(["skill", "trust", "built", "--commands"], "yes")
 
     assert status == 0
-    assert "built, step build, check lint: ruff check ." in output
-    assert "Allow `flow evidence run` to run 2 commands as you in this project? Type yes:" in output
+    assert "built, step build, command lint: no-such-linter check ." in output
+    assert "no-such-linter is not found" in output
+    assert "Allow `flow run` to run 2 commands as you in this project? Type yes:" in output
     assert process("skill", "trust", "built", "--commands", before="import os; os.setsid()").status == 7
 
 
-def test_flow_step_never_runs_a_command() -> None:
-    demand(SCRIPT, {"id": "seen", "run": [sys.executable, "check.py"]})
-    write("check.py", "open('ran', 'w').close()")
-    allow_commands()
-    session = begin()
+def test_a_session_in_a_child_worktree_and_a_script_of_a_bundled_skill_need_no_approval_of_their_own() -> (
+    None
+):
+    repository()
+    write(
+        "plan.md",
+        "### Milestone 1: A\n#### Diffs\n```diff\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-a = 0\n+a = 1\n```\n",
+    )
+    git("add", "plan.md")
+    words = ("-p", "plan=plan.md", "-p", "planner=planner-abc123", "-p", "round=2")
+    session = str(told("start", "planner/fill-diffs", *words)["session"])
+    told("step", "planner/fill-diffs", "ok", "--session", session)
 
-    report(session)
-    flow("evidence", "show", session)
-    flow("resume", session)
+    failed = run(session, status=1, name="diffs")
 
-    assert not Path("ran").exists()
-
-
-def test_only_a_person_at_a_terminal_approves_or_waives() -> None:
-    demand({"id": "tests", "run": ["make", "test"]}, {"id": "plan", "file": "plan.md", "level": "approved"})
-    session = begin()
-    for verb in ("approve", "waive"):
-        words = ["evidence", verb, session, "tests", "--reason", "trust me"]
-        unasked = process(*words, before="import os; os.setsid()")
-        assert (unasked.status, "at a terminal" in unasked.err) == (7, True)
-
-    output, status = at_a_terminal(["evidence", "approve", session, "tests", "--reason", "ran in CI"], "yes")
-    assert status == 0
-    assert "expected `make test` to succeed" in output
-    write("plan.md", "a plan")
-    unapproved = flow("step", "built", "ok", "--session", session).err
-    assert f"a person runs: flow evidence approve {session} plan --reason REASON" in unapproved
-    assert "plan: plan.md" in flow("resume", session, "--format", "text").out
-    assert at_a_terminal(["evidence", "approve", session, "plan", "--reason", "read it"], "yes")[1] == 0
-    assert "plan (now: pass): plan.md" in flow("resume", session, "--format", "text").out
-    write("plan.md", "another plan")
-    assert report(session) == {"plan": "pass"}
-    write("plan.md", "a plan")
-
-    assert report(session) == {}
-    move = told("history", session)["steps"][-1]
-    assert {check["check"]: check["level"] for check in move["evidence"]} == {
-        "tests": "approved",
-        "plan": "approved",
-    }
+    assert "Milestone 1: does not apply" in failed["output"]
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "message"),
+    "line",
     [
-        (["run", "plan"], 2, "check `plan` runs no command"),
-        (["run", "pla"], 2, "step `build` has no check `pla`"),
-        (
-            ["approve", "plan", "--reason", "fine"],
-            4,
-            "does not pass (no such file), so it cannot be approved",
-        ),
-        (["waive", "plan", "--reason", " "], 2, "a reason is needed"),
+        "tools/book -- elm 3",
+        "cd /work && tools/book -- elm 3",
+        "cd /work && ./tools/book -- elm 3 | tail -5",
+        "env A=1 tools/book -- elm '3'",
+        "A=1 B=2 tools/book -- elm 3; echo done",
+        "/project/tools/book -- elm 3",
+        "(tools/book -- elm 3) &",
     ],
 )
-def test_what_a_check_cannot_do_is_refused(words: list[str], status: int, message: str) -> None:
-    demand({"id": "plan", "file": "plan.md"})
-    verb, *more = words
-
-    output, ended = at_a_terminal(["evidence", verb, begin(), *more], "yes")
-
-    assert (ended, message in output) == (status, True), output
+def test_a_declared_command_that_is_typed_by_hand_is_recognised(line: str) -> None:
+    assert is_typed_by_hand(line, ("tools/book", "--", "elm", "3"), "/project")
 
 
-def test_a_waived_check_is_waived_in_this_attempt_and_says_who_and_why() -> None:
-    demand({"id": "tests", "run": ["make", "test"]}, tries=1)
-    session = begin()
-    report(session)
-    assert told("resume", session)["status"] == "waiting"
-
-    output, status = at_a_terminal(["evidence", "waive", session, "tests", "--reason", "no network"], "yes")
-
-    assert (status, "found no run of it (not_run)" in output) == (0, True)
-    assert told("resume", session)["status"] == "active"
-    assert report(session) == {}
-    check = told("history", session)["steps"][-1]["evidence"][0]
-    assert (check["waived"], check["reason"], check["passed"]) == (True, "no network", False)
-    told("step", "built", "iterate", "--session", session)
-    assert report(session) == {"tests": "not_run"}
+@pytest.mark.parametrize(
+    "line", ["tools/book -- elm 4", "cat tools/book", "echo 'tools/book -- elm 3'", "tools/book '"]
+)
+def test_another_command_is_not(line: str) -> None:
+    assert not is_typed_by_hand(line, ("tools/book", "--", "elm", "3"), "/project")

@@ -1,4 +1,4 @@
-"""An agent that wants to be done without doing the work: none of its tricks makes a check pass above its level."""
+"""An agent that wants to be done without doing the work: none of its tricks makes a check pass."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.evidence import git, repository, write
-from support.hooks import A, claude_code, hook, within
+from support.evidence import allow_commands, git, repository, write
+from support.hooks import A, within
 from support.sandbox import flow, process, project_skills, put_skill, sessions_folder, told
 
 TEMPLATE = "# Plan\n\n## Risks\n\n## Rollback\n"
@@ -21,14 +20,16 @@ name: NAME
 steps:
   - id: build
     title: Build
-    tries: 2
+    commands:
+      tests: {{run: [make, test], reads: ["src/**"]}}
+      lint: {{run: ["{sys.executable}", lint.py]}}
     evidence:
       ok:
         - {{id: plan, file: docs/plan.md, changed: true, min_bytes: 200, contains: ["## Risks", "## Rollback"]}}
-        - {{id: scope, git: {{changed_at_least: 1, within: ["src/**", "docs/**"]}}}}
-        - {{id: tests, run: [make, test], reads: ["src/**"]}}
-        - {{id: lint, run: ["{sys.executable}", lint.py], level: checked}}
-        - {{id: signed, file: docs/plan.md, level: approved}}
+        - {{id: source, file: src/a.py, changed: true}}
+        - {{id: tests, command: tests}}
+        - {{id: lint, command: lint}}
+        - {{id: signed, person: the plan is approved}}
     next: {{ok: null, fail: null}}
 """
 LEAD = """\
@@ -41,7 +42,6 @@ steps:
     next: {ok: null}
 """
 TEXT = f"Write a plan:\n\n```markdown\n{TEMPLATE}```\n"
-CHECKS = {"plan", "scope", "tests", "lint", "signed"}
 
 Trick = Callable[[str], None]
 
@@ -86,37 +86,27 @@ def edit_and_undo(session: str) -> None:
     git("commit", "-qam", "undo")
 
 
-def run_alike(session: str) -> None:
-    """Run commands that look like the declared one, and let the host report that they succeeded."""
-    del session
-    for line in ("make test || true", "make test; true", "echo make test", "cd . && make test", "make tests"):
-        response = {"stdout": "", "stderr": "", "interrupted": False}
-        hook(
-            "post-tool-use",
-            claude_code("post-tool-use", A, tool_input={"command": line}, tool_response=response),
-        )
-
-
-def run_in_the_background(session: str) -> None:
-    del session
-    tool_input: dict[str, Any] = {"command": "make test", "run_in_background": True}
-    response = {"stdout": "", "stderr": "", "backgroundTaskId": "b1"}
-    hook("post-tool-use", claude_code("post-tool-use", A, tool_input=tool_input, tool_response=response))
+def forge_the_files_of_a_run(session: str) -> None:
+    """Write the files of a run that passed, as if the command had been started."""
+    folder = sessions_folder() / session / "runs" / "tests-1"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("command.json", "begun", "ended.json"):
+        (folder / name).write_text(json.dumps({"status": 0, "seconds": 1, "problem": "", "facts": {}}))
 
 
 def ask_flow_to_run_it(session: str) -> None:
-    assert flow("evidence", "run", session, "lint").status == 7
-    assert flow("evidence", "run", session, "tests").status == 7
+    assert flow("run", "lint", "--session", session).status == 7
+    assert flow("run", "tests", "--session", session).status == 7
 
 
 def approve_and_waive(session: str) -> None:
     for verb in ("approve", "waive"):
-        words = ["evidence", verb, session, "signed", "--reason", "trust me"]
+        words = [verb, "signed", "--session", session, "--reason", "trust me"]
         assert process(*words, stdin="yes\nyes\n", before="import os; os.setsid()").status == 7
 
 
 def answer_for_the_user(session: str) -> None:
-    for _ in range(2):
+    for _ in range(3):
         flow("step", "built", "ok", "--session", session)
     assert flow("answer", session, "evidence=Waive", "--reason", "the user said so").status == 2
     assert flow("answer", session, "evidence=Try again").status == 0
@@ -154,8 +144,7 @@ TRICKS: tuple[Trick, ...] = (
     touch,
     copy_the_template,
     edit_and_undo,
-    run_alike,
-    run_in_the_background,
+    forge_the_files_of_a_run,
     ask_flow_to_run_it,
     approve_and_waive,
     answer_for_the_user,
@@ -176,17 +165,18 @@ def session() -> str:
 
 
 def passed_checks(session: str) -> set[str]:
-    shown = flow("evidence", "show", session, "--json")
-    assert shown.status == 0, shown
-    return {str(check["check"]) for check in shown.data["evidence"] if check["passed"] or check["waived"]}
+    return {
+        str(check["id"])
+        for check in told("resume", session)["evidence"]
+        if check["verdict"] in {"pass", "waived"}
+    }
 
 
 def test_no_trick_makes_a_check_pass(session: str) -> None:
     for trick in TRICKS:
         trick(session)
 
-        may_pass = {"scope"} if trick in TRICKS[2:-1] else set()  # the copied template is a change in git
-        assert passed_checks(session) <= may_pass, trick.__name__
+        assert passed_checks(session) == set(), trick.__name__
         assert flow("step", "built", "ok", "--session", session).status == 4, trick.__name__
         flow("answer", session, "evidence=Try again")
 
@@ -204,7 +194,7 @@ def test_a_child_cannot_report_what_its_parent_could_not(session: str) -> None:
     lead = str(within(A, "start", "lead")["session"])
     child = str(within(A, "claim", lead, "d0-1")["session"])
 
-    for trick in (copy_the_template, edit_and_undo, run_alike, ask_flow_to_run_it):
+    for trick in (copy_the_template, edit_and_undo, forge_the_files_of_a_run, ask_flow_to_run_it):
         trick(child)
         assert flow("step", "lead/part", "ok", "--session", child).status == 4, trick.__name__
         flow("answer", child, "evidence=Try again")
@@ -218,12 +208,10 @@ def test_honest_work_is_accepted(session: str) -> None:
     write("docs/plan.md", TEMPLATE + "a real plan " * 30)
     write("lint.py", "")
     write("src/a.py", "a = 2\n")
-    git("checkout", "-q", "lint.py")
-    response = {"stdout": "", "stderr": "", "interrupted": False}
-    answer = claude_code("post-tool-use", A, tool_input={"command": "make test"}, tool_response=response)
-    hook("post-tool-use", answer)
+    allow_commands()
+    assert flow("run", "lint", "--session", session).status == 0
 
-    assert passed_checks(session) == {"plan", "scope", "tests"}
+    assert passed_checks(session) == {"plan", "source", "lint"}
 
 
 def test_the_planner_accepts_no_plan_whose_diffs_do_not_apply() -> None:
@@ -238,6 +226,7 @@ def test_the_planner_accepts_no_plan_whose_diffs_do_not_apply() -> None:
         file.write_text("Result: every diff applies\nSize: small (1 files, 1 changed lines)\n")
     (work / "notes.md").write_text("## Runs\n")
 
+    assert flow("run", "diffs", "--session", session).status == 1
     assert passed_checks(session) == {"runs"}
 
 

@@ -8,22 +8,21 @@ from pathlib import Path
 
 import pytest
 from support.evidence import begin, demand, git, report, repository, write
-from support.sandbox import flow, project_skills, put_skill, refused, told
+from support.sandbox import put_skill, refused, told
 
 PLAN = {"id": "plan", "file": "plan.md", "changed": True}
 
 
-def test_a_resumed_step_shows_the_results_now_and_keeps_its_baseline_and_so_does_a_fork() -> None:
+def test_a_resumed_step_shows_the_results_now_and_keeps_its_baseline() -> None:
     demand(PLAN)
     write("plan.md", "old")
     session = begin()
     assert report(session) == {"plan": "fail"}
 
     write("plan.md", "new")
-    forked = told("session", "fork", session, "--at", "0")["session"]
 
     assert [check["verdict"] for check in told("resume", session)["evidence"]] == ["pass"]
-    assert (report(session), report(forked)) == ({}, {})
+    assert report(session) == {}
 
 
 def test_a_rewind_takes_a_new_baseline() -> None:
@@ -76,20 +75,6 @@ def test_adopting_takes_a_new_baseline_in_the_folder_where_the_session_is_now(
     assert report(session) == {}
 
 
-TEAM = """\
-name: NAME
-steps:
-  - id: look
-    title: Look
-    actions: [Have it looked at.]
-    dispatch:
-      agent: explore
-      over: [api, web]
-      join: at least 1
-      prompt: steps/part.md
-      evidence: [{id: report, file: "reports/$item.md", changed: true, contains: ["## Findings"]}]
-    next: {ok: null}
-"""
 CHILDREN = """\
 name: NAME
 steps:
@@ -105,34 +90,9 @@ steps:
   - id: write
     title: Write
     actions: [Write it.]
-    evidence: {ok: [{id: scope, git: {changed_at_least: 1}}]}
+    evidence: {ok: [{id: source, file: src/a.py, changed: true}]}
     next: {ok: null}
 """
-
-
-def test_the_work_of_a_sub_agent_is_checked_when_it_finishes() -> None:
-    put_skill("team", TEAM, texts={"steps/part.md": "Look at $item.\n"})
-    session = told("start", "team")["session"]
-    claimed = told("claim", session, "d0-1")
-    finish = ["finish", session, "d0-1", "ok", "--token", claimed["token"]]
-
-    status, error = refused(*finish)
-    text = flow("claim", session, "d0-1", "--token", claimed["token"]).out
-    write("reports/api.md", "## Findings\nnone\n")
-    ended = told(*finish)
-
-    assert (status, error["code"]) == (4, "EVIDENCE_MISSING")
-    assert error["message"].startswith(
-        "cannot accept `ok` for dispatch `d0-1`: 0 of 1 evidence checks passed"
-    )
-    assert error["hint"] == "provide it, then report the same outcome again; if you cannot, report `fail`"
-    assert claimed["evidence"] == ["reports/api.md (changed in this step, containing '## Findings')"]
-    assert "reports/api.md" in text
-    assert ended["status"] == "done"
-    lines = flow("history", session).out
-    assert "d0-1 claimed ok, 0 of 1 checked: lacks report" in lines
-    assert "d0-1 ok (1 of 1 checked)" in lines
-    told("step", "team", "ok", "--session", session)
 
 
 def test_a_child_in_a_worktree_of_the_project_is_checked_where_it_works() -> None:
@@ -153,8 +113,6 @@ def test_a_child_in_a_worktree_of_the_project_is_checked_where_it_works() -> Non
 
     assert (status, error["code"]) == (4, "EVIDENCE_MISSING")
     assert done["status"] == "completed"
-    check = told("history", child, *store)["steps"][-1]["evidence"][0]
-    assert (check["folder"], bool(check["machine"])) == (str(worktree), True)
 
 
 def test_a_child_elsewhere_is_checked_in_the_project() -> None:
@@ -167,21 +125,8 @@ def test_a_child_elsewhere_is_checked_in_the_project() -> None:
     git("init", "-q", str(elsewhere))
     os.chdir(elsewhere)
     child = told("claim", session, "d0-1", *store)["session"]
-    write("anything.py", "forged")
+    write("src/a.py", "forged")
 
     status, error = refused("step", "team/part", "ok", "--session", child, *store)
 
     assert (status, error["code"]) == (4, "EVIDENCE_MISSING")
-
-
-def test_a_dispatch_that_runs_a_workflow_demands_its_evidence_there() -> None:
-    wrong = CHILDREN.replace("run: NAME/part}", "run: NAME/part, evidence: [{id: plan, file: a}]}")
-    put_skill("team", wrong, texts={"workflows/part.yaml": PART})
-    put_skill(
-        "run",
-        TEAM.replace('file: "reports/$item.md", changed: true, contains: ["## Findings"]', "run: [make]"),
-    )
-
-    assert "FR157" in flow("check", "team").out
-    assert "runs a command, which a dispatch cannot demand" in flow("check", "run").out
-    assert project_skills().exists()

@@ -64,7 +64,7 @@ READING = (
     ["registry", "check"], ["registry", "sync", "--dry-run"], ["sessions", "--all"], ["status"], ["session", "verify"],
     ["audit"], ["handoff", "status"], ["handoff", "targets"], ["handoff", "check", "yaml.py"],
     ["handoff", "diagram"], ["skill", "schema", "workflow"], ["skill", "trust", "py", "--digest", "0"],
-    ["skill", "untrust", "py"], ["session", "prune", "--dry-run"], ["evidence", "show"],
+    ["skill", "untrust", "py"], ["session", "prune", "--dry-run"],
     ["explain", "FR163"],
 )  # fmt: skip
 RUNNING = (
@@ -73,8 +73,8 @@ RUNNING = (
 )  # fmt: skip
 """Commands that run the code of a skill if a person approved it."""
 NOT_ABOUT_SKILLS = {
-    "answer", "ask", "claim", "finding", "finish", "history", "hook", "install", "mcp", "new", "resume",
-    "store", "ui", "watch", "fleet",
+    "answer", "approve", "ask", "claim", "finding", "finish", "history", "hook", "install", "mcp", "new", "resume",
+    "run", "store", "ui", "waive", "watch", "fleet",
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ steps:
   - id: build
     title: Build
     actions: [Build it.]
-    tries: TRIES
+    commands: COMMANDS
     evidence: {ok: CHECKS}
     next: {ok: tell, fail: null}
   - {id: tell, title: Tell, actions: [Tell it.], next: {ok: null, iterate: build}}
@@ -46,12 +46,12 @@ def write(path: str, text: str) -> Path:
     return file
 
 
-def demand(*checks: Mapping[str, object], name: str = "built", tries: int = 99, **texts: str) -> None:
-    """Write a skill whose step `build` demands *checks* for `ok`."""
-    text = WORKFLOW.replace("CHECKS", json.dumps(checks)).replace("TRIES", str(tries))
-    put_skill(
-        name, text, texts={path.replace("__", "/").replace("_", "."): body for path, body in texts.items()}
-    )
+def demand(
+    *checks: Mapping[str, object], name: str = "built", commands: Mapping[str, object] | None = None
+) -> None:
+    """Write a skill whose step `build` declares *commands*, and demands *checks* for `ok`."""
+    text = WORKFLOW.replace("CHECKS", json.dumps(checks)).replace("COMMANDS", json.dumps(commands or {}))
+    put_skill(name, text)
 
 
 def begin(name: str = "built") -> str:

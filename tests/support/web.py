@@ -41,7 +41,7 @@ steps:
   - id: publish
     title: Publish
     actions: [Publish it.]
-    evidence: {ok: [{id: package, file: package.txt, level: approved}]}
+    evidence: {ok: [{id: package, person: the package is right}]}
     next: {ok: null}
 """
 """A step that a person must approve."""

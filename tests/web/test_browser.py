@@ -164,6 +164,6 @@ def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) 
             chromium.press(letter)
         chromium.press("Tab", number=9)
         chromium.press("Enter", number=13)
-        chromium.wait_for("document.getElementById('main').innerText.includes('✓ approved')")
+        chromium.wait_for("document.getElementById('main').innerText.includes('✓ pass')")
 
     assert told("step", "publish", "ok", "--session", session)["status"] == "completed"

@@ -70,18 +70,18 @@ pre_tool_use_command = _event(
 
 post_tool_use_command = _event(
     "post-tool-use",
-    """Note which dispatch a sub-agent claimed, and which command of a step's evidence succeeded
+    """Note which dispatch a sub-agent claimed, and the commands of a step
 
-    Hosts tell their hooks, but not the commands that they run, which sub-agent calls a tool. A command
-    counts as evidence if it is exactly the declared one and ran in the project, not in the background.
+    Hosts tell their hooks, but not the commands that they run, which sub-agent calls a tool. The last shell
+    commands of a step are noted for an agent whose context was compacted.
     """,
 )
 
 post_tool_use_failure_command = _event(
     "post-tool-use-failure",
-    """Note which command of a step's evidence failed
+    """Note a command that failed
 
-    The step then needs a later run that succeeds.
+    It is among the commands of the step that are noted.
     """,
 )
 

@@ -15,7 +15,7 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import UsageError
 from flowrail.hosts import locations
-from flowrail.operations.skills.trust import describe, evidence_commands, find_folder, withdraw
+from flowrail.operations.skills.trust import describe, find_folder, step_commands, withdraw
 from flowrail.skills import install
 from flowrail.skills.catalog import Skill, named_root
 from flowrail.skills.install import LEFT, NEW, REMOVED, SAME, UPDATED, InstalledSkill
@@ -102,7 +102,7 @@ def _uninstalled_lines(skill: InstalledSkill, *, dry_run: bool) -> Iterator[str]
 
 @Call.command("trust", "flow skill trust my-skill", "flow skill trust my-skill --commands")
 @options.skill
-@click.option("--commands", is_flag=True, help="Approve the commands that its evidence runs in this project.")
+@click.option("--commands", is_flag=True, help="Approve the commands of its steps for this project.")
 @options.digest
 @options.as_json
 @options.root
@@ -113,7 +113,7 @@ def trust_command(call: Call, skill: str, commands: bool, digest: str | None) ->
     Exactly this content is approved; any change needs a new approval. In CI, where no person
     can answer, --digest names the content that a person has looked at.
 
-    With --commands, lists the commands that `flow evidence run` may run for any skill, bundled ones
+    With --commands, lists the commands that `flow run` may run for any skill, bundled ones
     included. They run the project's code. The approval is for this content, these commands and this
     project.
     """
@@ -147,24 +147,26 @@ def trust_command(call: Call, skill: str, commands: bool, digest: str | None) ->
 def _trust_commands(
     call: Call, skill: str, installed: Skill, content: approval.FolderContent, expected_digest: str | None
 ) -> None:
-    """Approve the commands of a skill's evidence for the project of the current folder."""
+    """Approve the commands of a skill's steps for the project of the current folder."""
     environment, root = call.environment, named_root(installed)
     project = find_project_root(environment.cwd)
-    listed = evidence_commands(installed, call.environment.loader)
+    listed = step_commands(installed, call.environment.loader)
     if not listed:
-        raise UsageError(f"the evidence of skill `{skill}` runs no commands", hint="nothing needs approval")
+        raise UsageError(f"the steps of skill `{skill}` declare no commands", hint="nothing needs approval")
     commands = list(dict.fromkeys(listed.values()))
-    digest = approval.commands_digest(content, project, commands)
+    programs = approval.programs((command[0] for command in commands), project, environment.environ)
+    digest = approval.commands_digest(content, project, programs)
     lines = [f"skill {content.folder}", f"project {project}", f"digest {digest}"]
-    lines += [f"  {check}: {shlex.join(command)}" for check, command in listed.items()]
+    lines += [f"  {name}: {shlex.join(command)}" for name, command in listed.items()]
+    lines += [f"  {word} is {program.path or 'not found'}" for word, program in programs.items()]
     call.require_approval(
-        f"Allow `flow evidence run` to run {count(len(commands), 'command')} as you in this project?",
+        f"Allow `flow run` to run {count(len(commands), 'command')} as you in this project?",
         lines,
         digest=digest,
         expected_digest=expected_digest,
         hint=Hint("a person runs: ", Command("skill trust", skill, commands=True, root=root or None)),
     )
-    approval.approve_commands(content, project, commands, environment.state, at=environment.now)
+    approval.approve_commands(content, project, programs, environment.state, at=environment.now)
     back = Command("skill untrust", skill, root=root or None)
     call.answer(
         {
@@ -175,7 +177,7 @@ def _trust_commands(
             "commands": commands,
             "allowed": True,
         },
-        f"`flow evidence run` may now run these commands in {project}; to withdraw the approval: {back}",
+        f"`flow run` may now run these commands in {project}; to withdraw the approval: {back}",
     )
 
 
@@ -186,7 +188,7 @@ def _trust_commands(
 def untrust_command(call: Call, skill: str) -> None:
     """Withdraw the approval of a skill
 
-    Neither its code nor, in this project, the commands of its evidence run until a person approves them again.
+    Neither its code nor, in this project, the commands of its steps run until a person approves them again.
     """
     environment = call.environment
     folder, was_allowed = withdraw(

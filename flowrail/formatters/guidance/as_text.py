@@ -164,19 +164,29 @@ def _findings(guidance: Guidance, show: Show) -> Lines:
     return lines
 
 
+def _commands(guidance: Guidance, show: Show) -> Lines:
+    if not guidance.commands:
+        return []
+    lines: Lines = [f"Commands. {content.ABOUT_COMMANDS}"]
+    for declared in guidance.commands:
+        once = ", only once" if declared.once else ""
+        state = f" (now: {declared.state})" if declared.state else ""
+        lines.append(f"  {declared.name}{once}{state}: {one_line(declared.run)}")
+        lines += _command(show(declared.command) if declared.command else "")
+    return lines
+
+
 def _evidence(guidance: Guidance, show: Show) -> Lines:
     if not guidance.evidence:
         return []
     lines: Lines = [f"Evidence. {content.about_evidence(guidance)}"]
     for check in guidance.evidence:
-        verdict = "waived" if check.waived else check.verdict
-        about = f" (now: {verdict})" if verdict else ""
+        about = f" (now: {check.verdict})" if check.verdict else ""
         needed = "".join(
             f"{'if ' if name == 'if' else ''}{one_line(value)}: "
             for name, value in content.outcomes_of(guidance, check).items()
         )
         lines.append(f"  {needed}{check.id}{about}: {one_line(check.expected)}")
-        lines += _command(f"run: {check.run}" if check.run else "")
         lines += _command(f"{content.purpose_of(check)}: {show(check.command)}" if check.command else "")
     return lines
 
@@ -218,7 +228,7 @@ def _offer(guidance: Guidance, offer: OfferedTransition) -> str:
 def _details(guidance: Guidance, show: Show) -> Iterator[Lines]:
     """Yield the dispatches, questions and evidence that a step waits for, and its next commands."""
     yield _answers(guidance)
-    for section in (_dispatches, _questions, _findings, _evidence, _next):
+    for section in (_dispatches, _questions, _findings, _commands, _evidence, _next):
         yield section(guidance, show)
 
 

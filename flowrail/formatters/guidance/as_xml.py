@@ -117,7 +117,20 @@ def _work(guidance: Guidance, show: Show) -> Iterator[str]:
 
 
 def _report(guidance: Guidance, show: Show) -> Iterator[str]:
-    """Yield the evidence that is needed, and the next commands."""
+    """Yield the commands of the step, the evidence that is needed, and the next commands."""
+    if guidance.commands:
+        commands = [
+            printed_element(
+                "command",
+                content.shown(command.command, show),
+                name=command.name,
+                runs=command.run,
+                once=command.once or None,
+                now=command.state or None,
+            )
+            for command in guidance.commands
+        ]
+        yield printed_block("commands", [content.ABOUT_COMMANDS, *commands])
     if guidance.evidence:
         checks = [_check(guidance, check, show) for check in guidance.evidence]
         yield printed_block("evidence", [content.about_evidence(guidance), *checks])
@@ -212,12 +225,9 @@ def _question(guidance: Guidance, question: QuestionView, show: Show) -> str:
 
 def _check(guidance: Guidance, check: EvidenceView, show: Show) -> str:
     content_markup = xml_verbatim(check.expected)
-    if check.run:
-        content_markup += printed_element("run", check.run)
     if check.command:
         content_markup += printed_element(content.purpose_of(check).replace(" ", "_"), show(check.command))
-    verdict = "waived" if check.waived else check.verdict or None
-    about = {**content.outcomes_of(guidance, check), "level": check.level, "now": verdict}
+    about = {**content.outcomes_of(guidance, check), "now": check.verdict or None}
     return printed_markup("check", content_markup, id=check.id, **about)
 
 

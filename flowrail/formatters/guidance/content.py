@@ -83,9 +83,9 @@ _OUTCOME = "Each counts for the outcome that it names."
 _CONDITION = 'A check with "if" counts only if that holds.'
 _DECIDED = "The step decides the outcome from your report: you do not report it."
 _VERDICTS = '"now" is the result of a check at this moment.'
-_RUN_EXACTLY = (
-    "Run a command exactly as it is printed, as one command of its own in the project's folder: no pipe, no `cd`, not in "
-    "the background."
+ABOUT_COMMANDS = (
+    "flowrail runs these commands: do not type them yourself. Each runs to its end even if you are interrupted; the same "
+    "line attaches to it again."
 )
 FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
 """Printed if a report has so many facts that a command line gets unwieldy."""
@@ -116,9 +116,7 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
 
 def purpose_of(check: EvidenceView) -> str:
     """Return when to run the command of a check."""
-    if check.kind == "records":
-        return "if the review found nothing and no agent recorded that"
-    return "if your host does not report it" if check.run else "run"
+    return "run" if check.kind == "command" else "if the review found nothing and no agent recorded that"
 
 
 def about_evidence(guidance: Guidance) -> str:
@@ -134,7 +132,6 @@ def about_evidence(guidance: Guidance) -> str:
         (_CONDITION, any("if" in condition for condition in conditions)),
         (_DECIDED, is_for_some and _decides_outcome(guidance)),
         (_VERDICTS, any(check.verdict for check in guidance.evidence)),
-        (_RUN_EXACTLY, any(check.run for check in guidance.evidence)),
     )
     return " ".join(sentence for sentence, applies in sentences if applies)
 

@@ -33,9 +33,6 @@ _HOW = (
 def assignment_text(assignment: Assignment) -> str:
     """Return the task of a free-form dispatch as text for its agent."""
     lines = [visible("\n".join(_pieces(assignment))), ""]
-    if assignment.evidence:
-        checks = [f"  {one_line(expected)}" for expected in assignment.evidence]
-        lines += ["Checked before the work counts as done:", *checks, ""]
     if assignment.answered:
         lines += [
             f"Asked the user: {one_line(question)}  Answer: {one_line(answer)}"
@@ -56,9 +53,6 @@ def assignment_xml(assignment: Assignment, show: Show = str) -> str:
     """Return the same task as one well-formed element, so that no value can be taken for another part of it."""
     dispatch = assignment.dispatch
     lines = [printed_block("current_action", map(content, _pieces(assignment)))]
-    if assignment.evidence:
-        checks = [printed_element("check", expected) for expected in assignment.evidence]
-        lines.append(printed_block("evidence", checks))
     lines += [
         printed_block("answered", [printed_element("text", question), xml_verbatim(answer)])
         for question, answer in assignment.answered
@@ -108,7 +102,6 @@ def assignment_data(assignment: Assignment) -> dict[str, object]:
         "finish": list(assignment.finish),
         "ask_command": assignment.ask,
         "finding_command": assignment.finding,
-        "evidence": list(assignment.evidence),
         "answered": [{"question": text, "answer": answer} for text, answer in assignment.answered],
     }
 

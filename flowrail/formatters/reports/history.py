@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from flowrail.formatters.guidance.content import plain
-from flowrail.formatters.reports.evidence import result_data
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.definition.diff import IDENTICAL
 from flowrail.machines.definition.evidence import EvidenceResult, tally
@@ -56,9 +55,8 @@ class HistoryEntry(NamedTuple):
     @property
     def data(self) -> dict[str, object]:
         """The entry as plain data."""
-        evidence = [result_data(result) for result in self.evidence]
         values: dict[str, object] = plain(self)
-        return {**values, "evidence": evidence, "evidence_summary": self.evidence_summary}
+        return {**values, "evidence_summary": self.evidence_summary}
 
 
 def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:
@@ -97,15 +95,9 @@ def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:
 
 def _results(record: Record) -> tuple[EvidenceResult, ...]:
     """Return the results of the checks behind a move, or behind a claim that was refused."""
-    session, dispatch = record.session, record.note.get("dispatch")
-    evidence = session.evidence.get(str(session.step))
-    if dispatch is not None and record.kind in {"refused", "finish"}:
-        evidence = next(
-            (dispatched.evidence for dispatched in session.dispatches if dispatched.id == dispatch), None
-        )
-        return evidence.results if evidence is not None else ()
-    if record.kind == "refused" and evidence is not None:
-        return evidence.results
+    session = record.session
+    if record.kind == "refused" and session.evidence is not None:
+        return session.evidence.results
     return session.last.evidence if record.kind == "move" and session.last else ()
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from flowrail.machines.definition import graph
 from flowrail.machines.definition.contents import conditions_of
-from flowrail.machines.definition.evidence import Level, Verdict
+from flowrail.machines.definition.evidence import Verdict
 from flowrail.machines.definition.expressions import EVIDENCE, Expression, RuleError, parse
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import Outcome, StepDef
@@ -28,7 +28,7 @@ MOST_TRIED = 20_000
 """Combinations of values for one step."""
 MOST_EVALUATED = 2_000_000
 """Characters of the expressions of one workflow, counted once per evaluation. Then the search ends."""
-_RESULTS = {"passed": (True, False), "verdict": tuple(map(str, Verdict)), "level": tuple(map(str, Level))}
+_RESULTS = {"passed": (True, False), "verdict": tuple(map(str, Verdict))}
 """The possible values of each result of evidence."""
 _COMPARES = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 

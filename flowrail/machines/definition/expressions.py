@@ -35,7 +35,7 @@ CONSTANTS: Mapping[str, object] = {
 
 EVIDENCE = "evidence."
 """The beginning of a name that is a result of evidence."""
-RESULTS = ("passed", "verdict", "level")
+RESULTS = ("passed", "verdict")
 """The results of a check that an expression can use."""
 
 _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {

@@ -68,6 +68,7 @@ CODES = {
     "FR156": "a rule in `forbids` is invalid",
     "FR157": "a check of `evidence` is invalid",
     "FR158": "the folder for working files is invalid",
+    "FR159": "a command of a step is invalid",
     "FR160": "dispatches go over a list that is not reported on every path",
     "FR161": "a placeholder has no value on some path",
     "FR162": "a transition is never taken",

@@ -16,7 +16,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, get_type_hints
 
 from flowrail.errors import UsageError
-from flowrail.machines.definition.evidence import DEFAULT_TRIES, EvidenceCheck
+from flowrail.machines.definition.evidence import Evidence, StepCommand
 from flowrail.machines.definition.parts import (
     DefinitionPart,
     Frozen,
@@ -103,7 +103,7 @@ class StepContext(FrozenObject):
     the parameter's fixed value. ``step_state`` is every fact reported and value returned so far. Both are read-only.
     ``session`` is the id of the run, ``work`` the folder for its working files, ``scripts`` that of the skill's
     scripts. ``evidence`` holds the result of each
-    check of the step by id, with ``passed``, ``verdict`` and ``level``. ``resources`` reads what the skill quotes:
+    check of the step by id, with ``passed`` and ``verdict``. ``resources`` reads what the skill quotes:
     conventions, files, resources, other workflows and their steps.
     """
 
@@ -207,20 +207,15 @@ class StepDef(DefinitionPart):
         Key("Tools that the step must not use, such as Edit or Bash(git push*).", decides=False),
     ] = ()
     evidence: Annotated[
-        Mapping[str, Sequence[EvidenceCheck]],
+        Mapping[str, Sequence[Evidence]],
         Key(
             "For an outcome, the checks that must pass before it is accepted.",
             schema={"propertyNames": OUTCOME},
         ),
     ] = Frozen()
-    tries: Annotated[
-        int,
-        Key(
-            "After how many reports without the evidence, in one attempt, the user is asked. By default 3.",
-            schema={"minimum": 1},
-            code="FR157",
-        ),
-    ] = DEFAULT_TRIES
+    commands: Annotated[Mapping[str, StepCommand], Key("Commands that `flow run NAME` runs, by name.")] = (
+        Frozen()
+    )
     origin: str | None = field(default=None, repr=False, compare=False)
 
     if TYPE_CHECKING:  # the types that an author may write; the fields have the types after conversion
@@ -242,8 +237,8 @@ class StepDef(DefinitionPart):
             questions: Sequence[Question] = (),
             gate: GateConfig | None = None,
             forbids: str | Sequence[str] = (),
-            evidence: Mapping[object, EvidenceCheck | Sequence[EvidenceCheck]] = ...,
-            tries: int = DEFAULT_TRIES,
+            evidence: Mapping[object, Evidence | Sequence[Evidence]] = ...,
+            commands: Mapping[str, StepCommand] = ...,
             origin: str | None = None,
         ) -> None: ...
 
@@ -257,6 +252,7 @@ class StepDef(DefinitionPart):
         put(self, "variants", _convert_items(self.variants, partial(_by_position, Variant)))
         put(self, "questions", freeze_items(self.questions))
         put(self, "forbids", freeze_items(self.forbids))
+        put(self, "commands", freeze(self.commands))
         put(self, "reports", convert_values(self.reports, arg_from))
         if self.origin is None:
             put(self, "origin", sys_caller(4))
@@ -289,7 +285,7 @@ class StepDef(DefinitionPart):
         return replace(dispatch, script=None, prompt=(introduction + "\n\n".join(map(str, text)),))
 
     @property
-    def checks(self) -> dict[str, EvidenceCheck]:
+    def checks(self) -> dict[str, Evidence]:
         """The evidence of all outcomes by id; a check of several outcomes is included once."""
         return {check.id: check for checks in self.evidence.values() for check in checks}
 
@@ -417,7 +413,7 @@ def _actions(actions: object) -> object:
 
 
 def _checks(checks: object) -> object:
-    return (checks,) if isinstance(checks, EvidenceCheck) else freeze_items(checks)
+    return (checks,) if isinstance(checks, Evidence) else freeze_items(checks)
 
 
 def _by_position(part: type[Any], value: object) -> object:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated
 
-from flowrail.machines.definition.evidence import EvidenceCheck
 from flowrail.machines.definition.parts import (
     DefinitionPart,
     Frozen,
@@ -93,10 +92,6 @@ class Dispatch(DefinitionPart):
     free_form: Annotated[
         bool, Key("Whether the agent works from the step's text alone.", decides=False, in_file=False)
     ] = False
-    evidence: Annotated[
-        Sequence[EvidenceCheck],
-        Key("Without `run`: the checks that must pass before `flow finish … ok` is accepted."),
-    ] = ()
     total_steps: Annotated[
         int | None, Key("How many steps the workflow has; checked if given.", decides=False, in_file=False)
     ] = None
@@ -110,7 +105,6 @@ class Dispatch(DefinitionPart):
             put(self, "agent", self.agent.value)
         put(self, "script", self.script or None)
         put(self, "prompt", freeze_items(self.prompt))
-        put(self, "evidence", freeze_items(self.evidence))
 
     @property
     def run(self) -> str | None:

@@ -107,6 +107,10 @@ class Arg(DefinitionPart):
         ),
     ] = None
     example: Annotated[Value, Key("A valid value, shown where one is needed.", decides=False)] = None
+    source: Annotated[
+        str | None,
+        Key("For a fact: the COMMAND.FACT of the step whose output it is taken from.", name="from"),
+    ] = None
     min_length: Annotated[
         int | None, Key("The shortest text or list.", schema={"minimum": 0}, code="FR122")
     ] = None

@@ -212,6 +212,7 @@ def follow(
         step_fingerprint=step_fingerprint(workflow, to),
         dispatches=(),
         questions=(),
+        evidence=None,
         decided=_decided(step, session),
         memory=_memory(session, report, now),
         secrets=workflow.secrets,
@@ -342,9 +343,9 @@ def _decide(
 
 def assumed_evidence(step: StepDef, *, passed: bool) -> tuple[EvidenceResult, ...]:
     """Return a result for each check of *step* as if it had passed, or as if nothing had been done."""
-    verdict = Verdict.PASS if passed else Verdict.NOT_RUN
+    verdict = Verdict.PASS if passed else Verdict.MISSING
     return tuple(
-        EvidenceResult(check.id, check.kind, verdict, check.lowest_level, check.lowest_level, "", "")
+        EvidenceResult(check.id, check.kind, verdict, "", "")
         for check in (step.checks.values() if step.evidence else ())
     )
 
@@ -354,7 +355,7 @@ def _demanded(
 ) -> tuple[EvidenceResult, ...]:
     """Return *results* with those marked that *outcome* needs; refuse if one of them is not satisfied."""
     needed = {check.id for check in step.evidence.get(str(outcome), ())}
-    marked = tuple(result._replace(is_demanded=result.check in needed) for result in results)
+    marked = tuple(replace(result, is_demanded=result.check in needed) for result in results)
     satisfied = {result.check for result in marked if result.is_satisfied}
     if not needed <= satisfied:
         raise EvidenceMissingError(

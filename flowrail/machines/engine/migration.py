@@ -171,7 +171,6 @@ def renamed(session: Session, names: Mapping[str, str], workflow: Workflow) -> S
         entered=put(session.entered, max),
         decided=put(session.decided, max),
         grants=put(session.grants, lambda _, newer: newer),
-        evidence=put(session.evidence, lambda _, newer: newer),
         findings=tuple(
             replace(finding, review=now(finding.review)) if finding.review else finding
             for finding in session.findings

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
+from flowrail.machines.definition.evidence import CommandRun, Verdict
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.step_parts import (
     LONGEST_DESCRIPTION,
@@ -21,6 +22,7 @@ from flowrail.machines.definition.step_parts import (
 )
 from flowrail.machines.sessions.session import (
     ACTIVE,
+    BY_COMMAND,
     BY_EVIDENCE,
     BY_LIMIT,
     BY_STEP,
@@ -36,7 +38,10 @@ from flowrail.text.safe_text import Markup, blanked, visible
 LIMIT = "limit"
 EVIDENCE = "evidence"
 RETRY, WAIVE = "retry", "waive"
+RAN, NOT_RUN, AGAIN, KEEP = "ran", "did-not-run", "run-again", "keep"
 ANOTHER, MUST_ONLY, ACCEPT, STOP = "another-round", "must-only", "accept-the-risk", "stop"
+OWN = frozenset({BY_LIMIT, BY_EVIDENCE, BY_COMMAND})
+"""The sources of questions that flowrail asks itself. They accept only their options."""
 ACCEPTED = "the user accepts what is still open"
 """The recorded reason for continuing at a limit if the user gave none."""
 
@@ -128,7 +133,7 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
     if not labels and not word.startswith(OWN_WORDS):
         word = f"{OWN_WORDS}{word}"
     if word.startswith(OWN_WORDS):
-        if question.source in {BY_LIMIT, BY_EVIDENCE}:
+        if question.source in OWN:
             raise BadAnswerError(
                 f"question `{question.id}` accepts only its options",
                 hint=f"answer with one of {phrases.listed(labels)}",
@@ -140,15 +145,11 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
     for option in question.options:
         printed = visible(option.label)
         accepted = {option.label.casefold(), printed.casefold()}
-        if question.source in {BY_LIMIT, BY_EVIDENCE}:
+        if question.source in OWN:
             accepted.add(str(option.outcome))
         if word.casefold() in accepted:
             return option.label
-    own_words = (
-        ""
-        if question.source in {BY_LIMIT, BY_EVIDENCE}
-        else f", or with {OWN_WORDS}TEXT in the user's own words"
-    )
+    own_words = "" if question.source in OWN else f", or with {OWN_WORDS}TEXT in the user's own words"
     options = f"answer with one of {phrases.listed(labels)}{own_words}"
     raise BadAnswerError(
         f"question `{question.id}` has no option `{word[:60]}`",
@@ -322,6 +323,42 @@ def with_evidence_answer(session: Session) -> Session:
         return replace(session, status=FAILED)
     remaining = [asked for asked in session.questions if asked is not question]
     return with_questions(session.with_refusals_forgotten(), remaining)
+
+
+def command_question(run: CommandRun) -> AskedQuestion:
+    """Return the question about a command that must not run twice, and failed or ended unknown."""
+    if run.verdict == Verdict.UNKNOWN:
+        text = f"Command `{run.command}` was started, and its end is unknown. Did it run?"
+        options: tuple[AnswerOption, ...] = (
+            AnswerOption("It ran", RAN, "It counts as passed and is not run again."),
+            AnswerOption("It did not run", NOT_RUN, "It can be run now."),
+            AnswerOption("Run it again", AGAIN, "It may then have run twice."),
+        )
+    else:
+        text = f"Command `{run.command}` ran and did not pass: {run.result}. Run it again?"
+        options = (
+            AnswerOption("Do not run it", KEEP, "The failed run stays the result."),
+            AnswerOption("Run it again", AGAIN, "It runs once more."),
+        )
+    return AskedQuestion(id=run.id, header="Command", text=text, options=options, source=BY_COMMAND)
+
+
+def with_command_answers(session: Session, *, at: str, by: str) -> Session:
+    """Return *session* after answers to the questions about its commands."""
+    answered = {
+        asked.id: asked.outcome for asked in session.questions if asked.source == BY_COMMAND and asked.answer
+    }
+    if not answered:
+        return session
+    runs = [
+        replace(run, verdict=Verdict.PASS, ended_at=at, problem=f"{by} says that it ran")
+        if answered.get(run.id) == RAN
+        else run
+        for run in session.runs
+        if answered.get(run.id) not in {NOT_RUN, AGAIN}
+    ]
+    remaining = [asked for asked in session.questions if asked.id not in answered]
+    return with_questions(replace(session, runs=tuple(runs)), remaining)
 
 
 def moment_after(now: str, seconds: float) -> str:

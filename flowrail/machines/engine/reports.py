@@ -57,7 +57,7 @@ class OutcomeNotOpenError(ConflictError):
         )
 
 
-_SHOWN = ("check", "verdict", "level", "lowest_level", "expected", "found", "remedy")
+_SHOWN = ("check", "verdict", "expected", "found", "remedy")
 """The fields of each missing result in the details of a refusal."""
 
 
@@ -77,7 +77,6 @@ class EvidenceMissingError(ConflictError):
         outcome: str,
         results: Sequence[EvidenceResult],
         is_decided: bool = False,
-        dispatch: str | None = None,
     ) -> None:
         demanded = [result for result in results if result.is_demanded]
         missing = [result for result in demanded if result.is_missing]
@@ -86,15 +85,12 @@ class EvidenceMissingError(ConflictError):
             + (f"; {result.remedy}" if result.remedy else "")
             for result in missing
         ]
-        show = Command("evidence show", session)
         reported = f"this report, which leads to `{outcome}`," if is_decided else f"`{outcome}`"
-        claimed = f"dispatch `{dispatch}`" if dispatch else f"step `{step}`"
         passed = f"{len(demanded) - len(missing)} of {len(demanded)} evidence checks passed"
         again = f"provide it, then report {'' if is_decided else 'the same outcome '}again"
-        otherwise = ["; if you cannot, report `fail`"] if dispatch else ["; see all checks: ", show]
         super().__init__(
-            f"cannot accept {reported} for {claimed}: {passed}\n" + "\n".join(lines),
-            hint=Hint(again, *otherwise),
+            f"cannot accept {reported} for step `{step}`: {passed}\n" + "\n".join(lines),
+            hint=again,
             session=session,
             step=step,
             outcome=outcome,

@@ -14,7 +14,7 @@ from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.outcome import name_of, names_in, session_context
 from flowrail.machines.engine.reports import ReviewPendingError
 from flowrail.machines.engine.reviews import blocking_now, round_findings, verdict
-from flowrail.machines.guidance.evidence import EvidenceView, views
+from flowrail.machines.guidance.evidence import command_views, views
 from flowrail.machines.guidance.views import DispatchView, LoopView, OptionView, QuestionView
 from flowrail.machines.sessions.session import (
     BY_EVIDENCE,
@@ -59,10 +59,7 @@ def with_others(
     goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
     join = dispatched_work.join_of(step, dispatches) if dispatches or goes_over else None
     needed = join is not None and not join.met
-    evidence: tuple[EvidenceView, ...] = ()
-    if step.evidence:
-        values = names_in(session_context(workflow, session, step))
-        evidence = tuple(views(workflow, step, session, values, store=store))
+    values = names_in(session_context(workflow, session, step))
     return guidance._replace(
         dispatches=tuple(
             _dispatch(dispatch, session, address, now, needed=needed) for dispatch in dispatches
@@ -71,7 +68,8 @@ def with_others(
         questions=tuple(questions),
         findings=findings,
         loop=loop,
-        evidence=evidence,
+        commands=tuple(command_views(step, session, values, store=store)),
+        evidence=tuple(views(workflow, step, session, values, store=store)),
     )
 
 
@@ -187,10 +185,9 @@ def _resume(dispatch: Dispatched, session: Session, address: str | None) -> Comm
 def _answer(session: Session, question: AskedQuestion, option: AnswerOption, store: str | None) -> Command:
     """Return the command that answers with *option*. Accepting open findings needs a reason."""
     if question.source == BY_EVIDENCE and option.outcome == engine_questions.WAIVE:
-        known = session.evidence.get(str(session.step))
-        results = known.results if known is not None else ()
+        results = session.evidence.results if session.evidence is not None else ()
         missing = [result.check for result in results if result.is_missing]
-        return Command("evidence waive", session.id, *missing, reason="REASON", store=store)
+        return Command("waive", *missing, session=session.id, reason="REASON", store=store)
     reason = engine_questions.ACCEPTED if option.outcome == engine_questions.ACCEPT else None
     return Command("answer", session.id, answers={question.id: option.label}, reason=reason, store=store)
 

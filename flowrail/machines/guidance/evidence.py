@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from flowrail.command import Command
-from flowrail.machines.definition.evidence import EvidenceCheck, EvidenceResult, Level
+from flowrail.machines.definition.evidence import Evidence, Verdict
 from flowrail.machines.definition.step import Outcome, Rule, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.questions import choices_for
@@ -19,55 +19,64 @@ from flowrail.text.placeholders import fill
 
 
 class EvidenceView(NamedTuple):
-    """A check of the current step. ``run`` is the line that the agent runs itself, ``command`` runs it for the agent.
+    """A check of the current step.
 
     It counts for the ``outcomes``, and always if ``is_always``. If the step decides the outcome by rules, answers or
-    findings, ``condition`` says when. ``verdict`` is the result now if the step was resumed, and empty if it was not
-    or if a pass does not suffice.
-    For a review, ``command`` records that it found nothing.
+    findings, ``condition`` says when. ``verdict`` is the result now if the step was resumed, otherwise empty.
+    ``command`` runs the command of a check. For a review, it records that it found nothing.
     """
 
     id: str
     outcomes: tuple[str, ...]
     kind: str
-    level: str
     expected: str
-    run: str | None
     command: Command | None
     verdict: str
-    waived: bool
     is_always: bool
     condition: str
 
 
-class StepEvidenceView(NamedTuple):
-    """The evidence of a session's current step as it is now: the checks of each outcome, and a result for each check."""
+class CommandView(NamedTuple):
+    """A command that the current step declares. ``command`` runs it, ``state`` is the verdict on its newest run here."""
 
-    session: str
-    step: str
-    outcomes: Mapping[str, Sequence[str]]
-    results: tuple[EvidenceResult, ...]
-    refusals: int
-    tries: int
+    name: str
+    run: str
+    once: bool
+    command: Command | None
+    state: str
+
+
+def command_views(
+    step: StepDef, session: Session, values: Mapping[str, object], *, store: str | None
+) -> Iterator[CommandView]:
+    """Yield the commands of a step."""
+    for name, declared in step.commands.items():
+        newest = next((run for run in reversed(session.runs) if run.command == name), None)
+        counts = newest is not None and (newest.is_once or newest.revision == session.revision)
+        yield CommandView(
+            name,
+            shlex.join(fill(word, values) for word in declared.run),
+            declared.once is not False,
+            Command("run", name, session=session.id, store=store) if session.id else None,
+            (newest.verdict or "running") if newest is not None and counts else "",
+        )
 
 
 def views(
     workflow: Workflow, step: StepDef, session: Session, values: Mapping[str, object], *, store: str | None
 ) -> Iterator[EvidenceView]:
     """Yield the checks of a step."""
-    known = session.evidence.get(step.id)
-    waived = (
-        {confirmation.check for confirmation in known.confirmations if confirmation.waived}
-        if known
-        else set()
-    )
+    confirmations = session.evidence.confirmations if session.evidence is not None else ()
+    verdicts = {
+        confirmation.check: Verdict.WAIVED if confirmation.waived else Verdict.PASS
+        for confirmation in confirmations
+    }
     for check in step.checks.values():
-        by_agent = bool(check.run) and check.lowest_level.rank <= Level.OBSERVED.rank
         command = None
-        if "review" in check.records:
+        if check.review == "submitted":
             command = Command("finding none", session.id, store=store)
-        elif check.run and check.lowest_level is not Level.APPROVED:
-            command = Command("evidence run", session.id, check.id, store=store)
+        elif check.command is not None:
+            command = Command("run", check.command, session=session.id, store=store)
         outcomes = tuple(outcome for outcome, checks in step.evidence.items() if check in checks)
         needed = {
             outcome
@@ -78,12 +87,9 @@ def views(
             id=check.id,
             outcomes=outcomes,
             kind=check.kind,
-            level=str(check.lowest_level),
             expected=expected(check, lambda path: fill(path, values), values),
-            run=line_of(check.run) if by_agent else None,
             command=command if session.id else None,
-            verdict="",
-            waived=check.id in waived,
+            verdict=verdicts.get(check.id, ""),
             is_always=needed == set(step.transitions),
             condition="" if needed == set(step.transitions) else _condition(step, needed),
         )
@@ -114,46 +120,29 @@ def _ruled(rules: Sequence[Rule], outcomes: AbstractSet[str]) -> str:
     return " or ".join(conditions)
 
 
-def line_of(command: Sequence[str]) -> str:
-    """Return the line to type in a shell."""
-    return shlex.join(command)
-
-
-def expected(check: EvidenceCheck, show: Callable[[str], str], values: Mapping[str, object]) -> str:
+def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, object]) -> str:
     """Return what a check expects. *show* returns a path as it is printed; *values* fill the texts."""
-    approval = ", and a person's approval" if check.lowest_level is Level.APPROVED else ""
-    return f"{_expected(check, show, _conditions(check, values))}{approval}"
-
-
-def _expected(check: EvidenceCheck, show: Callable[[str], str], conditions: str) -> str:
+    conditions = _conditions(check, values)
     if check.file is not None:
         return f"{show(check.file)}{conditions}"
     if check.files is not None:
         each = conditions.replace("(", "(each ", 1)
-        return f"at least {count(check.at_least, 'file')} matching {show(check.files)}{each}"
-    if check.json is not None:
-        return f"{show(check.json)}, matching its JSON Schema{conditions}"
-    if check.git is not None:
-        paths = joined([show(pattern) for pattern in check.git.within])
-        within = f", all of them in {paths}" if paths else ""
-        return f"at least {count(check.git.changed_at_least, 'changed file')} in git{within}"
-    if check.records:
-        words = {"review": "a submitted review", "findings": "no open finding"}
-        return " and ".join(words[name] for name in check.records)
-    output = f", printing {joined(check.output)}" if check.output else ""
-    return f"`{line_of(check.run)}` to succeed{output}"
+        least = 1 if check.citations else check.at_least
+        return f"at least {count(least, 'file')} matching {show(check.files)}{each}"
+    if check.command is not None:
+        return f"command `{check.command}` to pass"
+    if check.review is not None:
+        return "a submitted review" if check.review == "submitted" else "no open finding"
+    return f"a person to confirm: {fill(str(check.person), values)}"
 
 
-def _conditions(check: EvidenceCheck, values: Mapping[str, object]) -> str:
+def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
+    contains = joined([repr(fill(text, values)) for text in check.contains])
+    citing = f"citing at least {count(check.at_least, 'line')} as FILE:LINE from the project root, each with what it quotes"
     conditions = [
-        *([f"changed in this {'attempt' if check.since == 'entry' else 'step'}"] if check.changed else []),
+        *(["changed in this step"] if check.changed else []),
         *([f"at least {count(check.min_bytes, 'byte')}"] if check.min_bytes > 1 else []),
-        *(
-            [f"containing {joined([repr(fill(text, values)) for text in check.contains])}"]
-            if check.contains
-            else []
-        ),
-        *(["citing lines as FILE:LINE from the project root, all of which exist"] if check.citations else []),
-        *(["with diffs that apply to the files as they are now"] if check.diffs else []),
+        *([f"containing {contains}"] if check.contains else []),
+        *([citing] if check.citations else []),
     ]
     return f" ({', '.join(conditions)})" if conditions else ""

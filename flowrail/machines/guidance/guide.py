@@ -37,7 +37,7 @@ from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
     from flowrail.machines.engine.dispatched_work import Join
-    from flowrail.machines.guidance.evidence import EvidenceView
+    from flowrail.machines.guidance.evidence import CommandView, EvidenceView
     from flowrail.machines.guidance.views import Briefing, DispatchView, LoopView, QuestionView, SentWork
     from flowrail.machines.sessions.session import RecordedFinding, WorkingFile
 
@@ -185,6 +185,8 @@ class Guidance(NamedTuple):
     """For a sub-agent: the command with which its launcher continues."""
     claim: str = ""
     """The outcome that was claimed of the previous step, and how much of it was checked."""
+    commands: "tuple[CommandView, ...]" = ()
+    """The commands that the current step declares."""
     evidence: "tuple[EvidenceView, ...]" = ()
     """The checks that must pass before an outcome is accepted."""
     topic: str = ""
@@ -257,13 +259,13 @@ def guide(
         return farewell(guidance, workflow, session, store=store, address=place)
     reviewed = step.gate is not None or step.id in reviews(workflow)
     has_others = session.dispatches or session.questions or from_agents or session.decided or step.work
-    if reviewed or has_others or step.evidence:
+    if reviewed or has_others or step.evidence or step.commands:
         # only for steps with agents, questions, reviews or evidence
         from flowrail.machines.guidance.agents import with_others
 
         agents = tuple(agent.shown for agent in from_agents)
         guidance = with_others(guidance, workflow, step, session, agents, store=store, address=place, now=now)
-    demanded = any("review" in check.records for check in step.checks.values()) if step.evidence else False
+    demanded = any(check.review == "submitted" for check in step.checks.values()) if step.evidence else False
     if step.id in reviews(workflow) or demanded or (session.parent is not None and session.parent.review):
         guidance = guidance._replace(finding_command=Command("finding add", session.id, store=store))
     return guidance._replace(next=tuple(_offered_transitions(workflow, unmasked, step, store, guidance)))
@@ -373,7 +375,11 @@ def _offered_transitions(
 ) -> Iterator[OfferedTransition]:
     """Yield the outcomes that can be reported. A join that can no longer be met does not allow `ok`."""
     at_limit = session.limit_question is not None
-    declared = {} if at_limit else fact_args(step, session.params)
+    declared = (
+        {}
+        if at_limit
+        else {name: arg for name, arg in fact_args(step, session.params).items() if arg.source is None}
+    )
     named, wanted = _split(declared)
     wants = tuple(
         Want(

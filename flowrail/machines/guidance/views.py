@@ -151,7 +151,6 @@ class Assignment(NamedTuple):
     """For a reviewer: the command that records a finding, without the finding."""
     given: Mapping[str, Any] = Frozen()
     """The variables and the item that the prompt does not mention."""
-    evidence: tuple[str, ...] = ()
     """What is checked before the work counts as done."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from flowrail.machines.definition.evidence import EvidenceResult, StepEvidence
+from flowrail.machines.definition.evidence import CommandRun, EvidenceResult, StepEvidence
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.step_parts import LEASE_SECONDS, OWN_WORDS
@@ -29,8 +29,8 @@ ENDED = frozenset(STATUSES) - OPEN
 PENDING, CLAIMED, FINISHED, CANCELLED = "pending", "claimed", "done", "cancelled"
 """The statuses of a dispatch."""
 
-BY_STEP, BY_AGENT, BY_LIMIT, BY_EVIDENCE = "step", "agent", "limit", "evidence"
-"""The sources of a question: declared by the step, asked by a sub-agent, raised by the step's limit or its evidence."""
+BY_STEP, BY_AGENT, BY_LIMIT, BY_EVIDENCE, BY_COMMAND = "step", "agent", "limit", "evidence", "command"
+"""The sources of a question: declared by the step, asked by a sub-agent, or raised by its limit, evidence or command."""
 
 
 FOUND, REMEMBER = "found", "remember"
@@ -133,7 +133,6 @@ class Dispatched:
     ended_at: str | None = None
     memory: tuple[Memory, ...] = ()
     """What its agent found; the session takes it over with its next move."""
-    evidence: StepEvidence | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -356,7 +355,10 @@ class Session:
     """The folder for its working files, as it is printed."""
     work_machine: str = ""
     """The name of the machine that has the working files, if the records are in a database."""
-    evidence: Mapping[str, StepEvidence] = Frozen()
+    evidence: StepEvidence | None = None
+    """The evidence of the current step, if it demands any."""
+    runs: tuple[CommandRun, ...] = ()
+    """The runs of commands that may still count, oldest first."""
     secrets: tuple[str, ...] = ()
     """The names of parameters and facts whose values are not shown."""
     project: str = ""
@@ -441,12 +443,11 @@ class Session:
 
     def with_evidence(self, evidence: StepEvidence) -> Session:
         """Return the session with the evidence of its current step."""
-        return replace(self, evidence=Frozen({**self.evidence, str(self.step): evidence}))
+        return replace(self, evidence=evidence)
 
     def with_refusals_forgotten(self) -> Session:
         """Return the session with no refusals for lack of evidence in this attempt."""
-        known = self.evidence.get(str(self.step))
-        return self if known is None else self.with_evidence(known._replace(refusals=0))
+        return self if self.evidence is None else self.with_evidence(replace(self.evidence, refusals=0))
 
     @property
     def limit_question(self) -> AskedQuestion | None:

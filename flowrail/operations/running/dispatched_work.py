@@ -21,12 +21,10 @@ from flowrail.machines.engine.advance import current_step, with_default_answers
 from flowrail.machines.engine.dispatched_work import DispatchGoneError, WorkResult
 from flowrail.machines.engine.outcome import names_in, session_context
 from flowrail.machines.engine.reports import (
-    EvidenceMissingError,
     SessionEndedError,
     ValuesError,
     check_memory,
 )
-from flowrail.machines.guidance.evidence import expected
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.guidance.views import Assignment, DispatchResult
 from flowrail.machines.sessions.record import RecordNote, memory_note
@@ -41,13 +39,12 @@ from flowrail.machines.sessions.session import (
 )
 from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.environment import OpenedWorkflow, World
-from flowrail.operations.running import evidence, session_files
+from flowrail.operations.running import session_files
 from flowrail.operations.running.child_sessions import finished_dispatch, reconciled
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.load_workflow import open_beside
 from flowrail.operations.running.session_files import open_session
 from flowrail.operations.running.steps import Answer, look, start_session
-from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened
 
 MOST_GENERATIONS = 12
@@ -117,7 +114,7 @@ def _newly_claimed(
         token=_token(),
     )
     if not taken.workflow:
-        return evidence.claimed(world, opened.workflow, session, taken), None
+        return taken, None
     child = _begin_child(world, opened, session, taken)
     child_id = child.guidance.session
     return replace(taken, child=child_id, token=child_id), child
@@ -152,7 +149,6 @@ def _assignment(
     world: World, workflow: Workflow, session: Session, step: StepDef, taken: Dispatched
 ) -> Assignment:
     values = names_in(session_context(workflow, session, step))
-    known = {**values, **taken.vars, "item": taken.item}
     prompt = dispatched_work.prompt_of(step, taken, values)
     prompt = prompt or "\n\n".join(guide(workflow, session).actions)
     token, store = str(taken.token), world.store.address
@@ -172,10 +168,6 @@ def _assignment(
             name: session_files.for_agents(world, session, value)
             for name, value in dispatched_work.unmentioned_values(step, taken).items()
         },
-        evidence=tuple(
-            expected(check, lambda path: fill(path, known), known)
-            for check in (step.work.evidence if step.work is not None else ())
-        ),
         finding=Command("finding add", session.id, token=token, store=store)
         if _review_at(workflow, session)
         else None,
@@ -198,7 +190,7 @@ def finish(
     if outcome not in {Outcome.OK, Outcome.FAIL}:
         raise UsageError(f"`{outcome[:40]}` cannot end a dispatch", hint="report ok or fail")
     with world.store.change(session_id, wait=world.wait) as change:
-        opened, session, _ = _at_work(world, change)
+        _opened, session, _ = _at_work(world, change)
         dispatch = dispatched_work.find_dispatch(session, dispatch_id)
         if dispatch.token != token:
             _check_holder(dispatch, token)
@@ -210,8 +202,6 @@ def finish(
         if dispatch.status != CLAIMED or dispatch.child is not None:
             own = f"it ends with its own session: {dispatch.child}"
             raise _gone(dispatch, own if dispatch.child else "stop here and say so; nothing more is accepted")
-        if outcome == Outcome.OK and dispatch.evidence is not None:
-            dispatch = _with_evidence(world, change, opened.workflow, session, dispatch)
         now = world.now()
         agent = replace(session, memory=()).remembering(found, remember, step=str(session.step), at=now)
         done = finished_dispatch(dispatch, outcome=outcome, result=result, at=now, memory=agent.memory)
@@ -219,27 +209,6 @@ def finish(
         note: RecordNote = {"dispatch": done.id, "outcome": outcome, **memory_note(found, remember)}
         change.commit(after, kind="finish", at=now, by=world.by, note=note)
     return _ended(world, after, done)
-
-
-def _with_evidence(
-    world: World, change: SessionChange, workflow: Workflow, session: Session, dispatch: Dispatched
-) -> Dispatched:
-    """Return *dispatch* with the results of its evidence; record and refuse a claim that lacks some."""
-    judged = evidence.finished(world, workflow, session, dispatch)
-    results = judged.evidence.results if judged.evidence is not None else ()
-    missing = [result.check for result in results if not result.is_satisfied]
-    if missing:
-        note: RecordNote = {"dispatch": dispatch.id, "claim": str(Outcome.OK), "missing": missing}
-        after = dispatched_work.with_dispatch(session, judged)
-        change.commit(after, kind="refused", at=world.now(), by=world.by, note=note)
-        raise EvidenceMissingError(
-            session=session.id,
-            step=str(session.step),
-            outcome=Outcome.OK,
-            results=results,
-            dispatch=dispatch.id,
-        )
-    return judged
 
 
 def _fitting(result: dict[str, object], limit: int) -> dict[str, object]:

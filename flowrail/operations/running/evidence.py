@@ -1,66 +1,73 @@
-"""Evidence of a session's current step: baselines, results for a report, and refusals on record.
-
-This module is used only for steps that demand evidence. It runs no command of a project.
-"""
+"""Evidence of a session's current step: results for a report, refusals on record, and decisions of people."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from flowrail.command import Command, Hint
-from flowrail.discovery.locations import find_project_root
-from flowrail.evidence import baseline
-from flowrail.evidence.evaluate import Context, evaluate
-from flowrail.machines.definition.evidence import EvidenceCheck, EvidenceResult, StepEvidence, Verdict
+from flowrail.errors import ConflictError, TrustError, UsageError
+from flowrail.evidence import arguments
+from flowrail.evidence.evaluate import Context, evaluate, files_of
+from flowrail.machines.definition.evidence import (
+    MOST_REFUSALS,
+    CommandRun,
+    Confirmation,
+    Evidence,
+    EvidenceResult,
+    StepEvidence,
+)
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
-from flowrail.machines.engine.advance import follow
+from flowrail.machines.engine.advance import current_step, follow
 from flowrail.machines.engine.outcome import Call, names_in, session_context
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.guidance.evidence import EvidenceView
 from flowrail.machines.sessions.record import RecordNote
-from flowrail.machines.sessions.session import Dispatched, Report, Secrets, Session
+from flowrail.machines.sessions.session import BY_EVIDENCE, Report, Session
 from flowrail.machines.sessions.store import SessionChange
-from flowrail.operations.environment import OpenedWorkflow, World
-from flowrail.operations.running import session_files
-from flowrail.operations.running.conversations import ownership_note
+from flowrail.operations import environment
+from flowrail.operations.environment import Environment, OpenedWorkflow, World, world_of
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import OptionalSession, Reason
+from flowrail.operations.running import commands, session_files
+from flowrail.operations.running.child_sessions import check_still_dispatched
+from flowrail.operations.running.conversations import own_session, ownership_note
 from flowrail.text import placeholders
+from flowrail.text.phrases import did_you_mean, listed
+from flowrail.text.report import Report as Shown
+from flowrail.text.safe_text import one_line
+
+LONGEST_REASON = 2_000
 
 
-def entered(
-    world: World,
-    workflow: Workflow,
-    session: Session,
-    *,
-    how: Literal["again", "new", "complete"] = "again",
-) -> Session:
-    """Return *session* with the baseline of its current step, if that demands evidence.
+class UnknownCheckError(UsageError):
+    """The current step has no such check."""
 
-    If the step is entered `again`, its first baseline is kept. After a rewind it has a `new` one only. A migration
-    `complete`s the baselines with the files that the checks of the changed workflow need.
+    code = "UNKNOWN_CHECK"
+
+
+# --- reports
+
+
+def entered(world: World, workflow: Workflow, session: Session) -> Session:
+    """Return *session* with the evidence of its current step, if that demands any.
+
+    A session that is at the step already, after a migration, keeps what it knows.
     """
     step = workflow.get(session.step)
     if step is None or not step.evidence or not session.is_open:
         return session
-    known = None if how == "new" else session.evidence.get(step.id)
-    values = _values(workflow, session)
-    folder = project_of(world, session)
-    taken = baseline.take(step.checks.values(), folder, values, world.environ, at=world.now())
-    if known is None:
-        evidence = StepEvidence(taken, taken)
-    elif how == "complete":
-        evidence = known.completed(taken)
-    else:
-        evidence = known.entered_again(taken)
-    return session.with_evidence(evidence)
+    folder = session_files.work_tree(world, session)
+    files = files_of(step.checks.values(), folder, _values(workflow, session))
+    known = session.evidence or StepEvidence(folder=folder)
+    return session.with_evidence(replace(known, files={**files, **known.files}))
 
 
-def advanced(
+def after_report(
     world: World,
     change: SessionChange,
     opened: OpenedWorkflow,
@@ -69,19 +76,17 @@ def advanced(
     *,
     now: str,
     call: Call,
-) -> tuple[Session, Session]:
-    """Evaluate the evidence of the current step, and return *session*, ready for the report, and the session after it.
+) -> Session:
+    """Evaluate the evidence of the current step, and return the session after the report.
 
-    A claim that lacks evidence is recorded and refused. The same report is evaluated again each time.
+    A report that lacks evidence is recorded and refused. The same report is evaluated again each time.
     """
     workflow = opened.workflow
     step = workflow.step(str(session.step))
-    if step.id not in session.evidence:  # the workflow got its evidence during the session
-        session = entered(world, workflow, session)
+    session = session if session.evidence is not None else entered(world, workflow, session)
     results = results_of(world, workflow, session, report.facts)
     try:
-        after = follow(workflow, step, session, report, now=now, call=call, evidence=results)
-        return session, after if after.revision == session.revision else _without_results(after, step)
+        return follow(workflow, step, session, report, now=now, call=call, evidence=results)
     except EvidenceMissingError as refusal:
         after = _refused(workflow, session, refusal)
         note: RecordNote = {
@@ -94,136 +99,219 @@ def advanced(
         raise
 
 
-def _without_results(session: Session, step: StepDef) -> Session:
-    """Return *session*, which has left *step*, without the data used only there. Its last move has the results."""
-    cleared = session.evidence[step.id]._replace(refusals=0, claim="", results=())
-    return replace(session, evidence=Frozen({**session.evidence, step.id: cleared}))
+def _refused(workflow: Workflow, session: Session, refusal: EvidenceMissingError) -> Session:
+    """Return *session* with a refused report on record. After several, the session waits for the user."""
+    known = session.evidence or StepEvidence()
+    evidence = replace(known, refusals=known.refusals + 1, claim=refusal.outcome, results=refusal.results)
+    session = session.with_evidence(evidence)
+    if evidence.refusals < MOST_REFUSALS:
+        return session
+    missing = [result.check for result in refusal.results if result.is_missing]
+    name = placeholders.fill(workflow.step(str(session.step)).name, _values(workflow, session))
+    question = questions.evidence_question(name, missing, refusals=evidence.refusals)
+    others = [asked for asked in session.questions if asked.id != question.id]
+    refusal.hint = Hint("a person must decide now; show the question: ", Command("resume", session.id))
+    return questions.with_questions(session, [*others, question])
 
 
 def results_of(
     world: World, workflow: Workflow, session: Session, facts: Mapping[str, object] = Frozen()
 ) -> tuple[EvidenceResult, ...]:
-    """Return the results of the checks of the current step with reported *facts*, without secrets."""
-    checks = workflow.step(str(session.step)).checks.values()
-    results = evaluate(checks, context_of(world, workflow, session, facts))
-    return Secrets(replace(session, state={**session.state, **facts})).hide(results)
+    """Return the results of the checks of the current step with reported *facts*; nothing is recorded."""
+    step = workflow.step(str(session.step))
+    if session.evidence is None:
+        session = entered(world, workflow, session)
+    values = _values(workflow, session, facts)
+    evidence = session.evidence or StepEvidence()
+    recorded = any(finding.revision == session.revision for finding in session.findings)
+
+    def run_of(name: str) -> tuple[CommandRun | None, str]:
+        declared = step.commands[name]
+        words = arguments.resolved(declared.run, values, command=name)
+        run = commands.newest_run(session, name, declared, words)
+        return run, commands.first_change(world, session, run) if run is not None and run.passed else ""
+
+    context = Context(
+        evidence=evidence,
+        values=values,
+        session=session.id,
+        run_of=run_of,
+        is_reviewed=recorded or evidence.nothing_found,
+        open_findings=tuple(finding.id for finding in session.findings if finding.is_open),
+        store=world.shown_store,
+    )
+    return evaluate(step.checks.values(), context)
 
 
 def with_verdicts(
     world: World, workflow: Workflow, session: Session, views: Sequence[EvidenceView]
 ) -> tuple[EvidenceView, ...]:
     """Return the checks of the current step with their results now; nothing is recorded."""
-    if session.step not in session.evidence:
-        session = entered(world, workflow, session)
-    results = {result.check: result for result in results_of(world, workflow, session)}
-    return tuple(
-        view._replace(verdict=result.verdict)
-        if (result := results[view.id]).is_satisfied or result.verdict != Verdict.PASS
-        else view
-        for view in views
-    )
-
-
-def context_of(
-    world: World, workflow: Workflow, session: Session, facts: Mapping[str, object] = Frozen()
-) -> Context:
-    """Return the context in which the checks of the current step are evaluated."""
-    evidence = session.evidence[str(session.step)]
-    return _context(world, session, evidence, _values(workflow, session, facts))
-
-
-def _context(world: World, session: Session, evidence: StepEvidence, values: Mapping[str, object]) -> Context:
-    recorded = any(finding.revision == session.revision for finding in session.findings)
-    return Context(
-        evidence=evidence,
-        values=values,
-        environ=world.environ,
-        session=session.id,
-        revision=session.revision,
-        is_reviewed=recorded or evidence.nothing_found,
-        open_findings=tuple(finding.id for finding in session.findings if finding.is_open),
-        store=world.shown_store,
-    )
-
-
-def _refused(workflow: Workflow, session: Session, refusal: EvidenceMissingError) -> Session:
-    """Return *session* with a refused claim on record.
-
-    After as many refusals as the step's `tries`, the session waits for a person, and the hint says so.
-    """
-    step = workflow.step(str(session.step))
-    known = session.evidence[step.id]
-    evidence = known._replace(refusals=known.refusals + 1, claim=refusal.outcome, results=refusal.results)
-    session = session.with_evidence(evidence)
-    if evidence.refusals < step.tries:
-        return session
-    missing = [result.check for result in refusal.results if result.is_missing]
-    name = placeholders.fill(step.name, _values(workflow, session))
-    question = questions.evidence_question(name, missing, refusals=evidence.refusals)
-    others = [asked for asked in session.questions if asked.id != question.id]
-    resume = Command("resume", session.id)
-    refusal.hint = Hint("a person must decide now; show the question: ", resume)
-    return questions.with_questions(session, [*others, question])
-
-
-def claimed(world: World, workflow: Workflow, session: Session, dispatch: Dispatched) -> Dispatched:
-    """Return a dispatch that was just claimed, with the baseline of its evidence in the folder of the sub-agent."""
-    checks = _checks_of_work(workflow, session)
-    project = os.path.realpath(session_files.project_of(world, session))
-    folder = worktree_of(project, world.cwd) or project
-    values = _dispatch_values(workflow, session, dispatch)
-    taken = baseline.take(checks, folder, values, world.environ, at=world.now())
-    return replace(dispatch, evidence=StepEvidence(taken, taken)) if checks else dispatch
-
-
-def finished(world: World, workflow: Workflow, session: Session, dispatch: Dispatched) -> Dispatched:
-    """Return *dispatch* with the results of its evidence; the caller refuses it if one is not satisfied."""
-    if dispatch.evidence is None or not world.demands_evidence:
-        return dispatch
-    values = _dispatch_values(workflow, session, dispatch)
-    context = _context(world, session, dispatch.evidence, values)
-    results = Secrets(session).hide(evaluate(_checks_of_work(workflow, session), context))
-    demanded = tuple(result._replace(is_demanded=True) for result in results)
-    is_refused = not all(result.is_satisfied for result in demanded)
-    refusals = dispatch.evidence.refusals + is_refused
-    return replace(dispatch, evidence=dispatch.evidence._replace(results=demanded, refusals=refusals))
-
-
-def _checks_of_work(workflow: Workflow, session: Session) -> Sequence[EvidenceCheck]:
-    work = workflow.step(str(session.step)).work
-    return work.evidence if work is not None else ()
-
-
-def project_of(world: World, session: Session) -> str:
-    """Return the folder in which the work of *session* is done.
-
-    It is the project of the store, or the project in which the session started if the store is in none. So a report from
-    elsewhere changes nothing. A sub-agent may work in a git worktree of the project.
-    """
-    project = os.path.realpath(session_files.project_of(world, session))
-    return project if session.parent is None else worktree_of(project, world.cwd) or project
-
-
-def worktree_of(project: str, cwd: str) -> str | None:
-    """Return the git worktree of *project* that contains *cwd*, if there is one."""
-    root = find_project_root(cwd) if cwd else ""
-    if not root or os.path.realpath(project) == root:
-        return None
-    try:
-        with open(os.path.join(root, ".git"), encoding="utf-8") as file:
-            word, _, git_folder = file.read(4096).strip().partition(": ")
-    except (OSError, UnicodeDecodeError):
-        return None
-    worktrees = os.path.realpath(os.path.join(project, ".git", "worktrees"))
-    is_inside = os.path.dirname(os.path.realpath(git_folder)) == worktrees
-    return root if word == "gitdir" and is_inside else None
-
-
-def _dispatch_values(workflow: Workflow, session: Session, dispatch: Dispatched) -> dict[str, object]:
-    return {**_values(workflow, session), **dispatch.vars, "item": dispatch.item}
+    verdicts = {result.check: result.verdict for result in results_of(world, workflow, session)}
+    return tuple(view._replace(verdict=verdicts[view.id]) for view in views)
 
 
 def _values(
     workflow: Workflow, session: Session, facts: Mapping[str, object] = Frozen()
 ) -> dict[str, object]:
     return names_in(session_context(workflow, session, workflow.step(str(session.step)), facts))
+
+
+# --- decisions of people
+
+
+@dataclass(frozen=True)
+class DecidedEvidence:
+    """What a person decided about checks of a step."""
+
+    session: str
+    step: str
+    checks: tuple[str, ...]
+    waived: bool
+    """Whether the session continues without them. Otherwise the person confirmed them."""
+
+    def report(self) -> Shown:
+        """Return what a person reads."""
+        yield one_line(f"{', '.join(self.checks)}: {'waived in this attempt' if self.waived else 'approved'}")
+
+
+@operation("approve", "flow approve", "flow approve sign_off --session release-k3x9q2")
+def approve_command(
+    asking: Environment,
+    check: Annotated[str | None, Help("The check, by default the only one that waits for a person.")] = None,
+    *,
+    session: OptionalSession = None,
+    reason: Reason = "",
+) -> DecidedEvidence:
+    """Confirm a check that only a person can confirm
+
+    For a person at a terminal. The approval counts for this attempt of the step.
+    """
+    return _decide(asking, "approve", session, (check,) if check else (), reason)
+
+
+@operation("waive", "flow waive tests --reason 'no network here'")
+def waive_command(
+    asking: Environment,
+    checks: Annotated[tuple[str, ...], Help("The checks.", metavar="CHECK")],
+    *,
+    reason: Reason,
+    session: OptionalSession = None,
+) -> DecidedEvidence:
+    """Continue without evidence, as a person at a terminal
+
+    The checks are waived in this attempt of the step. The reason is recorded.
+    """
+    return _decide(asking, "waive", session, checks, reason)
+
+
+def _decide(
+    asking: Environment, verb: str, session: str | None, checks: tuple[str, ...], reason: str
+) -> DecidedEvidence:
+    world = world_of(asking, wait=10.0)
+    session_id = session or own_session(world, lambda own: Command(verb, *checks, session=own)).session.id
+    typed = Command(verb, *checks, session=session_id, reason=reason or None, store=world.shown_store)
+    if world.host is not None:
+        raise TrustError(
+            f"only a person can {verb} evidence, at a terminal without an agent",
+            hint=Hint("the user runs: ", typed),
+            session=session_id,
+        )
+    step, results = judged(world, session_id)
+    if not checks:
+        checks = tuple(
+            result.check for result in results if result.kind == "person" and not result.is_satisfied
+        )
+        if len(checks) != 1:
+            raise UsageError(
+                f"{listed(checks)} wait for a person"
+                if checks
+                else f"no check of step `{step.id}` waits for a person",
+                hint="name the check" if checks else "continue with the step",
+            )
+    lines = [f"session {session_id}"]
+    for result in results:
+        if result.check in checks:
+            lines += [
+                f"check {result.check}",
+                f"  expected {result.expected}",
+                f"  found {result.found} ({result.verdict})",
+            ]
+    question = f"{verb.capitalize()} {listed(checks)}?"
+    asking.confirm(environment.Confirmation(question, lines, Hint("a person runs: ", typed)))
+    (waive if verb == "waive" else approve)(world, session_id, checks, reason)
+    return DecidedEvidence(session_id, step.id, checks, verb == "waive")
+
+
+def judged(world: World, session_id: str) -> tuple[StepDef, tuple[EvidenceResult, ...]]:
+    """Return the current step, and the results of its checks as they are now; nothing is recorded."""
+    session = world.store.read(session_id).session
+    opened = session_files.open_session(world, session)
+    step = current_step(opened.workflow, session)
+    check_still_dispatched(world.store, session)
+    return step, results_of(world, opened.workflow, session) if step.evidence else ()
+
+
+def approve(
+    world: World, session_id: str, checks: Sequence[str], reason: str = "", *, expect: int | None = None
+) -> None:
+    """Record that a person confirmed these checks. *expect* is the revision that the person saw, if it matters."""
+    _confirm(world, session_id, checks, reason, waived=False, expect=expect)
+
+
+def waive(
+    world: World, session_id: str, checks: Sequence[str], reason: str, *, expect: int | None = None
+) -> None:
+    """Record that a person waives these checks in this attempt of the step."""
+    _confirm(world, session_id, checks, reason, waived=True, expect=expect)
+
+
+def _confirm(
+    world: World, session_id: str, checks: Sequence[str], reason: str, *, waived: bool, expect: int | None
+) -> None:
+    if len(reason) > LONGEST_REASON or (waived and not reason.strip()):
+        raise UsageError("a reason is needed", hint=f"give one of at most {LONGEST_REASON} characters")
+    with world.store.change(session_id, wait=world.wait) as change:
+        session = change.kept.session
+        if expect is not None and expect != session.revision:
+            resume = Command("resume", session_id, store=world.shown_store)
+            raise ConflictError(
+                f"session `{session_id}` is at revision {session.revision}, not {expect}",
+                hint=Hint("see its state: ", resume),
+            )
+        opened = session_files.open_session(world, session)
+        step = current_step(opened.workflow, session)
+        check_still_dispatched(world.store, session)
+        session = session if session.evidence is not None else entered(world, opened.workflow, session)
+        evidence = session.evidence or StepEvidence()
+        for name in checks:
+            check = _check(step, name)
+            if not waived and check.kind != "person":
+                raise ConflictError(
+                    f"check `{name}` looks at the work, so it cannot be approved",
+                    hint=Hint(
+                        "provide it, or waive it: ",
+                        Command("waive", name, session=session_id, reason="REASON"),
+                    ),
+                    check=name,
+                )
+            evidence = evidence.with_confirmation(Confirmation(name, waived, reason, world.now(), world.by))
+        others = [question for question in session.questions if question.source != BY_EVIDENCE]
+        after = questions.with_questions(session.with_evidence(evidence), others)
+        note: RecordNote = {"check": ", ".join(checks), "reason": reason}
+        kind = "waive" if waived else "approve"
+        change.commit(after, kind=kind, at=world.now(), by=world.by, note=note)
+
+
+def _check(step: StepDef, name: str) -> Evidence:
+    check = step.checks.get(name)
+    if check is None:
+        known = step.checks
+        remedy = f"use one of {listed(known)}" if known else "this step demands no evidence"
+        raise UnknownCheckError(
+            f"step `{step.id}` has no check `{name[:40]}`",
+            hint=did_you_mean(name[:40], known, remedy),
+            step=step.id,
+            checks=list(known),
+        )
+    return check

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import reviews
@@ -52,8 +53,8 @@ def submit_without_findings(world: World, session_id: str, *, token: str | None 
     """Record that a review found nothing, and return the session that keeps it."""
     with _review_of(world, session_id, token) as (change, _, finder):
         session = change.kept.session
-        known = session.evidence.get(str(session.step))
-        after = session if known is None else session.with_evidence(known._replace(nothing_found=True))
+        known = session.evidence
+        after = session if known is None else session.with_evidence(replace(known, nothing_found=True))
         note: RecordNote = {"finding": "none", "finder": finder}
         change.commit(after, kind="finding", at=world.now(), by=world.by, note=note)
     return after.id

@@ -14,7 +14,7 @@ from flowrail.machines.engine.dispatched_work import held_by
 from flowrail.machines.engine.reports import check_memory
 from flowrail.machines.guidance.views import PendingQuestions
 from flowrail.machines.sessions.record import RecordNote, memory_note
-from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion, Session
+from flowrail.machines.sessions.session import BY_AGENT, BY_COMMAND, AnswerOption, AskedQuestion, Session
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import owned, ownership_note
@@ -112,10 +112,13 @@ def answer(
             )
         answered = dict(known)
         for name, words in stripped.items():
-            answered[name] = _answered(known, name, words, now, world.by, reason)
+            answered[name] = _answered(
+                known, name, words, now, world.by, reason, is_person=world.host is None
+            )
         if answered != known:
             after = engine_questions.with_questions(session, list(answered.values()))
             after = engine_questions.with_evidence_answer(after)
+            after = engine_questions.with_command_answers(after, at=now, by=world.by)
             after = after.remembering(found, remember, step=str(session.step), at=now)
             note: RecordNote = {"answers": stripped, **memory_note(found, remember)}
             note |= ownership_note(change.kept.session, after)
@@ -158,7 +161,14 @@ def _pending(
 
 
 def _answered(
-    known: Mapping[str, AskedQuestion], name: str, words: list[str], now: str, by: str, reason: str
+    known: Mapping[str, AskedQuestion],
+    name: str,
+    words: list[str],
+    now: str,
+    by: str,
+    reason: str,
+    *,
+    is_person: bool,
 ) -> AskedQuestion:
     question = known.get(name)
     if question is None:
@@ -170,6 +180,12 @@ def _answered(
             f"question `{name}` accepts one answer", hint="give one", question=name
         )
     answered = engine_questions.answer_question(question, words, at=now, by=by, reason=reason)
+    if answered.source == BY_COMMAND and answered.outcome == engine_questions.AGAIN and not is_person:
+        raise engine_questions.BadAnswerError(
+            "only a person can decide that a command runs again, at a terminal without an agent",
+            hint="ask the user to type the command that is printed with the question",
+            question=name,
+        )
     if question.answer is None:
         return answered
     if set(answered.answer or ()) == set(question.answer):

@@ -203,6 +203,31 @@ def project_of(world: World, session: Session | None = None) -> str:
     return find_project_root(world.cwd or os.getcwd())
 
 
+def work_tree(world: World, session: Session) -> str:
+    """Return the folder in which the work of *session* is done.
+
+    It is the project of the store, or the project in which the session started if the store is in none. So a report from
+    elsewhere changes nothing. A sub-agent may work in a git worktree of the project.
+    """
+    project = os.path.realpath(project_of(world, session))
+    return project if session.parent is None else _worktree_of(project, world.cwd) or project
+
+
+def _worktree_of(project: str, cwd: str) -> str | None:
+    """Return the git worktree of *project* that contains *cwd*, if there is one."""
+    root = find_project_root(cwd) if cwd else ""
+    if not root or os.path.realpath(project) == root:
+        return None
+    try:
+        with open(os.path.join(root, ".git"), encoding="utf-8") as file:
+            word, _, git_folder = file.read(4096).strip().partition(": ")
+    except (OSError, UnicodeDecodeError):
+        return None
+    worktrees = os.path.realpath(os.path.join(project, ".git", "worktrees"))
+    is_inside = os.path.dirname(os.path.realpath(git_folder)) == worktrees
+    return root if word == "gitdir" and is_inside else None
+
+
 def for_agents(world: World, session: Session, value: object) -> object:
     """Return a value that a sub-agent gets: a path to the session's working files becomes absolute."""
     folder = session.work_folder

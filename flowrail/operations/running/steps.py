@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
@@ -42,7 +42,7 @@ from flowrail.machines.sessions.session import (
 )
 from flowrail.machines.sessions.store import ForeignSessionError, SessionChange, UnknownSessionError
 from flowrail.operations.environment import OpenedWorkflow, World
-from flowrail.operations.running import conversations, session_files
+from flowrail.operations.running import commands, conversations, evidence, session_files
 from flowrail.operations.running.child_sessions import (
     agents_at_work,
     check_still_dispatched,
@@ -54,30 +54,6 @@ from flowrail.operations.running.session_files import loading, open_session
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.records import to_plain
 from flowrail.text.safe_text import one_line, shortened
-
-if TYPE_CHECKING:
-    from flowrail.machines.guidance.evidence import EvidenceView
-
-    class _EvidenceOfSteps(Protocol):
-        """The functions of `evidence` that this module uses."""
-
-        def entered(self, world: World, workflow: Workflow, session: Session) -> Session: ...
-
-        def advanced(
-            self,
-            world: World,
-            change: SessionChange,
-            opened: OpenedWorkflow,
-            session: Session,
-            report: Report,
-            *,
-            now: str,
-            call: Call,
-        ) -> tuple[Session, Session]: ...
-
-        def with_verdicts(
-            self, world: World, workflow: Workflow, session: Session, views: Sequence[EvidenceView]
-        ) -> tuple[EvidenceView, ...]: ...
 
 
 class RevisionConflictError(ConflictError):
@@ -249,14 +225,17 @@ def report(
         now = world.now()
         if expect is not None and _has_raised_limit_question(step, session, outcome, facts):
             return prepare_answer(world, record.session, opened, head=record.head, replayed=True)
+        if session.runs:
+            session = replace(session, runs=commands.require_no_running(world, change).runs)
         session = ready_for(opened.workflow, step, session, outcome, now=now)
         definition = opened.definition if opened.changed else None
         try:
-            reported = Report(outcome, _facts(step, facts), found, remember)
+            reported_facts = _facts(step, facts)
+            if step.commands and world.demands_evidence:
+                reported_facts = commands.facts_of(opened.workflow, session, step, reported_facts)
+            reported = Report(outcome, reported_facts, found, remember)
             if step.evidence and world.demands_evidence:
-                session, after = _evidence().advanced(
-                    world, change, opened, session, reported, now=now, call=call
-                )
+                after = evidence.after_report(world, change, opened, session, reported, now=now, call=call)
             else:
                 lacking = assumed_evidence(step, passed=False) if world.lacks_evidence else None
                 after = follow(opened.workflow, step, session, reported, now=now, call=call, evidence=lacking)
@@ -276,13 +255,7 @@ def with_baseline(world: World, workflow: Workflow, before: Session | None, afte
     step = workflow.get(after.step)
     if step is None or not step.evidence or (before is not None and before.revision == after.revision):
         return after
-    return _evidence().entered(world, workflow, after)
-
-
-def _evidence() -> _EvidenceOfSteps:
-    from flowrail.operations.running import evidence  # only for steps that demand evidence
-
-    return evidence
+    return evidence.entered(world, workflow, after)
 
 
 def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:
@@ -469,7 +442,7 @@ def _replayed(
     if last is not None and expect == session.revision - 1 and outcome == last.reported:
         step = opened.workflow.get(last.step)
         try:
-            same = step is not None and _plain(_facts(step, facts)) == _plain(last.facts)
+            same = step is not None and _plain(_facts(step, facts)) == _plain(_reported(step, last.facts))
         except FlowError:
             same = False
         if same:
@@ -552,13 +525,22 @@ def prepare_answer(
 
         guidance = with_past(world, session, opened.workflow, guidance)
     if resumed and guidance.evidence and world.demands_evidence:
-        checks = _evidence().with_verdicts(world, opened.workflow, session, guidance.evidence)
+        checks = evidence.with_verdicts(world, opened.workflow, session, guidance.evidence)
         guidance = guidance._replace(evidence=checks)
     return Answer(guidance, session, opened.workflow, (*opened.notes, *notes))
 
 
 def _facts(step: StepDef, facts: Mapping[str, object] | None) -> dict[str, object]:
     return read_values(facts or {}, fact_args(step))
+
+
+def _reported(step: StepDef, facts: Mapping[str, object]) -> dict[str, object]:
+    """Return the facts of a report without those that were taken from commands."""
+    return {
+        name: value
+        for name, value in facts.items()
+        if name not in step.reports or step.reports[name].source is None
+    }
 
 
 def _plain(value: object) -> object:

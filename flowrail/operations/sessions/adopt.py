@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
@@ -74,7 +75,8 @@ def _take_baseline(world: World, session: Session) -> None:
         return
     with suppress(FlowError), world.store.change(session.id, wait=world.wait) as change:
         workflow = open_session(world, change.kept.session).workflow
-        after = evidence.entered(world, workflow, change.kept.session, how="new")
+        before = replace(change.kept.session, evidence=None)
+        after = evidence.entered(world, workflow, before)
         if after != change.kept.session:
             change.commit(after, kind="adopt", at=world.now(), by=world.by)
 

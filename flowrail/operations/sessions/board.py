@@ -181,7 +181,7 @@ def position_in(store: Store, session: Session) -> Position | None:
 def _entry(record: Record, position: Position | None) -> BoardEntry:
     session = record.session.shown
     questions = tuple(question for question in session.questions if question.is_open)
-    evidence = session.evidence.get(session.step or "")
+    evidence = session.evidence
     if not session.is_open:
         group, reason = Group.ENDED, session.status
     elif questions:

@@ -16,6 +16,7 @@ from flowrail.machines.sessions.record import StoredDefinition
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World
 from flowrail.operations.running import evidence
+from flowrail.operations.running.commands import require_no_running
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.load_workflow import open_skill
 from flowrail.operations.running.session_files import as_it_is, file_exists
@@ -57,7 +58,7 @@ def migrate(
 ) -> MigrationResult:
     """Migrate the session to its current workflow; refused if a person must decide something first."""
     with world.store.change(session_id, wait=world.wait) as change:
-        session = change.kept.session
+        session = require_no_running(world, change)
         decided, opened = _outlook(world, session, maps, params)
         workflow = opened.workflow
         missing = [need for need in decided.needs if need != ACCEPT or not accept]
@@ -69,7 +70,7 @@ def migrate(
         owned(world, change.kept)
         now = world.now()
         after = migrated(decided, session, workflow, now)
-        after = evidence.entered(world, workflow, after, how="complete")
+        after = evidence.entered(world, workflow, after)
         answer = prepare_answer(world, after, opened)  # before the record: a text may be refused
         note = note_of(decided, session, after)
         if accept:

@@ -21,6 +21,7 @@ from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running import evidence, session_files
 from flowrail.operations.running.child_sessions import check_still_dispatched
+from flowrail.operations.running.commands import require_no_running
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.session_files import as_it_is
 from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, store_new
@@ -54,7 +55,7 @@ def rewind(
 ) -> Answer:
     """Return a session to an earlier revision with a new record; the number of the revision still increases."""
     with world.store.change(session_id, wait=world.wait) as change:
-        session = change.kept.session
+        session = require_no_running(world, change)
         owner = owned(world, change.kept).host
         check_expected(world, session, expect)
         if session.parent:
@@ -71,8 +72,8 @@ def rewind(
             parent=session.parent,
             work=session.work,
         )
-        after = replace(after, host=owner, memory=session.memory)
-        after = evidence.entered(world, opened.workflow, after, how="new")
+        after = replace(after, host=owner, memory=session.memory, runs=session.runs)
+        after = evidence.entered(world, opened.workflow, after)
         note: RecordNote = {
             "to": revision,
             "from": session.revision,
@@ -90,13 +91,13 @@ def rewind(
 def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> Answer:
     """Start a new session from a revision of another one, which stays open unless its journal is full."""
     earlier = _earlier_state(world, session_id, revision)
-    source = earlier.record.session
+    source = replace(earlier.record.session, runs=world.store.read(session_id).session.runs)
     opened = as_it_is(world, source, world.store.definition(session_id))
     now = world.now()
     new_id = world.store.new_id(source.skill)
     work = session_files.new_folder(world, opened.workflow, new_id)
     after = _from(earlier, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
-    after = replace(after, started_at=now, host=None).bound_to(world.host)
+    after = replace(after, started_at=now, host=None, runs=source.runs).bound_to(world.host)
     after = session_files.on_this_machine(world, after)
     origin: ForkOrigin = {"session": session_id, "revision": revision, "hash": earlier.record.hash}
     note: RecordNote = {"from": origin, **({"reason": reason} if reason else {})}
@@ -176,6 +177,7 @@ def _from(
         step_fingerprint=step_fingerprint(workflow, session.step),
         dispatches=(),
         questions=(),
+        evidence=None,
         parent=parent,
         work=work,
     )

@@ -34,14 +34,13 @@ def find_folder(name: str, roots: Iterable[Root]) -> Skill:
     return skill if skill is not None and matching.source in OWN_SCOPES else matching
 
 
-def evidence_commands(skill: Skill, loader: Loader) -> dict[str, tuple[str, ...]]:
-    """Return the commands in the evidence of all workflows of *skill* by the check that demands them."""
+def step_commands(skill: Skill, loader: Loader) -> dict[str, tuple[str, ...]]:
+    """Return the commands of the steps of all workflows of *skill*, by step and name."""
     return {
-        f"{file.address}, step {step.id}, check {check.id}": tuple(check.run)
+        f"{file.address}, step {step.id}, command {name}": tuple(command.run)
         for file in workflows(skill)
         for step in loader.read(file).definition.steps
-        for check in step.checks.values()
-        if check.run
+        for name, command in step.commands.items()
     }
 
 

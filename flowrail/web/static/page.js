@@ -176,8 +176,8 @@ document.addEventListener("click", (event) => {
     }
   } else if (button.hasAttribute("data-confirm")) {
     if (!form.reportValidity()) return;
-    const { session, check, state } = form.dataset;
-    send(`/sessions/${session}/approve`, { ...at, check, state, reason: form.elements.reason.value });
+    const { session, check } = form.dataset;
+    send(`/sessions/${session}/approve`, { ...at, check, reason: form.elements.reason.value });
   }
 });
 

@@ -1,4 +1,4 @@
-"""Evidence in a workflow: written the same way in YAML and Python, with a finding for each mistake."""
+"""Evidence and commands in a workflow: written the same way in YAML and Python, with a finding for each mistake."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 from support.sandbox import flow, put_skill, told
 
-from flowrail import EvidenceCheck, GitCondition, Outcome, StepDef, Workflow, WorkflowError
+from flowrail.machines import CommandFact, Evidence, Outcome, StepCommand, StepDef, Workflow, WorkflowError
 from flowrail.machines.definition.workflow import from_plain, step_fingerprint, to_plain
 from flowrail.machines.loading import skill_folder, workflow_source
 
@@ -17,57 +17,61 @@ steps:
   - id: build
     title: Build
     actions: [Build it.]
+    commands:
+      tests: {run: [pytest, -q], reads: ["src/**"], timeout: 60, facts: {failures: {match: "(\\\\d+) failed", default: 0}}}
+      book: {run: [tools/book, --, $session], once: attempt}
+    reports: {failures: {type: integer, from: tests.failures}}
     evidence:
       ok:
         - {id: plan, file: docs/plan.md, changed: true, min_bytes: 400, contains: ["## Risks", "## Rollback"]}
         - {id: parts, files: "reports/*.md", at_least: 3}
-        - {id: verdict, json: out/verdict.json, schema: schemas/verdict.json}
-        - {id: scope, git: {changed_at_least: 1, within: ["src/**", "tests/**"]}}
-        - {id: review, records: {review: submitted}}
-        - {id: tests, run: [pytest, -q], reads: ["src/**"], timeout: 60, output: ["\\\\d+ passed"], level: checked}
+        - {id: sources, file: report.md, citations: true, at_least: 3}
+        - {id: tests, command: tests}
+        - {id: review, review: submitted}
+        - {id: signed, person: "the numbers are right"}
     next: {ok: null, fail: null}
 """
-SCHEMA = '{"type": "object", "required": ["passed"]}\n'
 
 CHECKS = (
-    EvidenceCheck(
-        "plan", file="docs/plan.md", changed=True, min_bytes=400, contains=("## Risks", "## Rollback")
-    ),
-    EvidenceCheck("parts", files="reports/*.md", at_least=3),
-    EvidenceCheck("verdict", json="out/verdict.json", schema=SCHEMA.strip()),
-    EvidenceCheck("scope", git=GitCondition(1, ("src/**", "tests/**"))),
-    EvidenceCheck("review", records={"review": "submitted"}),
-    EvidenceCheck(
-        "tests", run=("pytest", "-q"), reads="src/**", timeout=60, output=r"\d+ passed", level="checked"
-    ),
+    Evidence("plan", file="docs/plan.md", changed=True, min_bytes=400, contains=("## Risks", "## Rollback")),
+    Evidence("parts", files="reports/*.md", at_least=3),
+    Evidence("sources", file="report.md", citations=True, at_least=3),
+    Evidence("tests", command="tests"),
+    Evidence("review", review="submitted"),
+    Evidence("signed", person="the numbers are right"),
 )
+COMMANDS = {
+    "tests": StepCommand(
+        ("pytest", "-q"), reads=["src/**"], timeout=60, facts={"failures": CommandFact(r"(\d+) failed", 0)}
+    ),
+    "book": StepCommand(["tools/book", "--", "$session"], once="attempt"),
+}
 
 
-def step(*checks: EvidenceCheck, outcome: str = "ok") -> StepDef:
+def step(*checks: Evidence, outcome: str = "ok") -> StepDef:
     return StepDef("build", "Build", ["Build it."], next={Outcome.OK: None}, evidence={outcome: checks})
 
 
 def test_yaml_and_python_say_the_same() -> None:
-    folder = put_skill("built", COMPLETE, texts={"schemas/verdict.json": SCHEMA})
-    file = skill_folder.entry_file(str(folder), "built")
+    file = skill_folder.entry_file(str(put_skill("built", COMPLETE)), "built")
     assert file is not None
 
     from_yaml = workflow_source.read(file).workflow().step("build")
 
     assert from_yaml.evidence == {"ok": CHECKS}
+    assert from_yaml.commands == COMMANDS
+    assert from_yaml.reports["failures"].source == "tests.failures"
     assert from_plain(to_plain(Workflow("built", from_yaml))).step("build") == from_yaml
-    assert from_yaml.checks["tests"].lowest_level == "checked"
-    assert from_yaml.checks["plan"].lowest_level == "checked"
+    assert told("check", "built")["findings"] == []
 
 
-def test_other_evidence_is_another_step_and_known_bad_projects_are_not() -> None:
-    def fingerprint(*checks: EvidenceCheck) -> str:
+def test_other_evidence_is_another_step() -> None:
+    def fingerprint(*checks: Evidence) -> str:
         return step_fingerprint(Workflow("built", step(*checks)), "build")
 
-    plan = EvidenceCheck("plan", file="plan.md")
-
-    assert fingerprint(plan) != fingerprint(EvidenceCheck("plan", file="plan.md", min_bytes=9))
-    assert fingerprint(plan) == fingerprint(EvidenceCheck("plan", file="plan.md", known_bad="bad"))
+    assert fingerprint(Evidence("plan", file="plan.md")) != fingerprint(
+        Evidence("plan", file="plan.md", min_bytes=9)
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,19 +79,19 @@ def test_other_evidence_is_another_step_and_known_bad_projects_are_not() -> None
     [
         ({"id": "Plan", "file": "a"}, "has an invalid id"),
         ({"id": "plan"}, "looks at nothing"),
-        ({"id": "plan", "file": "a", "run": ["b"]}, "has `file`, `run`"),
+        ({"id": "plan", "file": "a", "command": "b"}, "has `file`, `command`"),
         ({"id": "plan", "file": "../a"}, "has the path `../a`"),
         ({"id": "plan", "file": "/etc/passwd"}, "has the path `/etc/passwd`"),
         ({"id": "plan", "file": "$nosuch.md"}, "has `$nosuch`, which is not declared"),
         ({"id": "plan", "file": "a", "at_least": 2}, "has `at_least`, which does not fit `file`"),
-        ({"id": "plan", "file": "a", "level": "observed"}, "has the level `observed`, but `file` is always"),
-        ({"id": "plan", "file": "a", "level": "sure"}, "`evidence.ok.1.level` of step `build` is `sure`"),
-        ({"id": "plan", "file": "a", "since": "now"}, "`evidence.ok.1.since` of step `build` is `now`"),
+        (
+            {"id": "plan", "review": "submitted", "changed": True},
+            "has `changed`, which does not fit `review`",
+        ),
         ({"id": "plan", "file": "a", "contains": [" "]}, "looks for an empty text"),
-        ({"id": "plan", "json": "a.json"}, "has no `schema`"),
-        ({"id": "plan", "run": ["pytest -q"]}, "runs `pytest -q` as one word"),
-        ({"id": "plan", "run": ["a"], "output": ["("]}, "has an invalid regular expression"),
-        ({"id": "plan", "records": {"review": "done"}}, "asks for the unknown record `review: done`"),
+        ({"id": "plan", "command": "tests"}, "names the unknown command `tests`"),
+        ({"id": "plan", "review": "done"}, "`evidence.ok.1.review` of step `build` is `done`"),
+        ({"id": "plan", "person": " "}, "does not say what to confirm"),
     ],
 )
 def test_each_mistake_is_a_finding_in_yaml_and_in_python(check: dict[str, object], problem: str) -> None:
@@ -100,7 +104,7 @@ steps:
 
     from_yaml = flow("check", "wrong")
     with pytest.raises(WorkflowError) as raised:
-        Workflow("wrong", step(EvidenceCheck(**check)))  # type: ignore[arg-type]
+        Workflow("wrong", step(Evidence(**check)))  # type: ignore[arg-type]
 
     assert from_yaml.status == 1
     assert "FR157" in from_yaml.out
@@ -109,17 +113,34 @@ steps:
     assert problem in raised.value.findings[0].message
 
 
-def test_a_schema_file_that_is_missing_or_is_not_json_is_a_finding() -> None:
-    put_skill("missing", COMPLETE)
-    put_skill("broken", COMPLETE, texts={"schemas/verdict.json": "{"})
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        (("run: [pytest, -q]", "run: [pytest -q]"), "runs `pytest -q` as one word"),
+        (("run: [pytest, -q]", "run: []"), "has an empty word"),
+        (("run: [pytest, -q]", "run: [$session]"), "name the program; only arguments can be placeholders"),
+        (("$session]", "$nosuch]"), "has `$nosuch`, which is not declared"),
+        (("once: attempt", "once: 1"), "has `once: 1`"),
+        (("(\\\\d+)", "("), "has an invalid regular expression"),
+        (("(\\\\d+)", "(a)(b)"), "has a pattern with 2 groups"),
+        (('["src/**"]', '["../src"]'), "has the path `../src`"),
+        (("from: tests.failures", "from: tests.failure"), "comes from `tests.failure`, which no command has"),
+        (("book: {", "Book: {"), "`Book` is not a valid name for a command"),
+    ],
+)
+def test_each_mistake_in_a_command_is_a_finding(changed: tuple[str, str], problem: str) -> None:
+    put_skill("wrong", COMPLETE.replace(*changed))
 
-    assert "cannot be read: `schemas/verdict.json` does not exist" in flow("check", "missing").out
-    assert "has a schema that is not JSON" in flow("check", "broken").out
+    ran = flow("check", "wrong")
+
+    assert ran.status == 1
+    assert "FR159" in ran.out
+    assert problem in ran.out
 
 
 def test_evidence_for_an_outcome_without_a_transition_is_a_finding() -> None:
     with pytest.raises(WorkflowError) as raised:
-        Workflow("wrong", step(EvidenceCheck("plan", file="a"), outcome="skip"))
+        Workflow("wrong", step(Evidence("plan", file="a"), outcome="skip"))
 
     assert "demands evidence for `skip`, which it does not accept" in raised.value.findings[0].message
 
@@ -132,7 +153,8 @@ steps:
     title: Build
     actions: [Build it.]
     limit: 3
-    evidence: {ok: [{id: tests, run: [pytest]}]}
+    commands: {tests: {run: [pytest]}}
+    evidence: {ok: [{id: tests, command: tests}]}
     rules: [{if: "evidence.tests.passed", outcome: ok}, {if: "evidence.tests.verdict == 'stale'", outcome: iterate},
             {outcome: fail}]
     next: {ok: null, fail: null, iterate: build}

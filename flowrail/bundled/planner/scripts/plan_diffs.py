@@ -4,7 +4,8 @@ A plan is a Markdown file. Each milestone is a section `### Milestone N: NAME` w
 fenced blocks below a line `#### Diffs`. The diffs apply one after the other, so the milestones are in the order of their
 waves. The project itself is never changed.
 
-    plan_diffs.py apply PLAN              apply every diff to a fresh copy of the project, and print the size
+    plan_diffs.py check PLAN              say whether every diff applies to a fresh copy of the project, and print the size
+    plan_diffs.py apply PLAN              the same, and keep the copy
     plan_diffs.py show PLAN MILESTONE     print the diffs of a milestone as one patch, for `git apply`
     plan_diffs.py edit PLAN MILESTONE     make a fresh copy in which a milestone can be written or changed
     plan_diffs.py save PLAN MILESTONE COPY   put what was changed in the copy into the plan, as the milestone's diffs
@@ -183,8 +184,8 @@ def size_of(milestones: list[Milestone]) -> tuple[str, int, int]:
     return ("small" if files <= MOST_FILES and changed <= MOST_LINES else "large"), files, changed
 
 
-def apply(project: Path, plan: Path) -> int:
-    """Apply all diffs in order to a fresh copy, and print the result."""
+def apply(project: Path, plan: Path, *, keep: bool) -> int:
+    """Apply all diffs in order to a fresh copy, and print the result. Without *keep*, remove the copy."""
     milestones = milestones_of(plan)
     copy = fresh_copy(project)
     lines, failed = [], False
@@ -207,7 +208,10 @@ def apply(project: Path, plan: Path) -> int:
         lines.append("Result: not every diff applies" if failed else "Result: every diff applies")
         lines.append(f"Size: {size} ({files} files, {changed} changed lines)")
     print("\n".join(lines))
-    print(f"Copy with the diffs: {copy} (remove it when you are done)")
+    if keep:
+        print(f"Copy with the diffs: {copy} (remove it when you are done)")
+    else:
+        shutil.rmtree(copy, ignore_errors=True)
     return 1 if failed or not files else 0
 
 
@@ -325,21 +329,22 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=Path(__file__).name, description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in (
-        ("apply", "apply every diff to a fresh copy of the project"),
+        ("check", "say whether every diff applies to a fresh copy of the project"),
+        ("apply", "apply every diff to a fresh copy of the project, and keep the copy"),
         ("show", "print the diffs of a milestone as one patch"),
         ("edit", "make a copy in which a milestone can be changed"),
         ("save", "put what was changed in the copy into the plan"),
     ):
         command = commands.add_parser(name, help=text, description=text.capitalize())
         command.add_argument("plan", type=Path)
-        if name != "apply":
+        if name not in {"check", "apply"}:
             command.add_argument("milestone", type=int)
         if name == "save":
             command.add_argument("copy", type=Path)
     given = parser.parse_args(words)
     try:
-        if given.command == "apply":
-            return apply(Path.cwd(), given.plan)
+        if given.command in {"check", "apply"}:
+            return apply(Path.cwd(), given.plan, keep=given.command == "apply")
         if given.command == "show":
             return show(given.plan, given.milestone)
         if given.command == "edit":

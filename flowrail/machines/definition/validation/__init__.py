@@ -20,7 +20,7 @@ from flowrail.machines.definition.validation.shape import independent, shape_fin
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
 
-_WORKFLOW_RULES = (*structure.WORKFLOW_RULES, *values.WORKFLOW_RULES)
+_WORKFLOW_RULES = (*structure.WORKFLOW_RULES, *values.WORKFLOW_RULES, *evidence.WORKFLOW_RULES)
 _STEP_RULES = (
     *structure.STEP_RULES,
     *values.STEP_RULES,

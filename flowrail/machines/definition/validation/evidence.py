@@ -1,34 +1,32 @@
-"""Errors in the evidence that steps demand."""
+"""Errors in the evidence that steps demand, in their commands, and in the facts that come from commands."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
-from flowrail.machines.definition.evidence import CHECK_ID, CONDITIONS, KINDS, EvidenceCheck, Level
+from flowrail.machines.definition.evidence import KINDS, PER_ATTEMPT, CommandFact, Evidence, StepCommand
 from flowrail.machines.definition.findings import Path, UnplacedFinding
-from flowrail.machines.definition.parts import is_default, keys_of
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.validation.scope import Scope
-from flowrail.text import phrases
+from flowrail.text import phrases, placeholders
 
 LONGEST_PATTERN = 500
 MOST_CHECKS = 50
-_RECORDS = {"review": "submitted", "findings": "resolved"}
-
-
-class CheckProblem(NamedTuple):
-    """A problem of a check: the key, the message, and what to write instead."""
-
-    key: str
-    message: str
-    remedy: str
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
+_NAMES = "start with a lower-case letter; use letters, digits and `_`, at most 32"
+_CONDITIONS: Mapping[str, object] = {
+    "changed": False,
+    "contains": (),
+    "min_bytes": 1,
+    "citations": False,
+    "at_least": 1,
+}
+"""The conditions of files, with their defaults."""
 
 
 def _evidence(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
-    earlier: dict[str, EvidenceCheck] = {}
+    earlier: dict[str, Evidence] = {}
     for outcome, checks in step.evidence.items():
         path = ("evidence", outcome)
         if outcome not in step.transitions:
@@ -38,118 +36,126 @@ def _evidence(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
         if not checks or len(checks) > MOST_CHECKS:
             message = f"step `{step.id}` has {len(checks)} checks for `{outcome}`"
             yield UnplacedFinding("FR157", path, message, f"list 1 to {MOST_CHECKS}")
-        yield from _checks(step, path, checks, (), scope)
+        ids: set[str] = set()
         for position, check in enumerate(checks):
-            if earlier.get(check.id, check) != check:
-                message = f"check `{check.id}` of step `{step.id}` differs from the one of another outcome"
+            for key, problem, remedy in _problems(check, step, scope):
+                problem_path: Path = (*path, position, key) if key else (*path, position)
+                message = f"check `{check.id}` of step `{step.id}` {problem}"
+                yield UnplacedFinding("FR157", problem_path, message, remedy)
+            if check.id in ids or earlier.get(check.id, check) != check:
+                problem = (
+                    "is not the first with its id"
+                    if check.id in ids
+                    else "differs from the one of another outcome"
+                )
+                message = f"check `{check.id}` of step `{step.id}` {problem}"
                 yield UnplacedFinding("FR157", (*path, position, "id"), message, "give it another id")
+            ids.add(check.id)
         earlier |= {check.id: check for check in checks}
 
 
-def _dispatch_evidence(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
-    work = step.work
-    if work is None or not work.evidence:
-        return
-    path = ("dispatch", "evidence")
-    if work.run is not None:
-        message = f"step `{step.id}` demands evidence of a dispatch that runs a workflow"
-        yield UnplacedFinding("FR157", path, message, "write it at the steps of that workflow")
-    for position, check in enumerate(work.evidence):
-        if check.run:
-            message = f"check `{check.id}` of step `{step.id}` runs a command, which a dispatch cannot demand"
-            remedy = "let the agent run a workflow with a step that demands it"
-            yield UnplacedFinding("FR157", (*path, position, "run"), message, remedy)
-    yield from _checks(step, path, work.evidence, {"item", *work.context_vars}, scope)
-
-
-def _checks(
-    step: StepDef, path: Path, checks: Sequence[EvidenceCheck], names: Collection[str], scope: Scope
-) -> Iterator[UnplacedFinding]:
-    ids: set[str] = set()
-    for position, check in enumerate(checks):
-        problems = [*_problems(check, names, scope)]
-        if check.id in ids:
-            problems.append(CheckProblem("id", "is not the first with its id", "give it another id"))
-        ids.add(check.id)
-        for key, problem, remedy in problems:
-            problem_path = (*path, position, key) if key else (*path, position)
-            message = f"check `{check.id}` of step `{step.id}` {problem}"
-            yield UnplacedFinding("FR157", problem_path, message, remedy)
-
-
-def _problems(check: EvidenceCheck, names: Collection[str], scope: Scope) -> Iterator[CheckProblem]:
-    if not CHECK_ID.match(check.id):
-        remedy = "start with a lower-case letter; use letters, digits and `_`, at most 32"
-        yield CheckProblem("id", "has an invalid id", remedy)
+def _problems(check: Evidence, step: StepDef, scope: Scope) -> Iterator[tuple[str, str, str]]:
+    """Yield the problems of a check: the key, the message, and what to write instead."""
+    if not _NAME.match(check.id):
+        yield "id", "has an invalid id", _NAMES
     if len(check.kinds) != 1:
         message = f"has {phrases.listed(check.kinds)}" if check.kinds else "looks at nothing"
-        yield CheckProblem("", message, f"give exactly one of {phrases.listed(KINDS)}")
+        yield "", message, f"give exactly one of {phrases.listed(KINDS)}"
         return
     kind = check.kind
-    if check.level is not None and not check.run and Level(check.level).rank < Level.CHECKED.rank:
-        message = f"has the level `{check.level}`, but `{kind}` is always checked"
-        yield CheckProblem("level", message, "remove `level`, or use `approved`")
-    conditions = CONDITIONS[kind]
-    fitting = {"id", "level", "known_bad", kind, *conditions}
-    for name, declared in keys_of(EvidenceCheck).items():
-        if name not in fitting and not is_default(declared, getattr(check, declared.field)):
-            remedy = f"remove it; with `{kind}` use {phrases.listed(sorted(conditions)) or 'nothing else'}"
-            yield CheckProblem(name, f"has `{name}`, which does not fit `{kind}`", remedy)
-    yield from _paths(check, names, scope)
-    if check.json:
-        yield from _schema(check)
-    if check.run:
-        yield from _command(check)
-    for name, value in check.records.items():
-        if _RECORDS.get(name) != value:
-            known = [f"{known}: {wanted}" for known, wanted in _RECORDS.items()]
-            message = f"asks for the unknown record `{name}: {value}`"
-            yield CheckProblem("records", message, f"use {phrases.listed(known)}")
-
-
-def _paths(check: EvidenceCheck, names: Collection[str], scope: Scope) -> Iterator[CheckProblem]:
-    paths = [
-        *((key, getattr(check, key)) for key in ("file", "files", "json") if getattr(check, key)),
-        *(("git", path) for path in (check.git.within if check.git is not None else ())),
-        *((key, path) for key in ("reads", "known_bad") for path in getattr(check, key)),
-    ]
-    for key, path in paths:
-        is_outside = path.startswith("/") or ".." in path.split("/")
-        if not path or is_outside or "\0" in path or len(path) > LONGEST_PATTERN:
-            remedy = "use a path relative to the project, without `..`"
-            yield CheckProblem(key, f"has the path `{path[:80]}`", remedy)
-    for key, text in (*paths, *(("contains", text) for text in check.contains)):
-        for name in scope.undeclared(text, names):
-            yield CheckProblem(key, f"has `${name}`, which is not declared", scope.hint(name, names))
+    for name, default in _CONDITIONS.items():
+        fits = kind in {"file", "files"} and (name != "at_least" or kind == "files" or check.citations)
+        if getattr(check, name) != default and not fits:
+            yield name, f"has `{name}`, which does not fit `{kind}`", "remove it"
+    if check.command is not None and check.command not in step.commands:
+        remedy = phrases.did_you_mean(
+            check.command, step.commands, "declare it in the `commands` of the step"
+        )
+        yield "command", f"names the unknown command `{check.command[:60]}`", remedy
+    paths = [check.file or check.files] if kind in {"file", "files"} else []
+    yield from _path_problems(kind, paths)
+    texts = [*((kind, path) for path in paths), *(("contains", text) for text in check.contains)]
+    for key, text in (*texts, *([("person", check.person)] if check.person else [])):
+        for name in scope.undeclared(text or ""):
+            yield key, f"has `${name}`, which is not declared", scope.hint(name)
     if not all(text.strip() for text in check.contains):
-        yield CheckProblem("contains", "looks for an empty text", "give a text that the file must contain")
+        yield "contains", "looks for an empty text", "give a text that the file must contain"
+    if check.person is not None and not check.person.strip():
+        yield "person", "does not say what to confirm", "write what the person confirms"
 
 
-def _schema(check: EvidenceCheck) -> Iterator[CheckProblem]:
-    if not check.schema:
-        remedy = "name a file of the skill that contains a JSON Schema"
-        yield CheckProblem("schema", "has no `schema`", remedy)
-        return
+def _path_problems(key: str, paths: Sequence[str | None]) -> Iterator[tuple[str, str, str]]:
+    for path in paths:
+        is_outside = not path or path.startswith("/") or ".." in path.split("/")
+        if is_outside or "\0" in str(path) or len(str(path)) > LONGEST_PATTERN:
+            yield (
+                key,
+                f"has the path `{str(path or '')[:80]}`",
+                "use a path relative to the project, without `..`",
+            )
+
+
+def _commands(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
+    for name, command in step.commands.items():
+        if not _NAME.match(name):
+            message = f"`{name[:60]}` is not a valid name for a command"
+            yield UnplacedFinding("FR159", ("commands", name), message, _NAMES)
+        for key, problem, remedy in _command_problems(command, scope):
+            message = f"command `{name}` of step `{step.id}` {problem}"
+            yield UnplacedFinding("FR159", ("commands", name, *key), message, remedy)
+
+
+def _command_problems(command: StepCommand, scope: Scope) -> Iterator[tuple[Path, str, str]]:
+    run = command.run
+    if not run or not all(word and "\0" not in word for word in run):
+        yield ("run",), "has an empty word", "list the program and its arguments as texts"
+    elif len(run) == 1 and " " in run[0]:
+        yield ("run",), f"runs `{run[0][:60]}` as one word", "list its words: `[pytest, -q]`"
+    elif placeholders.placeholders(run[0]) or run[0].startswith("-"):
+        yield ("run",), f"runs `{run[0][:60]}`", "name the program; only arguments can be placeholders"
+    for word in run:
+        for name in scope.undeclared(word):
+            yield ("run",), f"has `${name}`, which is not declared", scope.hint(name)
+    if not (isinstance(command.once, bool) or command.once == PER_ATTEMPT):
+        yield ("once",), f"has `once: {command.once}`", f"write true, false or {PER_ATTEMPT}"
+    for key, problem, remedy in _path_problems("reads", command.reads):
+        yield (key,), problem, remedy
+    for fact, found in command.facts.items():
+        yield from _fact_problems(fact, found)
+
+
+def _fact_problems(fact: str, found: CommandFact) -> Iterator[tuple[Path, str, str]]:
+    if not _NAME.match(fact):
+        yield ("facts", fact), f"has a fact with the invalid name `{fact[:60]}`", _NAMES
     try:
-        schema = json.loads(check.schema)
-    except (ValueError, RecursionError) as error:
-        yield CheckProblem("schema", f"has a schema that is not JSON ({error})", "fix the file")
+        groups = re.compile(found.match).groups
+    except (re.error, RecursionError, OverflowError) as error:
+        yield ("facts", fact, "match"), f"has an invalid regular expression ({error})", "fix the expression"
         return
-    if not isinstance(schema, dict):
-        yield CheckProblem("schema", "has a schema that is not an object", "write a JSON Schema")
+    if groups > 1:
+        remedy = "keep one pair of parentheses, and write the others as `(?:…)`"
+        yield ("facts", fact, "match"), f"has a pattern with {groups} groups", remedy
 
 
-def _command(check: EvidenceCheck) -> Iterator[CheckProblem]:
-    if not all(word and "\0" not in word for word in check.run):
-        remedy = "list the command and its arguments as texts"
-        yield CheckProblem("run", "has an empty word in its command", remedy)
-    elif len(check.run) == 1 and " " in check.run[0]:
-        yield CheckProblem("run", f"runs `{check.run[0][:60]}` as one word", "list its words: `[pytest, -q]`")
-    for pattern in check.output:
-        try:
-            re.compile(pattern)
-        except (re.error, RecursionError, OverflowError) as error:
-            yield CheckProblem("output", f"has an invalid regular expression ({error})", "fix the expression")
+def _sources(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
+    known = [f"{name}.{fact}" for name, command in step.commands.items() for fact in command.facts]
+    for name, arg in step.reports.items():
+        if arg.source is not None and arg.source not in known:
+            message = (
+                f"fact `{name}` of step `{step.id}` comes from `{arg.source[:60]}`, which no command has"
+            )
+            remedy = phrases.did_you_mean(
+                arg.source, known, "write COMMAND.FACT, both declared in `commands`"
+            )
+            yield UnplacedFinding("FR159", ("reports", name, "from"), message, remedy)
 
 
-STEP_RULES = (_evidence, _dispatch_evidence)
+def _params(scope: Scope) -> Iterator[UnplacedFinding]:
+    for name, arg in scope.workflow.params.items():
+        if arg.source is not None:
+            message = f"parameter `{name}` has `from`, which only facts have"
+            yield UnplacedFinding("FR159", ("params", name, "from"), message, "remove it")
+
+
+WORKFLOW_RULES = (_params,)
+STEP_RULES = (_evidence, _commands, _sources)

@@ -1,0 +1,98 @@
+"""The arguments of a declared command, and whether a shell line runs the same command."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from flowrail.errors import ConflictError
+from flowrail.text.placeholders import PLACEHOLDER
+from flowrail.text.safe_text import shortened
+
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_WRAPPERS = frozenset({"env", "command", "exec", "nice", "nohup", "time", "sudo", "uv", "poetry"})
+_OPERATORS = frozenset({";", "&", "|", "(", ")", "\n"})
+
+
+class ArgumentError(ConflictError):
+    """A value cannot become an argument of a command."""
+
+    code = "ARGUMENT_REFUSED"
+
+
+def resolved(run: Sequence[str], values: Mapping[str, object], *, command: str) -> tuple[str, ...]:
+    """Return the arguments with their values: each placeholder stays in its argument, whatever its value contains.
+
+    A value cannot become an option: an argument that begins with a placeholder must not begin with `-`, unless it
+    follows `--`.
+    """
+    words: list[str] = []
+    for written in run:
+        word = PLACEHOLDER.sub(lambda match: _value(match, values, command), written)
+        if word.startswith("-") and not written.startswith("-") and "--" not in run[: len(words)]:
+            raise ArgumentError(
+                f"command `{command}`: the value `{shortened(word, 40)}` begins with `-`, so it could be taken for an option",
+                hint="the author of the workflow writes `--` before the argument if the program accepts that",
+            )
+        words.append(word)
+    return tuple(words)
+
+
+def _value(match: re.Match[str], values: Mapping[str, object], command: str) -> str:
+    name = match[1]
+    if name == "$":
+        return "$"
+    value = values.get(name)
+    if not isinstance(value, (str, int, float)) or "\0" in str(value):
+        problem = "has no value yet" if value is None else "is not a text or a number"
+        raise ArgumentError(
+            f"command `{command}`: `${name}` {problem}",
+            hint="run the command at a step that is reached after the fact was reported",
+        )
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def line_of(run: Sequence[str]) -> str:
+    """Return the line to type in a shell."""
+    return shlex.join(run)
+
+
+def is_typed_by_hand(line: str, run: Sequence[str], folder: str) -> bool:
+    """Return whether a shell *line* runs exactly the command *run*, as far as a shell line can be read.
+
+    It may be part of a longer line, follow `cd FOLDER &&`, `env` or an assignment, or name the program by its path.
+    """
+    return any(_is_same(words, run, folder) for words in _simple_commands(line))
+
+
+def _simple_commands(line: str) -> list[list[str]]:
+    """Return the words of each command in a shell line; no command of a line that cannot be read."""
+    lexer = shlex.shlex(line.replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
+    lexer.whitespace_split = True
+    commands: list[list[str]] = [[]]
+    try:
+        for word in lexer:
+            if set(word) <= _OPERATORS:
+                commands.append([])
+            else:
+                commands[-1].append(word)
+    except ValueError:
+        return []
+    return [command for command in commands if command]
+
+
+def _is_same(words: list[str], run: Sequence[str], folder: str) -> bool:
+    while words and (_ASSIGNMENT.match(words[0]) or os.path.basename(words[0]) in _WRAPPERS - {run[0]}):
+        words = words[1:]
+        if words and words[0] == "run":  # `uv run`, `poetry run`
+            words = words[1:]
+    if not words or words[1:] != list(run[1:]):
+        return False
+    typed, declared = words[0], run[0]
+    if "/" in typed and "/" in declared:
+        return os.path.normpath(os.path.join(folder, typed)) == os.path.normpath(
+            os.path.join(folder, declared)
+        )
+    return typed == declared or ("/" not in declared and os.path.basename(typed) == declared)

@@ -1,0 +1,478 @@
+"""Run the commands of a session's current step, attach to them, and record how they ended.
+
+The start of a run is recorded before its supervisor is started, and its end before it is printed. These records do not
+change the revision. The session's lock is held for each record only, not while a command runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from flowrail import approval
+from flowrail.command import Command, Hint
+from flowrail.discovery.locations import BUNDLED
+from flowrail.errors import ConflictError, TrustError, UsageError
+from flowrail.evidence import arguments, project_files, runs
+from flowrail.evidence.project_files import UnreadableError
+from flowrail.evidence.runs import RunState
+from flowrail.machines.definition.evidence import PER_ATTEMPT, CommandRun, StepCommand, Verdict
+from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine import questions
+from flowrail.machines.engine.advance import current_step
+from flowrail.machines.engine.outcome import names_in, session_context
+from flowrail.machines.engine.reports import ValuesError
+from flowrail.machines.sessions.record import RecordNote
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.store import SessionChange
+from flowrail.operations.environment import Environment, OpenedWorkflow, World, world_of
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import OptionalSession
+from flowrail.operations.running import conversations, session_files
+from flowrail.operations.running.child_sessions import check_still_dispatched
+from flowrail.storage.files import make_private_dir, write_atomic
+from flowrail.text.phrases import ago, did_you_mean, duration, listed
+from flowrail.text.report import Report
+from flowrail.text.safe_text import one_line
+
+FOLDER = "runs"
+"""The folder for the files of runs, in the folder of a session."""
+RECORDED_OUTPUT = 8_000
+"""The last bytes of the output that a record keeps."""
+MOST_RUNS = 20
+"""A session keeps this many runs of commands that may be repeated, the newest."""
+_READS = "reads.json"
+
+
+class UnknownCommandError(UsageError):
+    """The current step declares no such command."""
+
+    code = "UNKNOWN_STEP_COMMAND"
+
+
+class CommandRunningError(ConflictError):
+    """The session cannot move while a command runs."""
+
+    code = "COMMAND_RUNNING"
+
+
+class NotRepeatedError(ConflictError):
+    """A command that must not run twice failed, or its end is unknown: the user decides."""
+
+    code = "COMMAND_NOT_REPEATED"
+
+
+@dataclass(frozen=True)
+class RanCommand:
+    """How a command ended."""
+
+    session: str
+    step: str
+    command: str
+    """The name of the command."""
+    run: tuple[str, ...]
+    """The program and its arguments."""
+    verdict: str
+    """pass, fail or unknown."""
+    status: int | None
+    """The exit status; negative for a signal."""
+    seconds: float
+    problem: str
+    """Why it did not pass, if the exit status does not say it."""
+    facts: Mapping[str, str]
+    """The facts in its output."""
+    output: str
+    """The end of its output."""
+    ended_at: str
+    is_repeated: bool
+    """Whether it ran before, and was not run again."""
+    summary: str
+    """The end in one line."""
+
+    @property
+    def exit_status(self) -> int:
+        """0 if it passed, 1 if it failed, 4 if its end is unknown."""
+        return {Verdict.PASS: 0, Verdict.FAIL: 1}.get(Verdict(self.verdict), 4)
+
+    def report(self) -> Report:
+        """Return what a person reads. The output was printed while it ran."""
+        yield one_line(self.summary)
+
+
+@operation("run", "flow run tests", "flow run tests --session release-k3x9q2")
+def run_command(
+    environment: Environment,
+    name: Annotated[str, Help("The name of a command that the current step declares.")],
+    *,
+    session: OptionalSession = None,
+) -> RanCommand:
+    """Run a command of the current step, or attach to it
+
+    A person must have approved the commands of the skill with `flow trust`. The command runs to its end even if this
+    process is killed: run it again to attach. A command that may run only once is not repeated; its recorded output is
+    printed. Exits with 0 if it passed, 1 if it failed, 4 if its end is unknown, 7 if it is not approved.
+    """
+    world = world_of(environment, wait=10.0)
+    session_id = session or _session_with(world, name)
+    return run(world, session_id, name, environment.stream)
+
+
+def _session_with(world: World, name: str) -> str:
+    """Return the caller's open session."""
+    return conversations.own_session(
+        world, lambda own: Command("run", name, session=own, store=world.shown_store)
+    ).session.id
+
+
+def run(
+    world: World, session_id: str, name: str, write: Callable[[bytes], object] = lambda _: None
+) -> RanCommand:
+    """Run a command of the current step to its end, and pass its output to *write*.
+
+    If it runs already, attach to it. If it must not run again, return the recorded end.
+    """
+    followed = ""
+    while True:
+        with world.store.change(session_id, wait=world.wait) as change:
+            at = _AtStep.of(world, change, name)
+            known = at.newest()
+            if known is not None and known.ended_at:
+                is_over = known.id == followed and not (known.verdict == Verdict.UNKNOWN and at.is_once)
+                if is_over or (at.is_once and known.passed):
+                    if not is_over:
+                        write(_output(world, known))
+                    return _ran(world, at.session, known, is_repeated=not is_over)
+                if at.is_once:
+                    raise _ask(world, change, at, known)
+            if known is None or known.ended_at:
+                known = _record_start(world, change, at)
+            elif known.machine != machine_name():
+                raise _running(world, at.session, known)
+        folder = folder_of(world, known)
+        if runs.state_of(folder) is RunState.NEW:  # it was recorded, and not started
+            runs.start(folder, world.environ)
+        runs.follow(folder, write)
+        followed = known.id
+
+
+@dataclass(frozen=True)
+class _AtStep:
+    """A command of the current step of a session, under the session's lock."""
+
+    opened: OpenedWorkflow
+    session: Session
+    step: StepDef
+    name: str
+    declared: StepCommand
+    values: Mapping[str, object]
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, world: World, change: SessionChange, name: str) -> _AtStep:
+        """Return the command *name*; `UnknownCommandError` if the step declares no such command."""
+        opened = session_files.open_session(world, conversations.owned(world, change.kept))
+        step = current_step(opened.workflow, change.kept.session)
+        check_still_dispatched(world.store, change.kept.session)
+        declared = step.commands.get(name)
+        if declared is None:
+            remedy = (
+                f"use one of {listed(step.commands)}" if step.commands else "this step declares no commands"
+            )
+            raise UnknownCommandError(
+                f"step `{step.id}` has no command `{name[:40]}`",
+                hint=did_you_mean(name[:40], step.commands, remedy),
+                step=step.id,
+                commands=list(step.commands),
+            )
+        session = settled(world, change).bound_to(world.host)
+        values = _values(opened.workflow, session, step)
+        words = arguments.resolved(declared.run, values, command=name)
+        return cls(opened, session, step, name, declared, values, words)
+
+    @property
+    def is_once(self) -> bool:
+        """Whether the command must not be repeated now."""
+        return self.declared.once in {True, PER_ATTEMPT}
+
+    def newest(self) -> CommandRun | None:
+        """Return the newest run with the same arguments that counts now, if any."""
+        return newest_run(self.session, self.name, self.declared, self.words)
+
+
+def newest_run(
+    session: Session, name: str, declared: StepCommand, words: tuple[str, ...]
+) -> CommandRun | None:
+    """Return the newest run of a command that counts at this step.
+
+    With `once` or `reads`, that may be a run in an earlier step.
+    """
+    for known in reversed(session.runs):
+        if (known.command, known.run) == (name, words):
+            counts = declared.once is True or bool(declared.reads and declared.once != PER_ATTEMPT)
+            return known if counts or known.revision == session.revision else None
+    return None
+
+
+def _values(workflow: Workflow, session: Session, step: StepDef) -> dict[str, object]:
+    return names_in(session_context(workflow, session, step))
+
+
+def folder_of(world: World, run: CommandRun) -> str:
+    """Return the folder with the files of a run."""
+    return os.path.join(world.store.folder(run.session), FOLDER, run.id)
+
+
+def machine_name() -> str:
+    """Return the name of this machine, as records hold it."""
+    return os.uname().nodename
+
+
+def _record_start(world: World, change: SessionChange, at: _AtStep) -> CommandRun:
+    """Write the files of a new run, and record that it starts."""
+    session = at.session
+    program = _approved_program(world, at)
+    project = session_files.work_tree(world, session)
+    started = CommandRun(
+        id=f"{at.name}-{change.kept.seq + 1}",
+        command=at.name,
+        run=at.words,
+        step=at.step.id,
+        revision=session.revision,
+        session=session.id,
+        machine=machine_name(),
+        at=world.now(),
+        by=world.by,
+        is_once=at.declared.once is True,
+    )
+    folder = folder_of(world, started)
+    if os.path.lexists(folder):  # of a process that was killed before it recorded the start
+        shutil.rmtree(folder)
+    make_private_dir(folder)
+    started = replace(started, reads=_record_reads(world, at, project, folder))
+    runs.prepare(
+        folder,
+        (program, *at.words[1:]),
+        project=project,
+        timeout=at.declared.timeout,
+        facts={fact: found.match for fact, found in at.declared.facts.items()},
+    )
+    note: RecordNote = {
+        "command": at.name,
+        "run": started.id,
+        **conversations.ownership_note(change.kept.session, session),
+    }
+    change.commit(_with_run(session, started), kind="command", at=started.at, by=world.by, note=note)
+    return started
+
+
+def _record_reads(world: World, at: _AtStep, project: str, folder: str) -> str:
+    """Write the digests of the files that a command reads, and return one digest of them; empty if it reads none."""
+    if not at.declared.reads:
+        return ""
+    try:
+        patterns = [project_files.relative(pattern, project, at.values) for pattern in at.declared.reads]
+        files = project_files.digests_of_patterns(project, patterns, world.environ)
+    except UnreadableError as error:
+        raise UsageError(f"the files in `reads` cannot be read: {error}", hint="make them readable") from None
+    write_atomic(os.path.join(folder, _READS), json.dumps({"patterns": patterns, "files": files}).encode())
+    return project_files.state_of(files)
+
+
+def _with_run(session: Session, run: CommandRun) -> Session:
+    """Return *session* with one more run, which replaces earlier ones with the same arguments."""
+    same = (run.command, run.run)
+    kept = [known for known in session.runs if known.is_once or (known.command, known.run) != same]
+    repeatable = [known for known in kept if known.ended_at and not known.is_once]
+    dropped = {known.id for known in repeatable[: max(0, len(repeatable) - MOST_RUNS)]}
+    return replace(session, runs=(*(known for known in kept if known.id not in dropped), run))
+
+
+def settled(world: World, change: SessionChange) -> Session:
+    """Return the session of *change* after recording the end of each run that has ended."""
+    session = change.kept.session
+    for run in session.runs:
+        if run.ended_at or run.machine != machine_name():
+            continue
+        folder = folder_of(world, run)
+        if runs.state_of(folder) in {RunState.NEW, RunState.RUNNING}:
+            continue
+        ended = _ended(world, session, run)
+        session = replace(session, runs=tuple(ended if known is run else known for known in session.runs))
+        note: RecordNote = {
+            "command": run.command,
+            "run": run.id,
+            "verdict": ended.verdict,
+            "output": runs.last_output(folder, RECORDED_OUTPUT).decode("utf-8", "replace"),
+        }
+        change.commit(session, kind="command", at=ended.ended_at, by=world.by, note=note)
+    return session
+
+
+def _ended(world: World, session: Session, run: CommandRun) -> CommandRun:
+    end = runs.end_of(folder_of(world, run))
+    if end is None:
+        return replace(run, ended_at=world.now(), verdict=Verdict.UNKNOWN)
+    passed = end.status == 0 and not end.problem
+    return replace(
+        run,
+        ended_at=world.now(),
+        verdict=Verdict.PASS if passed else Verdict.FAIL,
+        status=end.status,
+        seconds=end.seconds,
+        problem=end.problem,
+        facts=end.facts,
+        changed=first_change(world, session, run),
+    )
+
+
+def first_change(world: World, session: Session, run: CommandRun) -> str:
+    """Return the first file that *run* read and that is different now; empty if there is none."""
+    if not run.reads:
+        return ""
+    try:
+        with open(os.path.join(folder_of(world, run), _READS), encoding="utf-8") as file:
+            known = json.load(file)
+        project = session_files.work_tree(world, session)
+        now = project_files.digests_of_patterns(project, known["patterns"], world.environ)
+    except (OSError, ValueError, UnreadableError):
+        return "the list of its files"
+    return project_files.first_change(known["files"], now)
+
+
+def require_no_running(world: World, change: SessionChange) -> Session:
+    """Return the session of *change* after recording the ends of its runs; refuse to move it while one runs."""
+    session = settled(world, change)
+    for run in session.runs:
+        if not run.ended_at:
+            raise _running(world, session, run)
+    return session
+
+
+def _running(world: World, session: Session, run: CommandRun) -> CommandRunningError:
+    where = "" if run.machine == machine_name() else f" on {run.machine}"
+    wait = Command("run", run.command, session=session.id, store=world.shown_store)
+    return CommandRunningError(
+        f"command `{run.command}` runs{where} (started {ago(run.at, world.now())}), so the session cannot move",
+        hint=Hint("wait for its end: ", wait),
+        session=session.id,
+        command=run.command,
+    )
+
+
+def _ask(world: World, change: SessionChange, at: _AtStep, run: CommandRun) -> NotRepeatedError:
+    """Record the question whether a command may run again, and return the refusal."""
+    session = at.session
+    asked = questions.command_question(run)
+    if asked.id not in {question.id for question in session.questions}:
+        session = questions.with_questions(session, [*session.questions, asked])
+        note: RecordNote = {"questions": [asked.id]}
+        change.commit(session, kind="ask", at=world.now(), by=world.by, note=note)
+    show = Command("resume", session.id, store=world.shown_store)
+    return NotRepeatedError(
+        f"command `{run.command}` must not run twice: {run.result}",
+        hint=Hint("the user decides now; show the question: ", show),
+        session=session.id,
+        command=run.command,
+        question=asked.id,
+        verdict=run.verdict,
+    )
+
+
+def _output(world: World, run: CommandRun) -> bytes:
+    """Return the kept output of a run: from its files, or from its record if they are gone."""
+    output = runs.last_output(folder_of(world, run))
+    if output:
+        return output
+    with suppress(ConflictError, UsageError):
+        for record in world.store.newest_first(run.session):
+            if record.kind == "command" and record.note.get("run") == run.id and "output" in record.note:
+                return record.note["output"].encode()
+    return b""
+
+
+def _ran(world: World, session: Session, run: CommandRun, *, is_repeated: bool) -> RanCommand:
+    took = f" after {duration(run.seconds)}" if run.seconds else ""
+    summary = f"{run.command}: {run.result}{took}"
+    if is_repeated:
+        summary = f"{run.command} ran {ago(run.ended_at, world.now())}; not run again: {run.result}"
+    return RanCommand(
+        session=session.id,
+        step=run.step,
+        command=run.command,
+        run=run.run,
+        verdict=run.verdict,
+        status=run.status,
+        seconds=run.seconds,
+        problem=run.problem,
+        facts=run.facts,
+        output=_output(world, run)[-RECORDED_OUTPUT:].decode("utf-8", "replace"),
+        ended_at=run.ended_at,
+        is_repeated=is_repeated,
+        summary=summary,
+    )
+
+
+def _approved_program(world: World, at: _AtStep) -> str:
+    """Return the path of the program, as a person approved it; `TrustError` if it is not approved.
+
+    Scripts of a bundled skill that Python runs need no approval.
+    """
+    word, opened = at.declared.run[0], at.opened
+    is_script = len(at.declared.run) > 1 and at.declared.run[1].startswith("$scripts/")
+    if opened.source == BUNDLED and word in {"python", "python3"} and is_script:
+        return sys.executable
+    name = at.session.skill.partition("/")[0]
+    if not opened.folder:
+        raise TrustError(
+            f"workflow `{name}` is defined by a program, so its commands cannot be approved",
+            hint="put it into a skill's folder, and approve that with `flow trust`",
+            skill=name,
+        )
+    project = session_files.project_of(world, at.session)
+    return approval.approved_program(
+        opened.folder, project, word, world.state, skill=name, root=opened.named_root
+    )
+
+
+def facts_of(
+    workflow: Workflow, session: Session, step: StepDef, reported: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the *reported* facts with those that the step takes from the output of its commands."""
+    facts = dict(reported)
+    for fact, arg in step.reports.items():
+        if arg.source is None:
+            continue
+        name, _, found = arg.source.partition(".")
+        how = f"run `flow run {name}`; the fact is taken from its output"
+        if fact in facts:
+            raise ValuesError(
+                f"step `{step.id}`",
+                [f"`{fact}` is taken from the output of `{name}`"],
+                hint="do not report it",
+                names=[fact],
+            )
+        declared = step.commands[name]
+        words = arguments.resolved(declared.run, _values(workflow, session, step), command=name)
+        run = newest_run(session, name, declared, words)
+        if run is None or not run.ended_at:
+            if arg.required:
+                problem = f"`{fact}` has no value, because command `{name}` did not run"
+                raise ValuesError(f"step `{step.id}`", [problem], hint=how, names=[fact])
+            continue
+        text = run.facts.get(found)
+        value = declared.facts[found].default if text is None else text
+        if value is None:
+            problem = f"`{fact}` was not found in the output of `{name}`"
+            raise ValuesError(f"step `{step.id}`", [problem], hint=f"look at the output: {how}", names=[fact])
+        try:
+            facts[fact] = arg.read(value) if isinstance(value, str) else value
+        except ValueError as error:
+            raise ValuesError(f"step `{step.id}`", [f"`{fact}` {error}"], hint=how, names=[fact]) from None
+    return facts
