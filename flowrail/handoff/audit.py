@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
-from flowrail.handoff.checks import missing_parts
 from flowrail.handoff.handoff import (
     ACKNOWLEDGED,
     CANCELLED,
@@ -26,7 +25,13 @@ from flowrail.handoff.handoff import (
     Handoff,
     HandoffFailure,
 )
-from flowrail.handoff.store import ForeignHandoffError, HandoffRecord, Handoffs, UnknownHandoffError
+from flowrail.handoff.store import (
+    ForeignHandoffError,
+    HandoffRecord,
+    Handoffs,
+    UnknownHandoffError,
+    missing_parts,
+)
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.text.phrases import moment, seconds_between

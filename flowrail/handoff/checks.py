@@ -25,16 +25,13 @@ from flowrail.handoff.errors import (
     ValidationFailedError,
     errors,
 )
-from flowrail.handoff.handoff import ACKNOWLEDGMENT, EXPIRED, INVOCATION, CheckResult, Handoff
+from flowrail.handoff.handoff import CheckResult, Handoff
 from flowrail.handoff.payload import integrity, validate
-from flowrail.handoff.payload.build import META, fact_for
-from flowrail.handoff.payload.document import Payload, digest_of, get, read, render
+from flowrail.handoff.payload.build import META, SCALE, fact_for
+from flowrail.handoff.payload.document import Payload, get, read, render
 from flowrail.handoff.request import skill_file_digest
-from flowrail.handoff.store import payload_path, work_folder
-from flowrail.machines.sessions.store import Store, UnknownSessionError
+from flowrail.handoff.store import work_folder
 
-_SENT = frozenset({INVOCATION, ACKNOWLEDGMENT, EXPIRED})
-"""The phases in which a payload must exist."""
 _DECLINES_HANDOFFS = "DECLINES_HANDOFFS"
 """The code that discovery gives to a skill that declares that it accepts no handoffs."""
 
@@ -106,29 +103,6 @@ def refusal(handoff: Handoff, again: Command, preserved: str | None) -> HandoffR
         target_skill=handoff.target,
         handoff=handoff.id,
     )
-
-
-def missing_parts(store: Store, handoff: Handoff) -> dict[str, str]:
-    """Return the missing parts of a handoff, `payload`, `session` or `target`, each with a message.
-
-    The target and the session only matter while the handoff is open.
-    """
-    parts: dict[str, str] = {}
-    path = payload_path(store, handoff)
-    if handoff.phase in _SENT and path and not handoff.foreign:
-        digest = digest_of(path)
-        if digest != handoff.sha256:
-            problem = "has changed since it was written" if digest else "is gone"
-            parts["payload"] = f"the payload {path} {problem}"
-    if handoff.is_open and handoff.session:
-        try:
-            store.read(handoff.session)
-        except UnknownSessionError:
-            parts["session"] = f"the session `{handoff.session}` is gone"
-    is_local = bool(handoff.target_digest)  # a remote target has no digest
-    if handoff.is_open and not handoff.foreign and is_local and not os.path.exists(handoff.target_path):
-        parts["target"] = f"the target `{handoff.target}` is gone: {handoff.target_path}"
-    return parts
 
 
 def _kind_of_refusal(names: Collection[str], missing: Collection[str]) -> type[HandoffRefusedError]:
@@ -209,7 +183,10 @@ def _payload_valid(subject: GuardInput) -> CheckResult:
     own = "" if subject.handoff.session else work_folder(subject.context.store, subject.handoff)
     rules = validate.ValidationRules(subject.context.current_time(), sending=True, own_folder=own)
     problems = errors(validate.validate(payload, rules).problems)
-    facts = dict.fromkeys(fact_for(problem.field) for problem in problems if _is_reported(problem.field))
+    reported = [problem.field for problem in problems if _is_reported(problem.field)]
+    facts = dict.fromkeys(map(fact_for, reported))
+    if any(field.endswith(".confidence") for field in reported):
+        facts[SCALE] = None
     return CheckResult(
         "payload_valid",
         not problems,

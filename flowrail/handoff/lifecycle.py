@@ -159,24 +159,20 @@ def phases_after(phase: str, events: Sequence[str]) -> set[str]:
 
 
 def _refusal(phase: str, event: str, answers: Mapping[str, bool]) -> PhaseNotOpenError:
-    transitions = [transition for transition in TRANSITIONS if transition.source == phase]
-    conditions = {
-        name for transition in transitions if transition.event == event for name in transition.conditions
-    }
-    failing = [name for name in CONDITIONS if name in conditions and not answers.get(name)]
-    if failing:
-        return PhaseNotOpenError(
-            f"`{event}` is not allowed, because this does not hold: "
-            + "; ".join(CONDITIONS[name] for name in failing),
-            hint="fix it, then try again",
-            phase=phase,
-            event=event,
-            conditions=failing,
-        )
-    events = sorted({transition.event for transition in transitions})
+    transitions = [edge for edge in TRANSITIONS if edge.source == phase]
+    failing = [
+        name
+        for edge in transitions
+        for name in edge.conditions
+        if edge.event == event and not answers.get(name)
+    ]
+    because = "; ".join(CONDITIONS[name] for name in dict.fromkeys(failing))
+    events = ", ".join(sorted({edge.event for edge in transitions}))
     return PhaseNotOpenError(
-        f"a handoff in phase `{phase}` does not accept `{event}`",
-        hint=f"it accepts {', '.join(events)}" if events else "the handoff is over",
+        f"a handoff in phase `{phase}` does not accept `{event}`"
+        + (f", because this does not hold: {because}" if because else ""),
+        hint=f"it accepts {events}" if events else "the handoff is over",
         phase=phase,
         event=event,
+        conditions=list(dict.fromkeys(failing)),
     )

@@ -272,13 +272,13 @@ def choose_target(discovery: Discovery, name: str) -> Candidate:
         if skipped.skill == name and skipped.is_skill:
             raise TargetNotFoundError(
                 f"the skill `{quoted}` cannot take over work: {skipped.reason}",
-                hint=Hint("list the skills that can: ", Command("handoff targets")),
+                hint=Hint("list the skills that can: ", Command("discover")),
                 target_skill=name[:80],
             )
     names = sorted(candidate.skill for candidate in discovery.candidates)
     raise TargetNotFoundError(
         f"no skill named `{quoted}` accepts handoffs",
-        hint=did_you_mean(name, names, Hint("list the skills that do: ", Command("handoff targets"))),
+        hint=did_you_mean(name, names, Hint("list the skills that do: ", Command("discover"))),
         recoverable=True,
         target_skill=name[:80],
         skills=names,

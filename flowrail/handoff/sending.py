@@ -56,7 +56,7 @@ from flowrail.handoff.request import (
     source_of,
     trigger_line,
 )
-from flowrail.handoff.store import HandoffChange, payload_folder, payload_path, work_folder
+from flowrail.handoff.store import HandoffChange, missing_parts, payload_folder, payload_path, work_folder
 from flowrail.machines.sessions.session import Session
 from flowrail.storage import files
 from flowrail.storage.file_store import LOCK
@@ -179,7 +179,7 @@ class _Sending:
         """Move the handoff from its phase to its invocation."""
         context, handoff, notes = self._context, self._change.handoff, list[str]()
         if handoff.phase == INVOCATION:
-            lost = checks.missing_parts(context.store, handoff).get("payload")
+            lost = missing_parts(context.store, handoff).get("payload")
             if lost is None:
                 return SentHandoff(handoff, replayed=True, notes=self._source.notes)
             notes.append(f"{lost}; it was written again")
@@ -188,7 +188,7 @@ class _Sending:
             return self._sent(self._checked(handoff, ("recheck",)), ("recheck", "hand_on"), notes)
         events = {DISCOVERY: ("select", "examine"), FAILED: ("retry",), TRANSFER: ("recheck",)}
         if handoff.phase not in events:  # it ended while its lock was awaited
-            return SentHandoff(handoff, replayed=True, notes=(_received_note(handoff),))
+            return SentHandoff(handoff, replayed=True)
         begun = events[handoff.phase]
         prepared = self._checked(self._drafted(self._new), begun)
         advance(context, self._change, prepared, (*begun, "hand_on"), _answers(prepared))

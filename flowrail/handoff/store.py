@@ -16,8 +16,9 @@ from datetime import timedelta
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, TrustError, UsageError
-from flowrail.handoff.handoff import ACKNOWLEDGMENT, Handoff
-from flowrail.machines.sessions.store import Store
+from flowrail.handoff.handoff import ACKNOWLEDGMENT, EXPIRED, INVOCATION, Handoff
+from flowrail.handoff.payload.document import digest_of
+from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.storage import files
 from flowrail.storage.file_store import (
     FileStore,
@@ -198,6 +199,8 @@ def _foreign(handoff_id: str) -> ForeignHandoffError:
     )
 
 
+_SENT = frozenset({INVOCATION, ACKNOWLEDGMENT, EXPIRED})
+"""The phases in which a payload must exist."""
 PRUNED = "pruned"
 """The kind of the record of a payload that was deleted with its session."""
 
@@ -261,3 +264,26 @@ def payload_folder(store: Store, handoff: Handoff) -> str:
 def work_folder(store: Store, handoff: Handoff) -> str:
     """Return the folder of the source's session; a skill without one uses the folder of the handoff."""
     return store.folder(handoff.session) if handoff.session else f"{store.path}/handoffs/{handoff.id}"
+
+
+def missing_parts(store: Store, handoff: Handoff) -> dict[str, str]:
+    """Return the missing parts of a handoff, `payload`, `session` or `target`, each with a message.
+
+    The target and the session only matter while the handoff is open.
+    """
+    parts: dict[str, str] = {}
+    path = payload_path(store, handoff)
+    if handoff.phase in _SENT and path and not handoff.foreign:
+        digest = digest_of(path)
+        if digest != handoff.sha256:
+            problem = "has changed since it was written" if digest else "is gone"
+            parts["payload"] = f"the payload {path} {problem}"
+    if handoff.is_open and handoff.session:
+        try:
+            store.read(handoff.session)
+        except UnknownSessionError:
+            parts["session"] = f"the session `{handoff.session}` is gone"
+    is_local = bool(handoff.target_digest)  # a remote target has no digest
+    if handoff.is_open and not handoff.foreign and is_local and not os.path.exists(handoff.target_path):
+        parts["target"] = f"the target `{handoff.target}` is gone: {handoff.target_path}"
+    return parts

@@ -212,3 +212,15 @@ def test_files_of_a_payload_outside_the_project_are_not_read() -> None:
 
     files = payload_of(sent)["payload"]["session"]["artifacts"]
     assert [file["name"] for file in files] == ["inside.txt"]
+
+
+def test_an_ended_session_does_not_offer_a_handoff_whose_payload_is_gone() -> None:
+    target("digger")
+    session_id = session("source", "-s", "synthesis_summary=We dig")
+    sent = send("digger", session_id)
+    told("step", "source", "ok", "--session", session_id)
+    good = told("resume", session_id)["sent"]
+    Path(sent["payload"]).unlink()
+
+    assert [work["target"] for work in good] == ["digger"]
+    assert told("resume", session_id)["sent"] == []

@@ -8,7 +8,6 @@ from typing import Any
 
 from flowrail.discovery.compatibility import normal_version
 from flowrail.formatters.guidance.content import Show
-from flowrail.handoff.checks import missing_parts
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import MAX_LISTED, errors
 from flowrail.handoff.handoff import ACKNOWLEDGED, EXPIRED, FAILED, INVOCATION, REJECTED, Handoff
@@ -19,7 +18,7 @@ from flowrail.handoff.payload.document import get
 from flowrail.handoff.receiving import Receipt
 from flowrail.handoff.request import HandoffRequest
 from flowrail.handoff.sending import invocation_line, receive_command, send_command
-from flowrail.handoff.store import payload_path
+from flowrail.handoff.store import missing_parts, payload_path
 from flowrail.storage.records import to_plain
 from flowrail.text.phrases import count, joined, moment
 from flowrail.text.report import (

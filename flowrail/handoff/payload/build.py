@@ -17,11 +17,12 @@ from flowrail.errors import DocumentError
 from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload import convert
 from flowrail.handoff.payload.document import Payload, get, put, text_at, texts_at
-from flowrail.handoff.payload.integrity import LIFETIME, plain, sealed, stamp
+from flowrail.handoff.payload.integrity import LIFETIME, sealed, stamp
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.guidance.guide import HASHED, UNHASHED, now_at
 from flowrail.machines.sessions.session import ReceivedWork, Session
 from flowrail.storage.files import read_bounded, sha256_hex
+from flowrail.storage.records import to_plain
 from flowrail.text import json as strict_json
 from flowrail.text.phrases import moment
 from flowrail.text.safe_text import in_quotes
@@ -284,7 +285,7 @@ def _version_3(
     new = put(new, "trace_id", handoff.trace_id)
     new = put(new, "source.phase", work.phase)
     if other_facts:
-        new = put(new, "payload.working.facts", plain(other_facts))
+        new = put(new, "payload.working.facts", to_plain(other_facts))
     for name in _LISTS_OF_3:
         if items := _list(facts, (name,)):
             new = put(new, f"context.{name}", items)
@@ -358,7 +359,7 @@ def _as_list(value: object) -> list[object]:
             if isinstance(items := json.loads(value), list) and strict_json.problem(items) is None:
                 return items
         return [value]
-    return list(plain(value)) if isinstance(value, list | tuple) else []
+    return list(to_plain(value)) if isinstance(value, list | tuple) else []
 
 
 def _on_scale_of_5(insights: Sequence[object], scale: object) -> list[object]:

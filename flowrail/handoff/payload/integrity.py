@@ -17,6 +17,7 @@ from typing import Any
 
 from flowrail.handoff.payload.document import get, text_at
 from flowrail.storage.files import sha256_hex
+from flowrail.storage.records import to_plain
 from flowrail.text.phrases import moment
 
 CLOCK_SKEW = timedelta(minutes=5)
@@ -59,7 +60,7 @@ def accepted_seals(version: str, handoff: Mapping[str, object]) -> tuple[Seal, .
     """
     part = _sealed_part(version, handoff)
     written = json.dumps(_normal(part), separators=(",", ":"), ensure_ascii=False)
-    texts = (written, json.dumps(plain(part)))
+    texts = (written, json.dumps(to_plain(part)))
     return (seal_of(version, handoff), *(_seal(text.encode("utf-8", "surrogatepass")) for text in texts))
 
 
@@ -156,35 +157,27 @@ def tiers(handoff: Mapping[str, object]) -> dict[str, int]:
     return {tier: tokens(get(handoff, f"payload.{tier}")) for tier in TIERS}
 
 
-def oversize(handoff: Mapping[str, object]) -> str:
-    """Return advice on what to move to a file if a 3.0 payload is too large, or an empty text."""
-    counts = tiers(handoff)
-    parts = largest_parts(handoff)
-    if not parts:
-        return ""
-    named = ", ".join(f"`{part}` ({number})" for part, number in parts.items())
-    by_tier = ", ".join(f"{tier} {number}" for tier, number in counts.items() if number)
-    return (
-        f"has {token_count(handoff)} tokens ({by_tier}); at most {MAX_TOKENS} are allowed; "
-        f"move to a file: {named}"
-    )
-
-
 def largest_parts(handoff: Mapping[str, object]) -> dict[str, int]:
     """Return the tokens of the three largest parts of a 3.0 payload that is too large, else nothing."""
     total = token_count(handoff)
-    if total <= MAX_TOKENS:
-        return {}
-    parts = {
-        f"payload.{tier}.{key}": tokens(value)
-        for tier in TIERS
-        for key, value in _mapping(get(handoff, f"payload.{tier}")).items()
-        if (tier, key) != ("working", "facts")
+    places = [*(f"payload.{tier}" for tier in TIERS), "payload.working.facts"]
+    sizes = {
+        f"{place}.{key}": tokens(value)
+        for place in places
+        for key, value in _mapping(get(handoff, place)).items()
     }
-    facts = _mapping(get(handoff, "payload.working.facts"))
-    parts |= {f"payload.working.facts.{key}": tokens(value) for key, value in facts.items()}
-    largest = sorted(parts, key=lambda part: (-parts[part], part))[:3]
-    return {part: parts[part] for part in largest if part == largest[0] or parts[part] * 100 >= total}
+    sizes.pop("payload.working.facts", None)
+    largest = sorted(sizes, key=lambda part: (-sizes[part], part))[:3] if total > MAX_TOKENS else []
+    return {part: sizes[part] for part in largest if part == largest[0] or sizes[part] * 100 >= total}
+
+
+def oversize(handoff: Mapping[str, object]) -> str:
+    """Return advice on what to move to a file if a 3.0 payload is too large, or an empty text."""
+    parts = largest_parts(handoff)
+    named = ", ".join(f"`{part}` ({number})" for part, number in parts.items())
+    by_tier = ", ".join(f"{tier} {number}" for tier, number in tiers(handoff).items() if number)
+    size = f"has {token_count(handoff)} tokens ({by_tier}); at most {MAX_TOKENS} are allowed"
+    return f"{size}; move to a file: {named}" if parts else ""
 
 
 def _sealed_part(version: str, handoff: Mapping[str, object]) -> object:
@@ -215,13 +208,4 @@ def _normal(value: object) -> object:
         return [_normal(item) for item in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < _MAX_EXACT:
         return int(value)
-    return value
-
-
-def plain(value: object) -> Any:
-    """Return immutable mappings and sequences as `dict` and `list`, numbers as they are."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
     return value

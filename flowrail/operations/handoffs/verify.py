@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from flowrail.errors import FlowError
 from flowrail.handoff.audit import JournalFinding
-from flowrail.handoff.checks import missing_parts
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.handoff import DISCOVERY, INVOCATION
 from flowrail.handoff.lifecycle import phases_after
 from flowrail.handoff.payload.document import NEWEST_PAYLOAD, digest_of, render
-from flowrail.handoff.store import PRUNED, HandoffRecord, UnknownHandoffError, payload_path
+from flowrail.handoff.store import PRUNED, HandoffRecord, UnknownHandoffError, missing_parts, payload_path
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.storage.files import sha256_hex

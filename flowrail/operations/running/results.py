@@ -10,7 +10,7 @@ from stat import S_ISREG
 
 from flowrail.command import Command
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION
-from flowrail.handoff.store import Handoffs, payload_path
+from flowrail.handoff.store import Handoffs, missing_parts, payload_path
 from flowrail.machines.guidance.views import SentWork
 from flowrail.machines.sessions.session import Session, WorkingFile
 from flowrail.operations.environment import World
@@ -46,7 +46,10 @@ def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
 
 
 def sent_work(world: World, session: Session) -> tuple[SentWork, ...]:
-    """Return the handoffs that the session has sent, with the command that receives each."""
+    """Return the handoffs that the session has sent, with the command that receives each.
+
+    One whose payload or target is gone is not among them.
+    """
     handoffs = Handoffs(world.store).all()
     return tuple(
         SentWork(
@@ -61,7 +64,9 @@ def sent_work(world: World, session: Session) -> tuple[SentWork, ...]:
             ),
         )
         for handoff in handoffs
-        if handoff.session == session.id and handoff.phase in {INVOCATION, ACKNOWLEDGMENT}
+        if handoff.session == session.id
+        and handoff.phase in {INVOCATION, ACKNOWLEDGMENT}
+        and not missing_parts(world.store, handoff)
     )
 
 
