@@ -21,7 +21,7 @@ from typing import Any
 from timing import best_of, report
 
 from flowrail.discovery.locations import skill_roots
-from flowrail.machines.definition.workflow import from_plain
+from flowrail.machines.definition.plain_form import from_plain
 from flowrail.machines.engine.advance import advance
 from flowrail.machines.sessions.record import Record, StoredDefinition, encoding
 from flowrail.machines.sessions.session import Report, Session

@@ -5,14 +5,18 @@ Write: python docs/pages.py     Check only: python docs/pages.py --check
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import pkgutil
 import re
 import shutil
+import textwrap
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 from enum import Enum
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +36,6 @@ from flowrail.discovery.ranking.scores import CATEGORIES
 from flowrail.discovery.scan.declaration import FIELDS, META
 from flowrail.discovery.scan.scan import scan
 from flowrail.errors import FlowError
-from flowrail.machines.definition import findings
-from flowrail.machines.definition.parts import Key
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.skills.loader import Loader
 from flowrail.skills.summary import items
@@ -240,15 +242,6 @@ def _parameters_and_steps(workflow: Workflow) -> None:
 # --- findings
 
 
-def finding_codes() -> None:
-    """Write every code of `flow check` with a link to its page."""
-    rows = [
-        (f"[{code}](findings/{code}.md)", f"{what[0].upper()}{what[1:]}")
-        for code, what in findings.CODES.items()
-    ]
-    table("Code", "Meaning", rows=rows)
-
-
 # --- errors
 
 
@@ -349,7 +342,7 @@ TITLES = {
 
 def workflow_yaml() -> None:
     """Write the keys of a workflow's file, part by part, from its JSON Schema."""
-    from flowrail.machines.definition.json_schema import json_schema
+    from flowrail.machines.definition.reader import json_schema
 
     schema = json_schema()
     _part("The file", schema)
@@ -549,6 +542,7 @@ def _signature(name: str, value: Any, wide: int = 100) -> str:
     except ValueError:  # (a default that means no default, or a type made of `str`)
         signature = inspect.signature(value.__init__ if inspect.isfunction(value.__init__) else str.__len__)
     parts, meanings, star = [], {}, False
+    documented = _fields_documented(value) if is_dataclass(value) else {}
     for each in signature.parameters.values():
         if each.name == "self" or each.name.startswith("_"):
             continue
@@ -561,11 +555,7 @@ def _signature(name: str, value: Any, wide: int = 100) -> str:
         if each.default is not each.empty:
             text += f" = {_default(each.default)}"
         parts.append(text)
-        meanings[text] = "".join(
-            f"  # {mark.doc}"
-            for mark in getattr(each.annotation, "__metadata__", ())
-            if isinstance(mark, Key)
-        )
+        meanings[text] = f"  # {documented[each.name]}" if each.name in documented else ""
     returned = signature.return_annotation
     after = "" if isinstance(value, type) or returned is signature.empty else f" -> {_type(returned)}"
     line = f"{name}({', '.join(parts)}){after}"
@@ -573,6 +563,20 @@ def _signature(name: str, value: Any, wide: int = 100) -> str:
         return line
     inner = "\n".join(f"    {part},{meanings.get(part, '')}" for part in parts)
     return f"{name}(\n{inner}\n){after}"
+
+
+def _fields_documented(kind: Any) -> dict[str, str]:
+    """Return the text under each field of a dataclass."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    body = tree.body[0].body  # type: ignore[attr-defined]
+    return {
+        field.target.id: inspect.cleandoc(text.value.value)
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+    }
 
 
 def _type(annotation: Any) -> str:

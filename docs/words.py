@@ -39,7 +39,6 @@ INSTEAD = {
 
 EXCEPTIONS = {
     "docs/words.py": "names the words",
-    "tests/golden/sessions/": "recorded sessions",
     "flowrail/bundled/leon-writing-style/": "the noun in AI tells",
     "plugins/flowrail/skills/leon-writing-style/": "the same",
     "docs/reference/skills.md": "the same",

@@ -22,8 +22,8 @@ START = ":start"
 def picture(workflow: Workflow) -> Picture:
     """Return the picture of *workflow*; transitions to steps that do not exist are left out."""
     steps: dict[str, StepDef] = {}
-    nodes = [Node(START, NodeKind.START, "start")] if workflow.entry_point in workflow else []
-    arrows = [Arrow(START, str(workflow.entry_point))] if nodes else []
+    nodes = [Node(START, NodeKind.START, "start")] if workflow.entry in workflow else []
+    arrows = [Arrow(START, str(workflow.entry))] if nodes else []
     for number, step in enumerate(workflow.steps, start=1):
         if steps.setdefault(step.id, step) is not step:  # a definition with errors may have an id twice
             continue
@@ -80,7 +80,7 @@ def _node(step: StepDef, number: int, *, bound_shown: bool) -> Node:
         step.bound,
         when,
         tuple(_notes(step, when, bound_shown=bound_shown)),
-        step.work.run if step.work is not None else None,
+        step.work.workflow if step.work is not None else None,
     )
 
 
@@ -103,8 +103,8 @@ def _notes(step: StepDef, when: str | None, *, bound_shown: bool) -> Iterator[st
         yield "asks the user"
     if step.work is not None:
         yield _agents_note(step.work)
-        if step.work.run is not None:
-            yield f"runs {shortened(step.work.run, 80)}"
+        if step.work.workflow is not None:
+            yield f"runs {shortened(step.work.workflow, 80)}"
     if step.bound is not None and not bound_shown:
         yield f"at most {count(step.bound, 'attempt')}"
 

@@ -53,10 +53,7 @@ from flowrail.machines.definition.step import (
     Variant as Variant,
 )
 from flowrail.machines.definition.values import Arg as Arg
-from flowrail.machines.definition.workflow import (
-    Suppression as Suppression,
-    Workflow as Workflow,
-)
+from flowrail.machines.definition.workflow import Workflow as Workflow
 from flowrail.machines.engine.advance import (
     advance as advance,
     start as start,

@@ -13,7 +13,6 @@ import flowrail
 from flowrail.command import Command, Hint
 from flowrail.discovery.diagnostics import CODES as NOTES
 from flowrail.errors import UsageError
-from flowrail.machines.definition.findings import CODES as FINDINGS
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
@@ -21,7 +20,7 @@ from flowrail.text.phrases import did_you_mean
 PACKAGE = os.path.dirname(flowrail.__file__)
 _STATUS = "\n## Exit status "
 _ERROR = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)
-_LAST_LINK = re.compile(r"\n\[All findings\]\(.*\)\n*\Z")
+_FINDING = re.compile(r"^\| (FR\d+) \| (.+) \| (.+) \|$", re.MULTILINE)
 
 
 class Explanation(NamedTuple):
@@ -49,8 +48,10 @@ class UnknownCodeError(UsageError):
 def explain(code: str) -> Explanation:
     """Return the explanation of *code*, which may be in small letters."""
     wanted = code.upper()
-    if wanted in FINDINGS:
-        return Explanation(wanted, "finding", _finding_page(wanted))
+    if wanted in (findings := _findings()):
+        when, remedy = findings[wanted]
+        text = f"A finding of `flow check`. {when}\n\nWhat to do: {remedy}"
+        return Explanation(wanted, "finding", f"# {wanted}\n\n{text}\n")
     if wanted in NOTES:
         note = NOTES[wanted]
         text = f"Severity: {note.severity}. `flow discover` and `flow doctor` report it.\n\nWhat to do: {note.hint}."
@@ -74,14 +75,15 @@ def known_codes() -> list[str]:
 def listed_codes() -> list[ListedCode]:
     """Return every code that can be explained, with its meaning: findings, notes about skills, errors."""
     return [
-        *(ListedCode(code, "finding", meaning) for code, meaning in FINDINGS.items()),
+        *(ListedCode(code, "finding", when) for code, (when, _) in _findings().items()),
         *(ListedCode(code, "note", str(note.hint)) for code, note in NOTES.items()),
         *(ListedCode(code, "error", when) for code, (_, when) in _errors().items()),
     ]
 
 
-def _finding_page(code: str) -> str:
-    return _LAST_LINK.sub("", _reference(os.path.join("findings", f"{code}.md")))
+def _findings() -> dict[str, tuple[str, str]]:
+    """Return when each finding is reported and what to do, by its code."""
+    return {code: (when, remedy) for code, when, remedy in _FINDING.findall(_reference("findings.md"))}
 
 
 def _errors() -> dict[str, tuple[str, str]]:

@@ -18,8 +18,9 @@ from flowrail.diagrams.drawing import to_svg
 from flowrail.errors import ChangedError, FlowError, UsageError
 from flowrail.formatters.guidance.content import pieces
 from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.plain_form import to_plain
 from flowrail.machines.definition.step import Outcome
-from flowrail.machines.definition.workflow import Workflow, to_plain
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, World, world_of
 from flowrail.operations.running import conversations, dispatched_work, findings, questions, steps
 from flowrail.operations.running.load_workflow import of_program, open_folder, open_skill

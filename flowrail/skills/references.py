@@ -106,8 +106,8 @@ class _References:
     def runs(self) -> Iterator[Finding]:
         """Yield findings about the workflows that sub-agents run."""
         for index, step in enumerate(self.definition.steps):
-            if step.work is not None and step.work.run is not None:
-                yield from self._run(step, step.work.run, step.work, ("steps", index, "dispatch"))
+            if step.work is not None and step.work.workflow is not None:
+                yield from self._run(step, step.work.workflow, step.work, ("steps", index, "dispatch"))
 
     def then(self) -> Iterator[Finding]:
         """Yield findings about the workflow that comes next."""
@@ -132,7 +132,7 @@ class _References:
         if not target.is_known:
             return
         params, place = target.params, self.locate((*at, "vars"))
-        for name, value in work.context_vars.items():
+        for name, value in work.vars.items():
             problem = _unfit(name, params.get(name), value, self.declared)
             if problem:
                 takes = f"it takes {phrases.listed(params) or 'none'}"
@@ -145,7 +145,7 @@ class _References:
             total = self.locate((*at, "total_steps"))
             yield Finding("FR155", "error", message, "remove `total_steps`", total, step.id)
         for name in target.required:
-            if name not in work.context_vars:
+            if name not in work.vars:
                 message = f"`{address}` requires `{name}`, which step `{step.id}` does not set"
                 yield Finding("FR155", "error", message, f"add `{name}` to its `vars`", place, step.id)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 from flowrail.errors import DocumentError, FlowError, TrustError
 from flowrail.machines.definition.findings import Finding, Place
+from flowrail.machines.definition.plain_form import to_plain
 from flowrail.machines.definition.step import StepDef, fact_args
+from flowrail.machines.definition.step_parts import GateConfig
 from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow, to_plain
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.skills.bundled_copies import as_bundled
 from flowrail.skills.catalog import Skill, listing, workflow_file, workflows
@@ -31,7 +34,7 @@ def show(address: str, loader: Loader) -> dict[str, Any]:
     definition = loaded.definition
     return {
         **_head(skill, address, loaded),
-        "entry": definition.entry_point,
+        "entry": definition.entry,
         "then": definition.then,
         "steps": [_step(definition, step) for step in definition.steps],
         "findings": [finding.data() for finding in loaded.findings],
@@ -110,12 +113,18 @@ def _step(definition: Workflow, step: StepDef) -> dict[str, object]:
         "reports": [_value(name, arg) for name, arg in fact_args(step).items()],
         "rules": [{"if": rule.when, "outcome": rule.outcome} for rule in step.rules],
         "dispatch": _dispatch(step),
-        "questions": to_plain(step.questions, sparse=False),
-        "gate": to_plain(step.gate, sparse=False),
+        "questions": [asdict(question) for question in step.questions],
+        "gate": _gate(step.gate),
         "forbids": list(step.forbids),
         "evidence": {outcome: [check.id for check in checks] for outcome, checks in step.evidence.items()},
         "next": {str(outcome): target for outcome, target in step.next.items()},
     }
+
+
+def _gate(gate: GateConfig | None) -> dict[str, object] | None:
+    if gate is None:
+        return None
+    return {"name": gate.name, "review": gate.review, "limit": gate.limit, "policy": gate.policy}
 
 
 def _dispatch(step: StepDef) -> dict[str, object] | None:
@@ -124,9 +133,9 @@ def _dispatch(step: StepDef) -> dict[str, object] | None:
         return None
     return {
         "agent": work.agent,
-        "run": work.run,
+        "workflow": work.workflow,
         "over": list(work.over) if isinstance(work.over, tuple) else work.over,
-        "vars": dict(work.context_vars),
+        "vars": dict(work.vars),
         "join": work.join,
         "model": work.model,
     }

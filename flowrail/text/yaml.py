@@ -33,16 +33,27 @@ class YamlRefusedError(YamlError):
     code = "YAML_REFUSED"
 
 
+class YamlProblem(NamedTuple):
+    """A value that is not accepted, in a document that can be read without it."""
+
+    line: int
+    fact: str
+    hint: str
+    is_duplicate: bool = False
+
+
 class Document(NamedTuple):
     """Plain data, and the line and column of each value.
 
     `places` and `columns` give 1-based numbers by path. The position of a mapping's entry is that of its key.
+    `problems` are the values that were left out, if the reader asked for all of them.
     """
 
     value: object
     places: Mapping[Path, int]
     source: str
     columns: Mapping[Path, int] = {}
+    problems: Sequence[YamlProblem] = ()
 
     def line(self, path: Sequence[str | int]) -> int:
         """Return the line of *path*, or of its nearest ancestor in the document."""
@@ -59,8 +70,10 @@ class Document(NamedTuple):
         return f"{self.source}:{self.line(path)}"
 
 
-def load(data: bytes | str, *, source: str, plain_text: bool = False) -> Document:
+def load(data: bytes | str, *, source: str, plain_text: bool = False, all_problems: bool = False) -> Document:
     """Return the one document in *data*; the value of an empty document is None.
+
+    With *all_problems*, duplicate keys, dates and numbers that JSON cannot hold are listed instead of refused.
 
     With *plain_text*, unquoted scalars stay text as written (`1.10`, `true` and `null` too); only an
     absent value is None. Raises `YamlError`, or `NotTextError` if the bytes are not UTF-8.
@@ -80,7 +93,7 @@ def load(data: bytes | str, *, source: str, plain_text: bool = False) -> Documen
             place=f"{source}:{text.count(chr(10), 0, separator.start()) + 1}",
         )
     try:
-        reader = _Reader(text, plain_text=plain_text)
+        reader = _Reader(text, plain_text=plain_text, all_problems=all_problems)
         value = reader.document()
     except _ForbiddenYamlError as refused:
         raise YamlRefusedError(
@@ -91,7 +104,7 @@ def load(data: bytes | str, *, source: str, plain_text: bool = False) -> Documen
     except (yaml.YAMLError, ValueError, IndexError) as error:  # PyYAML lets errors of `chr` and `int` through
         fact = f"invalid YAML: {shortened(str(error).partition(chr(10))[0])}"
         raise YamlError(fact, hint="remove control characters and wrong escapes", place=source) from None
-    return Document(value, {(): 1, **reader.lines}, source, reader.columns)
+    return Document(value, {(): 1, **reader.lines}, source, reader.columns, reader.problems)
 
 
 def dump(value: object) -> str:
@@ -131,9 +144,11 @@ class _Reader:
     A value beyond the limits is refused while it is parsed, so that a hostile document cannot use up memory.
     """
 
-    def __init__(self, text: str, *, plain_text: bool) -> None:
+    def __init__(self, text: str, *, plain_text: bool, all_problems: bool) -> None:
         self._next: Callable[[], Any] = _LOADER(text).get_event
         self.plain_text = plain_text
+        self.all_problems = all_problems
+        self.problems: list[YamlProblem] = []
         self.lines: dict[Path, int] = {}
         self.columns: dict[Path, int] = {}
         self._values = 0
@@ -175,7 +190,8 @@ class _Reader:
         try:
             return _plain_scalar(text)
         except ValueError as error:
-            raise _ForbiddenYamlError(event, f"`{_short(text)}` {error}", "quote it") from None
+            self._problem(event, f"`{_short(text)}` {error}", "quote it")
+            return text
 
     def _mapping(self, path: Path) -> dict[str, object]:
         value: dict[str, object] = {}
@@ -188,10 +204,17 @@ class _Reader:
                 raise _ForbiddenYamlError(key, "the merge key `<<` is not allowed", _QUOTE)
             if name in value:
                 fact = f"duplicate key `{_short(name)}` (first in line {self.lines[*path, name]})"
-                raise _ForbiddenYamlError(key, fact, "remove one of the two")
+                self._problem(key, fact, "remove one of the two", is_duplicate=True)
+                self._value(self._next(), (*path, name))
+                continue
             self._note((*path, name), key)
             value[name] = self._value(self._next(), (*path, name))
         return value
+
+    def _problem(self, event: Any, fact: str, hint: str, *, is_duplicate: bool = False) -> None:
+        if not self.all_problems:
+            raise _ForbiddenYamlError(event, fact, hint) from None
+        self.problems.append(YamlProblem(_line(event), fact, hint, is_duplicate))
 
     def _check(self, event: Any, path: Path) -> None:
         if event.anchor:

@@ -75,7 +75,7 @@ steps:
   - id: look
     title: Look
     actions: [Look.]
-    dispatch: {agent: explore, run: RUN, vars: {VARS}}
+    dispatch: {agent: explore, workflow: RUN, vars: {VARS}}
     next: {ok: null}
 """
 

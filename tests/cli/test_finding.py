@@ -76,7 +76,7 @@ def test_findings_are_listed(session: str) -> None:
 
 
 def test_whoever_leads_takes_no_finding_of_its_reviewer_away() -> None:
-    put_lead("review", REVIEW.replace("run: NAME/one, vars: {area: all}", "vars: {depth: 1}"))
+    put_lead("review", REVIEW.replace("workflow: NAME/one, vars: {area: all}", "vars: {depth: 1}"))
     session = told("start", "review")["session"]
     told("step", "review", "ok")
     token = told("claim", session, "d1-1")["token"]

@@ -80,10 +80,10 @@ def test_a_skill_that_is_not_approved_is_listed_by_name_with_the_command_that_ap
 @pytest.mark.parametrize(
     ("text", "code", "words"),
     [
-        (BUILT.replace("next=", "nxt="), "FR130", "did you mean `next`?"),
+        (BUILT.replace("next=", "nxt="), "FR100", "unexpected keyword argument 'nxt'"),
         (BUILT.replace('["one", "two"', '["one", "o n"'), "FR107", "`o n` is not a valid id"),
         (BUILT.replace("WORKFLOW =", "1 / 0  #"), "FR100", "raised ZeroDivisionError"),
-        (BUILT.replace("*STEPS,", "STEPS,"), "FR130", "put `*` before the list"),
+        (BUILT.replace("*STEPS,", "STEPS,"), "FR130", "step 1 is not StepDef(...)"),
     ],
 )
 def test_mistakes_in_a_file_are_findings_with_their_line(text: str, code: str, words: str) -> None:

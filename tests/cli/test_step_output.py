@@ -16,7 +16,7 @@ steps:
   - id: review
     title: Review
     actions: [Review.]
-    dispatch: {agent: quality-reviewer, run: NAME/look}
+    dispatch: {agent: quality-reviewer, workflow: NAME/look}
     next: {ok: gate}
   - id: gate
     title: Gate

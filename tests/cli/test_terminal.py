@@ -71,7 +71,7 @@ steps:
   - id: look
     title: Look
     actions: [Have it looked at.]
-    dispatch: {agent: explore, run: NAME/look, over: [a, b]}
+    dispatch: {agent: explore, workflow: NAME/look, over: [a, b]}
     next: {ok: null}
 """
 LOOK = "name: NAME/look\nsteps:\n  - {id: see, title: See, actions: [See.], next: {ok: null}}\n"

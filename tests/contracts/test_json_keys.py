@@ -17,7 +17,7 @@ steps:
   - id: look
     title: Look
     actions: [Have it looked at.]
-    dispatch: {agent: explore, run: NAME/look, over: [a], model: haiku}
+    dispatch: {agent: explore, workflow: NAME/look, over: [a], model: haiku}
     next: {ok: review}
   - id: review
     title: Review

@@ -10,6 +10,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import NodeKind, Picture
 from flowrail.machines.definition.step import Outcome, Rule
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
+from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 
 
@@ -54,11 +55,11 @@ def test_every_kind_of_step_has_its_own_node() -> None:
             step("one", dispatch=Dispatch("explore", prompt=("Look.",)), next={"ok": "many"}),
             step(
                 "many",
-                dispatch=Dispatch("explore", script="w/look", over=("a", "b"), join="any"),
+                dispatch=Dispatch("explore", workflow="w/look", over=("a", "b"), join="any"),
                 next={"ok": "gate", "fail": "gate"},
             ),
             step("gate", gate=GateConfig("Gate", review="many", limit=3), next={"ok": None, "fail": "plain"}),
-            params={"mode": {"default": "full"}},
+            params={"mode": Arg(default="full")},
         )
     )
 

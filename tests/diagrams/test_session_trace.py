@@ -12,6 +12,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture, ShownSession
 from flowrail.diagrams.renderers import markdown, mermaid, svg
 from flowrail.diagrams.session_trace import with_trace
+from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.record import Record
 
@@ -75,7 +76,7 @@ def test_skipped_steps_are_part_of_the_path() -> None:
         step("first", next={"ok": "maybe"}),
         step("maybe", when="mode == 'full'", next={"ok": "last", "skip": "last"}),
         step("last"),
-        params={"mode": {"default": "full"}},
+        params={"mode": Arg(default="full")},
     )
     shown = drawn(definition, "ok", mode="quick")
 

@@ -38,7 +38,7 @@ steps:
   - id: lead
     title: Lead
     actions: [Let it be built.]
-    dispatch: {agent: developer, run: NAME/part}
+    dispatch: {agent: developer, workflow: NAME/part}
     next: {ok: null}
 """
 TEXT = f"Write a plan:\n\n```markdown\n{TEMPLATE}```\n"

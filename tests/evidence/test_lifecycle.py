@@ -81,7 +81,7 @@ steps:
   - id: look
     title: Look
     actions: [Have it looked at.]
-    dispatch: {agent: explore, run: NAME/part}
+    dispatch: {agent: explore, workflow: NAME/part}
     next: {ok: null}
 """
 PART = """\

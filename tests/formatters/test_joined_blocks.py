@@ -30,9 +30,9 @@ def text(ctx):
 
 WORKFLOW = Workflow(
     "joined",
-    StepDef("first", "First", [BEFORE], next={Outcome.OK: "SECOND"}, reports={"found": {"type": "string"}}),
+    StepDef("first", "First", [BEFORE], next={Outcome.OK: "SECOND"}, reports={"found": Arg(type="string")}),
     MORE
-    params={"topic": {"type": "string", "default": "<forbidden>"}},
+    params={"topic": Arg(type="string", default="<forbidden>")},
 )
 """
 SECOND = 'StepDef("second", "Second", text, next={Outcome.OK: None}),'

@@ -47,7 +47,7 @@ def workflow(data: bytes) -> None:
     """A workflow has errors, or is equal after it was stored and loaded."""
     from flowrail.errors import DocumentError
     from flowrail.machines.definition.findings import Place
-    from flowrail.machines.definition.workflow import from_plain, to_plain
+    from flowrail.machines.definition.plain_form import from_plain, to_plain
     from flowrail.machines.loading.yaml_file import read_data
     from flowrail.text import yaml as yaml_text
 
@@ -109,7 +109,7 @@ def session(data: bytes) -> None:
 
 def definition(data: bytes) -> None:
     """A stored definition is loaded, or refused with one of the expected errors."""
-    from flowrail.machines.definition.workflow import from_plain, to_plain
+    from flowrail.machines.definition.plain_form import from_plain, to_plain
 
     try:
         value = json.loads(data)
@@ -200,7 +200,7 @@ def first_documents(name: str) -> Iterator[bytes]:
 def _kept(name: str) -> Iterator[bytes]:
     from support.workflows import linear, loop
 
-    from flowrail.machines.definition.workflow import to_plain
+    from flowrail.machines.definition.plain_form import to_plain
     from flowrail.machines.engine.advance import start
     from flowrail.machines.sessions.record import Record, encoding
     from flowrail.storage.file_store import FolderFiles

@@ -195,7 +195,7 @@ LEAD = """\
 name: NAME
 then: py
 steps:
-  - {id: first, title: First, actions: [Do.], dispatch: {agent: explore, run: py, join: all}, next: {ok: null, fail: null}}
+  - {id: first, title: First, actions: [Do.], dispatch: {agent: explore, workflow: py}, next: {ok: null, fail: null}}
 """
 WITHOUT_A_SESSION = (
     "start py", "step py", "step py done", "skill preview py first", "test py", "test .claude/skills/py",

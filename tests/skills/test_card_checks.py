@@ -57,7 +57,7 @@ steps:
     actions: [Hand it out.]
     dispatch:
       agent: explore
-      run: demo/area
+      workflow: demo/area
       over: areas
       vars: {area: $item}
       join: all

@@ -22,7 +22,7 @@ steps:
   - id: look
     title: Look
     actions: [Look.]
-    dispatch: {agent: explore, run: NAME/look, over: areas, vars: {area: $item}}
+    dispatch: {agent: explore, workflow: NAME/look, over: areas, vars: {area: $item}}
     next: {ok: null}
 """
 INNER = """\
@@ -60,7 +60,7 @@ def told(lead: str, inner: str = INNER) -> list[tuple[str, str]]:
     ],
 )
 def test_a_workflow_that_is_not_there_is_found(run: str, remedy: str) -> None:
-    (finding,) = findings(LEAD.replace("run: NAME/look", f"run: {run}"))
+    (finding,) = findings(LEAD.replace("workflow: NAME/look", f"workflow: {run}"))
 
     assert (finding.code, finding.remedy, finding.step) == ("FR143", remedy, "look")
     assert str(finding.place) == "workflow.yaml:10"
@@ -144,7 +144,7 @@ def test_a_fence_that_stays_text_is_found_with_its_line(text: str, message: str,
 
 
 def test_fences_in_variants_and_prompts_are_looked_at_too() -> None:
-    lead = LEAD.replace("run: NAME/look, over: areas, vars: {area: $item}", "over: areas, prompt: p.md")
+    lead = LEAD.replace("workflow: NAME/look, over: areas, vars: {area: $item}", "over: areas, prompt: p.md")
     lead = lead.replace("    dispatch:", '    variants: [{when: "size > 1", text: v.md}]\n    dispatch:')
 
     reported = findings(lead, texts={"p.md": f"{WRONG}$item", "v.md": WRONG})
@@ -164,7 +164,7 @@ from flowrail import Dispatch, Outcome, StepDef, Workflow
 WORKFLOW = Workflow(
     "lead",
     StepDef("look", "Look", ["Look."], next={{Outcome.OK: None, Outcome.FAIL: None}},
-            handler=Dispatch("explore", "lead/look", context_vars={{"area": "x"}}, total_steps={total})),
+            handler=Dispatch("explore", "lead/look", vars={{"area": "x"}}, total_steps={total})),
 )
 """
     folder = put_skill("lead", "", where=home_skills(), texts={"workflows/look.yaml": INNER})

@@ -62,7 +62,7 @@ def _ask(draw: st.DrawFn, here: str, after: str, back: str | None) -> list[StepD
                 Option("A", outcome=draw(st.sampled_from([OK, None]))),
                 Option("B", outcome=draw(OUTCOMES | st.none())),
             ),
-            multi_select=draw(st.booleans()),
+            multi=draw(st.booleans()),
             other=draw(OUTCOMES | st.none()),
         )
         for number in range(draw(st.integers(1, 2)))

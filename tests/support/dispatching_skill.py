@@ -23,7 +23,7 @@ steps:
   - id: look
     title: Look
     actions: [Look at all of it.]
-    dispatch: {agent: explore, run: NAME/one, over: areas, vars: {area: $item}, join: JOIN, lease: 600}
+    dispatch: {agent: explore, workflow: NAME/one, over: areas, vars: {area: $item}, join: JOIN, lease: 600}
     next: {ok: tell, fail: look}
   - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
 """
@@ -56,7 +56,7 @@ steps:
   - id: review
     title: Review
     actions: [Have it reviewed.]
-    dispatch: {agent: quality-reviewer, run: NAME/one, vars: {area: all}}
+    dispatch: {agent: quality-reviewer, workflow: NAME/one, vars: {area: all}}
     next: {ok: gate, fail: gate}
   - id: gate
     title: Gate
@@ -91,7 +91,7 @@ class Clock:
 def put_nested() -> None:
     """Make a skill whose sub-agents dispatch work of two steps themselves."""
     middle = LEAD.replace("name: NAME", "name: NAME/one").replace("JOIN", "all")
-    middle = middle.replace("run: NAME/one, over: areas, vars: {area: $item}", "run: NAME/inner")
+    middle = middle.replace("workflow: NAME/one, over: areas, vars: {area: $item}", "workflow: NAME/inner")
     middle = middle.replace("{areas: {type: list, default: [a, b, c]}}", "{area: {type: string}}")
     inner = (
         "name: NAME/inner\nsteps:\n  - {id: a, title: A, actions: [Do.], next: {ok: b}}\n"

@@ -32,7 +32,7 @@ def _sprawled(number: int, count: int) -> StepDef:
         targets |= {"fail": named(number - 3)}
         more = {"gate": GateConfig("Review", review=f"s{number - 1}", limit=3)}
     elif number % 9 == 6:
-        more = {"dispatch": Dispatch("explore", script="sprawling/look", over="areas", join="at least 2")}
+        more = {"dispatch": Dispatch("explore", workflow="sprawling/look", over="areas", join="at least 2")}
         targets |= {"fail": named(number + 1)}
     elif number % 9 == 2:
         options = (Option("Yes", outcome="ok"), Option("No", outcome="skip"))
@@ -87,7 +87,7 @@ RUNS, JOINS = ("w/look", "other"), ("all", "any", "at least 2")
 def _work(draw: st.DrawFn) -> Dispatch:
     over = draw(st.none() | TEXTS | st.just(("a", "b")))
     run = draw(st.none() | st.sampled_from(RUNS))
-    return Dispatch(draw(TEXTS), script=run, over=over, join=draw(st.sampled_from(JOINS)))
+    return Dispatch(draw(TEXTS), workflow=run, over=over, join=draw(st.sampled_from(JOINS)))
 
 
 @st.composite

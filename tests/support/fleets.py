@@ -27,7 +27,7 @@ steps:
   - id: gather
     title: Gather
     actions: [Have it looked at.]
-    dispatch: {agent: explore, run: NAME/look, over: kinds, vars: {kind: $item}, join: at least 1}
+    dispatch: {agent: explore, workflow: NAME/look, over: kinds, vars: {kind: $item}, join: at least 1}
     next: {ok: tell, fail: null}
   - {id: tell, title: Tell, actions: [Say what was found.], next: {ok: null}}
 """

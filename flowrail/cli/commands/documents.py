@@ -8,7 +8,7 @@ from flowrail.cli import options, output
 from flowrail.cli.options import Call
 from flowrail.errors import UsageError
 from flowrail.handoff.payload.models import json_schema as payload_schema
-from flowrail.machines.definition.json_schema import json_schema as workflow_schema
+from flowrail.machines.definition.reader import json_schema as workflow_schema
 from flowrail.text.phrases import did_you_mean
 
 NAMES = ("workflow", "handoff-1.0", "handoff-2.0", "handoff-3.0")

@@ -81,15 +81,15 @@ def format_gate_actions(
 ) -> list[str]:
     """Return the actions of a gate: the state of the loop, the blocking findings, who fixes them, what is forbidden."""
     if qr.status is None:
-        banner = format_state_banner(gate.qr_name, qr.iteration, "review", limit=limit)
+        banner = format_state_banner(gate.name, qr.iteration, "review", limit=limit)
         return [
             banner,
             "The review has not been reported yet. Finish it, then run the command that applies.",
             _STOP,
         ]
     if qr.passed:
-        banner = format_state_banner(gate.qr_name, qr.iteration, "passed", limit=limit)
-        return [banner, gate.pass_message or f"{gate.qr_name}: passed.", _CONTINUE]
+        banner = format_state_banner(gate.name, qr.iteration, "passed", limit=limit)
+        return [banner, gate.pass_message or f"{gate.name}: passed.", _CONTINUE]
     blocking = blocking_severities(qr.iteration, policy)
     severities = ", ".join(severity for severity in Severity if severity in blocking)
     other_findings = (
@@ -97,9 +97,9 @@ def format_gate_actions(
     )
     blocking_text = f"Findings that block in round {qr.iteration}: {severities}.{other_findings}"
     if qr.iteration >= limit:
-        banner = format_state_banner(gate.qr_name, qr.iteration, "ask-user", limit=limit)
+        banner = format_state_banner(gate.name, qr.iteration, "ask-user", limit=limit)
         return [banner, blocking_text, _limit_question(qr, gate, limit), _STOP]
-    banner = format_state_banner(gate.qr_name, qr.iteration, "failed", limit=limit)
+    banner = format_state_banner(gate.name, qr.iteration, "failed", limit=limit)
     return [banner, blocking_text, *_fix_actions(gate), _STOP]
 
 
@@ -157,8 +157,8 @@ def _next_command(
 def _result(qr: QRState, gate: GateConfig, limit: int) -> tuple[str, str]:
     rounds = f"round {qr.iteration} of {limit}"
     if qr.status is None:
-        return "open", f"{gate.qr_name} has no verdict yet ({rounds})"
-    return str(qr.status), f"{gate.qr_name} {'passed' if qr.passed else 'failed'} ({rounds})"
+        return "open", f"{gate.name} has no verdict yet ({rounds})"
+    return str(qr.status), f"{gate.name} {'passed' if qr.passed else 'failed'} ({rounds})"
 
 
 _STOP = format_forbidden(
@@ -196,7 +196,7 @@ def _limit_question(qr: QRState, gate: GateConfig, limit: int) -> Markup:
     if qr.iteration >= limit + MORE_ROUNDS:
         del choices["another-round"]
     lines = [
-        f"{gate.qr_name} has failed {qr.iteration} times. Tell the user which findings still block, and ask how to continue.",
+        f"{gate.name} has failed {qr.iteration} times. Tell the user which findings still block, and ask how to continue.",
         "The user decides; record the answer.",
         *(element("option", description, label=label) for label, description in choices.items()),
     ]

@@ -68,7 +68,7 @@ def _agents(steps: Sequence[Mapping[str, Any]]) -> Iterator[Report]:
     dispatches = [(step["id"], step["dispatch"]) for step in steps if step.get("dispatch")]
     if dispatches:
         rows = [
-            [step, work["agent"], work["run"] or "a prompt", _over(work), work["model"] or ""]
+            [step, work["agent"], work["workflow"] or "a prompt", _over(work), work["model"] or ""]
             for step, work in dispatches
         ]
         head = columns("step", "agent", "runs", "number", "model", wraps=("runs", "number"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from flowrail.machines.checks import conditions, data_flow, delegation, evidence, loops, prose
-from flowrail.machines.definition.findings import Finding, Locate
-from flowrail.machines.definition.validation import origin_of, raw_findings
+from flowrail.machines.definition.findings import Finding, Locate, step_index
+from flowrail.machines.definition.reader import type_findings
+from flowrail.machines.definition.validation import part_of, raw_findings
 from flowrail.machines.definition.validation.scope import findings_of
 from flowrail.machines.definition.workflow import Workflow
 
@@ -21,8 +22,9 @@ def check_workflow(
     print. The default is the place where the step was made. With *advice*, warnings are included if there is
     no error.
     """
-    where = locate or origin_of(workflow)
-    findings = [raw.at(where(raw.path)) for raw in raw_findings(workflow)]
+    where = locate or part_of(workflow)
+    raws = sorted(type_findings(workflow), key=step_index) or raw_findings(workflow)
+    findings = [raw.at(where(raw.path)) for raw in raws]
     if advice and not any(finding.severity == "error" for finding in findings):
         findings += advise(workflow, where)
     return findings

@@ -153,7 +153,7 @@ def _gates(scope: Scope) -> Iterator[UnplacedFinding]:
         if step.gate is None:
             continue
         review = step.gate.review
-        starts = {str(scope.workflow.entry_point), *after.get(step.id, ())} - {review, step.id}
+        starts = {str(scope.workflow.entry), *after.get(step.id, ())} - {review, step.id}
         if step.id in graph.reach(starts, after, past=review):
             failed = starts.intersection([step.transitions[Outcome.FAIL]])
             when = "after it failed" if step.id in graph.reach(failed, after, past=review) else "on some path"

@@ -69,7 +69,7 @@ class _Paths:
         for source, arrivals in self.arrivals.items():
             for target, _ in arrivals:
                 self.before[target].append(source)
-        self.entry = str(scope.workflow.entry_point)
+        self.entry = str(scope.workflow.entry)
         self.under = lru_cache(maxsize=64)(self._under)
         self.always = self._under(None)
 

@@ -21,8 +21,8 @@ def _dispatch(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
         yield UnplacedFinding("FR176", ("next",), message, "add `ok` to `next`")
     texts = [text for text in texts_of(step) if text.kind in {"vars", "prompt"}]
     uses_item = any("item" in placeholders.placeholders(text.text) for text in texts)
-    if work.over is not None and not uses_item and (work.run or work.prompt):
-        key = "vars" if work.run else "prompt"
+    if work.over is not None and not uses_item and (work.workflow or work.prompt):
+        key = "vars" if work.workflow else "prompt"
         message = f"step `{step.id}` goes over a list, but no agent gets its `$item`: all do the same"
         hint = f"put `$item` into its `{key}`, or leave `over` out"
         yield UnplacedFinding("FR179", ("dispatch", key), message, hint)

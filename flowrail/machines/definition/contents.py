@@ -45,11 +45,11 @@ def texts_of(step: StepDef) -> Iterator[StepText]:
     if work is None:
         return
     item = frozenset({"item"} if work.over is not None else ())
-    for name, value in work.context_vars.items():
+    for name, value in work.vars.items():
         if isinstance(value, str):
             yield StepText("vars", ("dispatch", "vars", name), f"variable `{name}`", value, item)
     for text in work.prompt:
-        yield StepText("prompt", ("dispatch", "prompt"), "the prompt", text, item.union(work.context_vars))
+        yield StepText("prompt", ("dispatch", "prompt"), "the prompt", text, item.union(work.vars))
 
 
 def instructions_of(step: StepDef) -> Iterator[StepText]:

@@ -7,11 +7,12 @@ a step that is gone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any, NamedTuple
 
-from flowrail.machines.definition.parts import keys_of
+from flowrail.machines.definition.plain_form import structure, to_plain
 from flowrail.machines.definition.step import Outcome, StepDef
-from flowrail.machines.definition.workflow import Workflow, structure, to_plain
+from flowrail.machines.definition.workflow import Workflow
 
 IDENTICAL, TEXTS, COMPATIBLE, CHANGED, GONE, NEW = (
     "identical",
@@ -94,12 +95,12 @@ def became(step: StepDef, new: Workflow, names: Mapping[str, str]) -> StepChange
 
 def _named(step: StepDef, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the structure of *step* with current names of steps."""
-    shape = structure(step)
+    shape: dict[str, Any] = structure(step)
     shape["id"] = names.get(step.id, step.id)
     shape["next"] = {outcome: names.get(target, target) for outcome, target in shape["next"].items()}
     if "gate" in shape:
-        review, *rest = shape["gate"]
-        shape["gate"] = [names.get(review, review), *rest]
+        review = shape["gate"]["review"]
+        shape["gate"] = {**shape["gate"], "review": names.get(review, review)}
     return shape
 
 
@@ -137,7 +138,7 @@ def _by_shape(workflow: Workflow, steps: set[str], nameless: set[str]) -> dict[s
 
 def _compared_keys() -> list[str]:
     """Return the keys of a step that decide the path of a session, without its transitions."""
-    deciding = [name for name, declared in keys_of(StepDef).items() if declared.key.decides]
+    deciding = [field.name for field in fields(StepDef) if field.metadata.get("decides", True)]
     return [*_SHOWN, *(name for name in deciding if name not in {"id", "next", *_SHOWN})]
 
 

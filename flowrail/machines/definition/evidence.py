@@ -1,13 +1,15 @@
 """Evidence that a step demands, and its commands: as an author writes them, and as a session records them."""
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
-from flowrail.machines.definition.parts import DefinitionPart, Frozen, Key, Scalar, freeze, freeze_items
+from annotated_types import Ge, Gt
+
+from flowrail.machines.definition.parts import CONFIG, Frozen, Scalar, freeze, freeze_items, put
 from flowrail.text.phrases import joined
 
 MOST_REFUSALS = 3
@@ -28,58 +30,42 @@ class Verdict(StrEnum):
     WAIVED = "waived"
 
 
-class Evidence(DefinitionPart):
+@dataclass(frozen=True)
+class Evidence:
     """One item of the evidence for an outcome. It has exactly one of `file`, `files`, `command`, `review`, `person`.
 
     Paths are relative to the project and may contain $notes, $work and facts. A pattern matches as in a shell; ** matches
     any number of folders.
     """
 
-    id: Annotated[str, Key("A name for it: lower-case letters, digits and underscores.", is_name=True)]
-    file: Annotated[str | None, Key("A file that must exist.")] = None
-    files: Annotated[str | None, Key("A pattern that files must match, such as reports/*.md.")] = None
-    changed: Annotated[
-        bool, Key("For `file` and `files`: the content must have changed since the step was entered.")
-    ] = False
-    contains: Annotated[
-        Sequence[str], Key("For `file` and `files`: texts that each file must contain; `$name` is filled.")
-    ] = ()
-    min_bytes: Annotated[
-        int,
-        Key("For `file` and `files`: the smallest size of each file.", schema={"minimum": 1}, code="FR157"),
-    ] = 1
-    citations: Annotated[
-        bool,
-        Key(
-            "For `file` and `files`: each file must cite code as FILE:LINE. Every cited line must exist, and contain the "
-            "words that are quoted after it."
-        ),
-    ] = False
-    at_least: Annotated[
-        int,
-        Key(
-            "For `citations`: how many each file must contain. Otherwise, for `files`: how many must match.",
-            schema={"minimum": 1},
-            code="FR157",
-        ),
-    ] = 1
-    command: Annotated[
-        str | None,
-        Key("A command of the step that must have passed, with the files that it reads as they are now."),
-    ] = None
-    review: Annotated[
-        str | None,
-        Key(
-            "A review: `submitted` if its findings must be recorded, `resolved` if none may be open.",
-            is_name=True,
-            schema={"enum": ["submitted", "resolved"]},
-            code="FR157",
-        ),
-    ] = None
-    person: Annotated[str | None, Key("What a person must confirm with `flow approve`.")] = None
+    __pydantic_config__ = CONFIG
+
+    id: str
+    """A name for it: lower-case letters, digits and underscores."""
+    file: str | None = None
+    """A file that must exist."""
+    files: str | None = None
+    """A pattern that files must match, such as reports/*.md."""
+    changed: bool = False
+    """For `file` and `files`: the content must have changed since the step was entered."""
+    contains: Sequence[str] = ()
+    """For `file` and `files`: texts that each file must contain; `$name` is filled."""
+    min_bytes: Annotated[int, Ge(1)] = 1
+    """For `file` and `files`: the smallest size of each file."""
+    citations: bool = False
+    """For `file` and `files`: each file must cite code as FILE:LINE. Every cited line must exist, and contain the words
+    that are quoted after it."""
+    at_least: Annotated[int, Ge(1)] = 1
+    """For `citations`: how many each file must contain. Otherwise, for `files`: how many must match."""
+    command: str | None = None
+    """A command of the step that must have passed, with the files that it reads as they are now."""
+    review: Literal["submitted", "resolved"] | None = None
+    """A review: `submitted` if its findings must be recorded, `resolved` if none may be open."""
+    person: str | None = None
+    """What a person must confirm with `flow approve`."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "contains", freeze_items(self.contains))
+        put(self, contains=freeze_items(self.contains))
 
     @property
     def kinds(self) -> list[str]:
@@ -95,59 +81,38 @@ class Evidence(DefinitionPart):
 KINDS = ("file", "files", "command", "review", "person")
 
 
-class CommandFact(DefinitionPart):
+@dataclass(frozen=True)
+class CommandFact:
     """A fact in the output of a command."""
 
-    match: Annotated[
-        str,
-        Key(
-            "The regular expression that finds it in a line, such as (\\d+) failed. The last line that matches counts."
-        ),
-    ]
-    default: Annotated[Scalar | None, Key("The value if no line matches.")] = None
+    __pydantic_config__ = CONFIG
+
+    match: str
+    """The regular expression that finds it in a line, such as (\\d+) failed. The last line that matches counts."""
+    default: Scalar | None = None
+    """The value if no line matches."""
 
 
-class StepCommand(DefinitionPart):
+@dataclass(frozen=True)
+class StepCommand:
     """A command that `flow run NAME` runs, after a person approved it with `flow trust`. It is not run in a shell."""
 
-    run: Annotated[
-        Sequence[str],
-        Key(
-            "The program and its arguments. Each $name becomes one argument, which may begin with `-` only after `--`."
-        ),
-    ]
-    once: Annotated[
-        Scalar,
-        Key(
-            "Whether it runs only once per session with the same arguments; with `attempt`, once each time that the step "
-            "is entered.",
-            schema={"enum": [True, False, PER_ATTEMPT]},
-            code="FR157",
-        ),
-    ] = False
-    reads: Annotated[
-        Sequence[str],
-        Key(
-            "Patterns of the files that the result depends on. By default, a result counts until the session moves."
-        ),
-    ] = ()
-    timeout: Annotated[
-        float,
-        Key(
-            "The seconds after which it is stopped. By default 3600.",
-            schema={"exclusiveMinimum": 0},
-            code="FR157",
-        ),
-    ] = DEFAULT_TIMEOUT
-    facts: Annotated[
-        Mapping[str, CommandFact], Key("Facts in its output, which `from: NAME.FACT` in `reports` takes.")
-    ] = Frozen()
+    __pydantic_config__ = CONFIG
+
+    run: Sequence[str]
+    """The program and its arguments. Each $name becomes one argument, which may begin with `-` only after `--`."""
+    once: bool | Literal["attempt"] = False
+    """Whether it runs only once per session with the same arguments; with `attempt`, once each time that the step is
+    entered."""
+    reads: Sequence[str] = ()
+    """Patterns of the files that the result depends on. By default, a result counts until the session moves."""
+    timeout: Annotated[float, Gt(0)] = DEFAULT_TIMEOUT
+    """The seconds after which it is stopped. By default 3600."""
+    facts: Mapping[str, CommandFact] = Frozen()
+    """Facts in its output, which `from: NAME.FACT` in `reports` takes."""
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "run", freeze_items(self.run))
-        put(self, "reads", freeze_items(self.reads))
-        put(self, "facts", freeze(self.facts))
+        put(self, run=freeze_items(self.run), reads=freeze_items(self.reads), facts=freeze(self.facts))
 
 
 @dataclass(frozen=True)
@@ -279,7 +244,7 @@ class StepEvidence:
         """The checks that only a person can confirm."""
         return tuple(result.check for result in self.missing if result.kind == "person")
 
-    def with_confirmation(self, confirmation: Confirmation) -> "StepEvidence":
+    def with_confirmation(self, confirmation: Confirmation) -> StepEvidence:
         """Return the evidence with a person's newest decision about a check. It ends the refusals."""
         others = (old for old in self.confirmations if old.check != confirmation.check)
         return replace(self, confirmations=(*others, confirmation), refusals=0)

@@ -3,9 +3,10 @@
 Everything here takes time in proportion to the size of the workflow.
 """
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.machines.definition.step import Outcome, StepDef
@@ -32,14 +33,14 @@ class Adjacency(NamedTuple):
     ends: set[str]
 
 
-def edges(workflow: "Workflow") -> Iterator[Edge]:
+def edges(workflow: Workflow) -> Iterator[Edge]:
     """Yield every transition of every step in order, with ``DEFAULT`` expanded."""
     for step in workflow.steps:
         for outcome, target in step.transitions.items():
             yield Edge(step.id, outcome, target)
 
 
-def possible_edges(workflow: "Workflow") -> Iterator[Edge]:
+def possible_edges(workflow: Workflow) -> Iterator[Edge]:
     """Yield the transitions that can be taken: without those that a step's own rules never choose."""
     for step in workflow.steps:
         chosen = chosen_outcomes(step)
@@ -108,24 +109,24 @@ def reach(starts: Iterable[str], neighbours: Neighbours, *, past: str | None = N
     return seen
 
 
-def reviews(workflow: "Workflow") -> frozenset[str]:
+@lru_cache(maxsize=64)
+def reviews(workflow: Workflow) -> frozenset[str]:
     """Return the steps that a gate names as its review."""
-    known: frozenset[str] | None = workflow.derived.get("reviews")
-    if known is None:
-        names = (step.gate.review for step in workflow.steps if step.gate is not None)
-        known = workflow.derived["reviews"] = frozenset(names)
-    return known
+    return frozenset(step.gate.review for step in workflow.steps if step.gate is not None)
 
 
-def leads_back(workflow: "Workflow", source: str, target: str | None) -> bool:
+def leads_back(workflow: Workflow, source: str, target: str | None) -> bool:
     """Return whether *source* can be reached again after its transition to *target*."""
-    cycles: dict[str, int] | None = workflow.derived.get("cycles")
-    if cycles is None:
-        after, _, _ = adjacency(edges(workflow))
-        groups = enumerate(components([step.id for step in workflow.steps], after))
-        cycles = {step: number for number, group in groups for step in group}
-        workflow.derived["cycles"] = cycles
+    cycles = _cycles(workflow)
     return target is not None and source in cycles and cycles[source] == cycles.get(target)
+
+
+@lru_cache(maxsize=64)
+def _cycles(workflow: Workflow) -> dict[str, int]:
+    """Return the number of the cycle of each step that is in one."""
+    after, _, _ = adjacency(edges(workflow))
+    groups = enumerate(components([step.id for step in workflow.steps], after))
+    return {step: number for number, group in groups for step in group}
 
 
 def components(nodes: Iterable[str], after: Neighbours) -> Iterator[list[str]]:
@@ -170,7 +171,7 @@ def skip_outcome(step: StepDef) -> Outcome | None:
     return Outcome.OK if Outcome.OK in step.transitions else None
 
 
-def skippable(workflow: "Workflow", step_id: str | None, known: dict[str, int | None]) -> int | None:
+def skippable(workflow: Workflow, step_id: str | None, known: dict[str, int | None]) -> int | None:
     """Return how many steps from *step_id* on may be skipped one after the other; `None` if no step follows them.
 
     *known* holds earlier answers, so that a chain is followed once, even if this is called for each of its steps.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from flowrail.machines.definition.parts import FrozenObject
+from flowrail.machines.definition.parts import put
 
 
 class QRStatus(StrEnum):
@@ -47,7 +47,8 @@ class DocumentAvailability(StrEnum):
     MISSING = "missing"
 
 
-class QRState(FrozenObject):
+@dataclass(frozen=True)
+class QRState:
     """The state of a review loop: the round, whether findings must be fixed, and the last verdict."""
 
     iteration: int = 1
@@ -55,7 +56,7 @@ class QRState(FrozenObject):
     status: QRStatus | str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "status", QRStatus(self.status) if self.status is not None else None)
+        put(self, status=QRStatus(self.status) if self.status is not None else None)
 
     @property
     def state(self) -> LoopState:
@@ -102,7 +103,7 @@ class Step:
 
     def __post_init__(self) -> None:
         actions = (self.actions,) if isinstance(self.actions, str) else tuple(self.actions)
-        object.__setattr__(self, "actions", actions)
+        put(self, actions=actions)
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class GuidanceResult:
 
     def __post_init__(self) -> None:
         actions = (self.actions,) if isinstance(self.actions, str) else tuple(self.actions)
-        object.__setattr__(self, "actions", actions)
+        put(self, actions=actions)
 
 
 StepOutput: TypeAlias = GuidanceResult

@@ -4,34 +4,33 @@ These classes accept invalid values, so that the validation can
 report all of them at once.
 """
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from functools import partial
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, get_type_hints
+
+from annotated_types import Ge
 
 from flowrail.errors import UsageError
 from flowrail.machines.definition.evidence import Evidence, StepCommand
 from flowrail.machines.definition.parts import (
-    DefinitionPart,
+    CONFIG,
+    TEXT,
     Frozen,
-    FrozenObject,
-    Key,
+    NotInFiles,
     freeze,
     freeze_deep,
     freeze_items,
+    put,
 )
-from flowrail.machines.definition.step_parts import OUTCOME, Dispatch, GateConfig, Question
-from flowrail.machines.definition.values import Arg, arg_from, part_from
+from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Question, Reportable
+from flowrail.machines.definition.values import Arg, Kind
 
 if TYPE_CHECKING:
-    from types import EllipsisType
-
     from flowrail.machines.loading.skill_folder import ResourceProvider
 
 
@@ -93,10 +92,11 @@ class _NoResources:
     get_convention = read_file = get_resource = get_workflow = get_step = _refuse
 
 
-NO_RESOURCES: "ResourceProvider" = _NoResources()  # type: ignore[assignment]  # it refuses every method
+NO_RESOURCES: ResourceProvider = _NoResources()  # type: ignore[assignment]  # it refuses every method
 
 
-class StepContext(FrozenObject):
+@dataclass(frozen=True)
+class StepContext:
     """The state of a session, as a handler or a text function sees it.
 
     ``workflow_params`` has for each name the reported fact, if a step reports it or if it is not a parameter, otherwise
@@ -116,11 +116,14 @@ class StepContext(FrozenObject):
     work: str = ""
     scripts: str = ""
     evidence: Mapping[str, Any] = Frozen()
-    resources: "ResourceProvider" = field(default=NO_RESOURCES, repr=False, compare=False)
+    resources: ResourceProvider = field(default=NO_RESOURCES, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "workflow_params", _context_values(self.workflow_params))
-        object.__setattr__(self, "step_state", _context_values(self.step_state))
+        put(
+            self,
+            workflow_params=_context_values(self.workflow_params),
+            step_state=_context_values(self.step_state),
+        )
 
 
 def _context_values(values: Mapping[str, object]) -> ContextValues:
@@ -129,133 +132,110 @@ def _context_values(values: Mapping[str, object]) -> ContextValues:
     return ContextValues({name: freeze_deep(value) for name, value in values.items()})
 
 
+_TRANSITIONS = {
+    "properties": {str(outcome): {"type": ["string", "null"]} for outcome in Outcome},
+    "additionalProperties": False,
+    "minProperties": 1,
+}
 Handler: TypeAlias = Callable[..., Outcome | tuple[Outcome, Mapping[str, object]]]
 TextFunction: TypeAlias = Callable[[StepContext], str]
 ActionsFunction: TypeAlias = Callable[[StepContext], Sequence[str]]
 Condition: TypeAlias = str | Callable[[StepContext], bool]
 
 
-class Rule(DefinitionPart):
+@dataclass(frozen=True)
+class Rule:
     """One rule of a step: the outcome if an expression holds. Without an expression it always holds."""
 
-    outcome: Annotated[
-        str, Key("The outcome if the rule holds.", is_name=True, rank=1, schema=OUTCOME, code="FR110")
-    ]
-    when: Annotated[str | None, Key("The expression, such as failures == 0.", name="if", rank=2)] = None
+    __pydantic_config__ = CONFIG
 
-
-class Variant(DefinitionPart):
-    """Other instructions for a step, used if a condition holds."""
-
-    when: Annotated[Condition, Key("The expression that must hold.")]
-    actions: Annotated[Sequence[str], Key("The instructions, one paragraph per item.", file="text")] = ()
+    outcome: Reportable | str
+    """The outcome if the rule holds."""
+    when: str | None = field(default=None, metadata={"alias": "if"})
+    """The expression, such as failures == 0."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "actions", _actions(self.actions))
+        put(self, outcome=str(self.outcome))
 
 
-class StepDef(DefinitionPart):
+@dataclass(frozen=True)
+class Variant:
+    """Other instructions for a step, used if a condition holds."""
+
+    __pydantic_config__ = CONFIG
+
+    when: Condition
+    """The expression that must hold."""
+    actions: Sequence[str] = ()
+    """The instructions, one paragraph per item."""
+    text: str | None = None
+    """The file with the instructions, such as steps/again.md."""
+
+    def __post_init__(self) -> None:
+        put(self, actions=_actions(self.actions))
+
+
+@dataclass(frozen=True)
+class StepDef:
     """One step: its instructions and its transitions.
 
     The instructions are in steps/ID.md, in the file that `text` names, or in `actions`. ``next`` maps outcomes to
     step ids; `None` ends the session. ``handler`` or ``rules`` decide the outcome; without them the agent reports it.
     """
 
-    id: Annotated[str, Key("A name for it: letters, digits, hyphens and underscores.", is_name=True)]
-    title: Annotated[
-        str | TextFunction, Key("The name that people and agents see. May contain $fact.", decides=False)
-    ] = ""
-    actions: Annotated[
-        Sequence[str] | ActionsFunction,
-        Key("The instructions, one paragraph per item.", file="text", decides=False),
-    ] = ()
-    handler: Annotated[
-        Handler | Dispatch | None, Key("The function that decides the outcome.", in_file=False)
-    ] = None
-    next: Annotated[
-        Mapping[Any, str | None],
-        Key(
-            "For each outcome, the id of the next step, or null to end the session.",
-            is_name=True,
-            required=True,
-            schema={
-                "properties": {str(outcome): {"type": ["string", "null"]} for outcome in Outcome},
-                "additionalProperties": False,
-                "minProperties": 1,
-            },
-        ),
-    ] = Frozen()
-    phase: Annotated[
-        str | None, Key("The phase of the procedure that the step is part of.", decides=False)
-    ] = None
-    when: Annotated[Condition | None, Key("The step is skipped unless this expression holds.")] = None
-    limit: Annotated[
-        int | None, Key("How often the step may be entered.", schema={"minimum": 1}, code="FR117")
-    ] = None
-    reports: Annotated[Mapping[str, Arg], Key("Facts that come with the report.")] = Frozen()
-    rules: Annotated[Sequence[Rule], Key("Rules that decide the outcome. The first that holds counts.")] = ()
-    variants: Annotated[
-        Sequence[Variant], Key("Other instructions. The first variant that applies is used.", decides=False)
-    ] = ()
-    dispatch: Annotated[Dispatch | None, Key("Work that the step gives to sub-agents.")] = None
-    questions: Annotated[Sequence[Question], Key("Questions to the user, at most three.")] = ()
-    gate: Annotated[GateConfig | None, Key("Makes the step a review gate: findings decide the outcome.")] = (
-        None
-    )
-    forbids: Annotated[
-        Sequence[str],
-        Key("Tools that the step must not use, such as Edit or Bash(git push*).", decides=False),
-    ] = ()
-    evidence: Annotated[
-        Mapping[str, Sequence[Evidence]],
-        Key(
-            "For an outcome, the checks that must pass before it is accepted.",
-            schema={"propertyNames": OUTCOME},
-        ),
-    ] = Frozen()
-    commands: Annotated[Mapping[str, StepCommand], Key("Commands that `flow run NAME` runs, by name.")] = (
-        Frozen()
-    )
-    origin: str | None = field(default=None, repr=False, compare=False)
+    __pydantic_config__ = CONFIG
 
-    if TYPE_CHECKING:  # the types that an author may write; the fields have the types after conversion
-
-        def __init__(
-            self,
-            id: str,  # noqa: A002 - the key
-            title: str | TextFunction = "",
-            actions: str | Sequence[str] | EllipsisType | Sequence[EllipsisType] | ActionsFunction = (),
-            handler: Handler | Dispatch | None = None,
-            next: Mapping[Any, str | None] = ...,  # noqa: A002 - the key
-            phase: str | None = None,
-            when: Condition | None = None,
-            limit: int | None = None,
-            reports: Mapping[str, Arg | Mapping[str, object]] = ...,
-            rules: Sequence[Rule | Mapping[str, str] | tuple[str, str | None]] = (),
-            variants: Sequence[Variant | tuple[Condition, str | Sequence[str]]] = (),
-            dispatch: Dispatch | None = None,
-            questions: Sequence[Question] = (),
-            gate: GateConfig | None = None,
-            forbids: str | Sequence[str] = (),
-            evidence: Mapping[object, Evidence | Sequence[Evidence]] = ...,
-            commands: Mapping[str, StepCommand] = ...,
-            origin: str | None = None,
-        ) -> None: ...
+    id: str
+    """A name for it: letters, digits, hyphens and underscores."""
+    title: str | TextFunction = field(default="", metadata=TEXT)
+    """The name that people and agents see. May contain $fact."""
+    actions: Sequence[str] | ActionsFunction = field(default=(), metadata=TEXT)
+    """The instructions, one paragraph per item."""
+    handler: Annotated[Handler | Dispatch | None, NotInFiles()] = None
+    """The function that decides the outcome."""
+    next: Mapping[Any, str | None] = field(default=Frozen(), metadata={"json_schema_extra": _TRANSITIONS})
+    """For each outcome, the id of the next step, or null to end the session."""
+    phase: str | None = field(default=None, metadata=TEXT)
+    """The phase of the procedure that the step is part of."""
+    when: Condition | None = None
+    """The step is skipped unless this expression holds."""
+    limit: Annotated[int, Ge(1)] | None = None
+    """How often the step may be entered."""
+    reports: Mapping[str, Arg] = Frozen()
+    """Facts that come with the report."""
+    rules: Sequence[Rule] = ()
+    """Rules that decide the outcome. The first that holds counts."""
+    variants: Sequence[Variant] = field(default=(), metadata=TEXT)
+    """Other instructions. The first variant that applies is used."""
+    dispatch: Dispatch | None = None
+    """Work that the step gives to sub-agents."""
+    questions: Sequence[Question] = ()
+    """Questions to the user, at most three."""
+    gate: GateConfig | None = None
+    """Makes the step a review gate: findings decide the outcome."""
+    forbids: Sequence[str] = field(default=(), metadata=TEXT)
+    """Tools that the step must not use, such as Edit or Bash(git push*)."""
+    evidence: Mapping[str, Sequence[Evidence]] = Frozen()
+    """For an outcome, the checks that must pass before it is accepted."""
+    commands: Mapping[str, StepCommand] = Frozen()
+    """Commands that `flow run NAME` runs, by name."""
+    text: str | None = field(default=None, metadata=TEXT)
+    """The file with the instructions. By default steps/ID.md."""
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        put(self, "id", str(self.id))
-        put(self, "evidence", convert_values(self.evidence, _checks))
-        put(self, "next", _transitions(self.next))
-        put(self, "actions", _actions(self.actions))
-        put(self, "rules", _convert_items(self.rules, partial(_by_position, Rule)))
-        put(self, "variants", _convert_items(self.variants, partial(_by_position, Variant)))
-        put(self, "questions", freeze_items(self.questions))
-        put(self, "forbids", freeze_items(self.forbids))
-        put(self, "commands", freeze(self.commands))
-        put(self, "reports", convert_values(self.reports, arg_from))
-        if self.origin is None:
-            put(self, "origin", sys_caller(4))
+        put(
+            self,
+            id=str(self.id),
+            actions=_actions(self.actions),
+            next=_transitions(self.next),
+            reports=freeze(self.reports),
+            rules=_items(Rule, self.rules),
+            variants=_items(Variant, self.variants),
+            questions=freeze_items(self.questions),
+            forbids=freeze_items(self.forbids),
+            evidence=_checks(self.evidence),
+            commands=freeze(self.commands),
+        )
 
     @property
     def decides(self) -> bool:
@@ -278,8 +258,8 @@ class StepDef(DefinitionPart):
         dispatch = self.handler
         if self.dispatch is not None or not isinstance(dispatch, Dispatch):
             return self.dispatch
-        if dispatch.prompt or dispatch.run is not None:
-            return dispatch
+        if dispatch.prompt or dispatch.workflow is not None:
+            return replace(dispatch, script=None)
         introduction = f"Run {dispatch.script}.\n\n" if dispatch.script else ""
         text = () if callable(self.actions) else self.actions
         return replace(dispatch, script=None, prompt=(introduction + "\n\n".join(map(str, text)),))
@@ -289,7 +269,7 @@ class StepDef(DefinitionPart):
         """The evidence of all outcomes by id; a check of several outcomes is included once."""
         return {check.id: check for checks in self.evidence.values() for check in checks}
 
-    def as_written(self) -> "StepDef":
+    def as_written(self) -> StepDef:
         """Return the step as a file could contain it, functions aside."""
         if not callable(self.title) and not isinstance(self.handler, Dispatch):
             return self
@@ -371,12 +351,21 @@ def hints_of(function: object) -> dict[str, Any]:
         return {}
 
 
-def _with_default(arg: Arg, default: object, hint: Any) -> Arg:
+def _with_default(arg: Arg, default: Any, hint: Any) -> Arg:
     """Return *arg* with the default and the type that the handler's signature gives it."""
-    kinds = {str: "string", int: "integer", float: "number", bool: "boolean", list: "list", tuple: "list"}
     base = hint.__origin__
-    kind = arg.type or kinds.get(getattr(base, "__origin__", base))
+    kind = arg.type or _KINDS.get(getattr(base, "__origin__", base))
     return replace(arg, type=kind, default=arg.default if arg.has_default else default)
+
+
+_KINDS: Mapping[Any, Kind] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    list: "list",
+    tuple: "list",
+}
 
 
 def _transitions(targets: object) -> object:
@@ -392,38 +381,32 @@ def _transitions(targets: object) -> object:
     )
 
 
-def convert_values(values: object, convert: Callable[[Any], object]) -> Any:
-    """Return a mapping with each value converted; anything else as it is, for the validation."""
-    if not isinstance(values, Mapping):
-        return values
-    return freeze({name: convert(value) for name, value in values.items()})
-
-
-def _convert_items(items: object, convert: Callable[[object], object]) -> object:
-    """Return a list with each item converted; anything else as it is, for the validation."""
+def _items(part: type[Any], items: object) -> Any:
+    """Return a list with each tuple of arguments of *part* converted; the validation reports anything else."""
     listed = freeze_items(items)
-    return tuple(map(convert, listed)) if isinstance(listed, tuple) else items
+    if not isinstance(listed, tuple):
+        return listed
+    most = len(fields(part))
+    return tuple(
+        part(*item) if isinstance(item, (list, tuple)) and 1 <= len(item) <= most else item for item in listed
+    )
 
 
 def _actions(actions: object) -> object:
     """Return instructions as a tuple; ``...``, which the author still has to write, as a text."""
-    if callable(actions):
-        return actions
-    return _convert_items(actions, lambda item: UNWRITTEN if item is ... else item)
+    listed = actions if callable(actions) else freeze_items(actions)
+    return (
+        tuple(UNWRITTEN if item is ... else item for item in listed) if isinstance(listed, tuple) else listed
+    )
 
 
-def _checks(checks: object) -> object:
-    return (checks,) if isinstance(checks, Evidence) else freeze_items(checks)
-
-
-def _by_position(part: type[Any], value: object) -> object:
-    """Return a tuple of the arguments of *part*, or a mapping of them, as the part; anything else as it is."""
-    if isinstance(value, (list, tuple)) and 1 <= len(value) <= len(fields(part)):
-        return part(*value)
-    return part_from(part, value) if part is Rule else value
-
-
-def sys_caller(depth: int) -> str:
-    """Return ``file:line`` of the code *depth* calls above this function."""
-    frame = sys._getframe(depth)  # noqa: SLF001 - there is no other way to know an author's line
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+def _checks(evidence: object) -> object:
+    """Return evidence with a tuple of checks for each outcome; the validation reports anything else."""
+    if not isinstance(evidence, Mapping):
+        return evidence
+    return freeze(
+        {
+            str(outcome): (checks,) if isinstance(checks, Evidence) else freeze_items(checks)
+            for outcome, checks in evidence.items()
+        }
+    )

@@ -1,20 +1,26 @@
 """The parts of a step besides its transitions: dispatches to sub-agents, review gates and questions to the user."""
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
+
+from annotated_types import Ge, Gt, Le
 
 from flowrail.machines.definition.parts import (
-    DefinitionPart,
+    CONFIG,
+    TEXT,
     Frozen,
-    Key,
+    NotInFiles,
     Scalar,
     Value,
     freeze,
+    freeze_deep,
     freeze_items,
+    put,
 )
 from flowrail.text.safe_text import visible
 
@@ -36,80 +42,48 @@ class AgentRole(StrEnum):
     TECHNICAL_WRITER = "technical-writer"
 
 
-class Dispatch(DefinitionPart):
+@dataclass(frozen=True)
+class Dispatch:
     """Work for sub-agents: one dispatch for each item of ``over``, or a single one without ``over``.
 
-    As ``dispatch`` of a step or in place of its handler. ``script`` is the address of a workflow that the agent runs,
-    or a Python module to run. Without it, or with ``free_form``, the agent works from ``prompt``, and without
-    that from the step's text.
+    As ``dispatch`` of a step or in place of its handler. Without a ``workflow`` or a ``script``, the agent works
+    from ``prompt``, and without that from the step's text.
     """
 
-    agent: Annotated[
-        str,
-        Key(
-            "`explore`, `general-purpose`, `developer`, `quality-reviewer`, `technical-writer`, or an agent of the host.",
-            is_name=True,
-            decides=False,
-            schema={"examples": [str(role) for role in AgentRole]},
-        ),
-    ]
-    script: Annotated[
-        str | None,
-        Key("The workflow that the agent runs, such as planner/explore.", is_name=True, name="run", rank=1),
-    ] = None
-    over: Annotated[
-        str | Sequence[Scalar] | None, Key("A list, or the name of a fact that is one.", is_name=True, rank=2)
-    ] = None
-    context_vars: Annotated[
-        Mapping[str, Value],
-        Key(
-            "The parameters of `run`. $item is the item; a placeholder alone keeps its type.",
-            name="vars",
-            rank=3,
-        ),
-    ] = Frozen()
-    join: Annotated[
-        str, Key("How many dispatches must succeed: all, any, or at least N.", is_name=True, rank=4)
-    ] = "all"
-    model: Annotated[str | None, Key("The model to use, such as sonnet.", is_name=True, decides=False)] = None
-    prompt: Annotated[
-        Sequence[str],
-        Key(
-            "Without `run`: the file with the agent's instructions. By default, the step's own text.",
-            file="prompt",
-            decides=False,
-        ),
-    ] = ()
-    lease: Annotated[
-        float,
-        Key(
-            "The seconds without a sign of life after which another agent can claim it. By default 3600.",
-            decides=False,
-            schema={"minimum": 1, "maximum": LONGEST_LEASE},
-            code="FR153",
-        ),
-    ] = LEASE_SECONDS
-    free_form: Annotated[
-        bool, Key("Whether the agent works from the step's text alone.", decides=False, in_file=False)
-    ] = False
-    total_steps: Annotated[
-        int | None, Key("How many steps the workflow has; checked if given.", decides=False, in_file=False)
-    ] = None
+    __pydantic_config__ = CONFIG
+
+    agent: str = field(metadata={**TEXT, "examples": [str(role) for role in AgentRole]})
+    """`explore`, `general-purpose`, `developer`, `quality-reviewer`, `technical-writer`, or an agent of the host."""
+    workflow: str | None = None
+    """The workflow that the agent runs, such as planner/explore."""
+    over: str | Sequence[Scalar] | None = None
+    """A list, or the name of a fact that is one."""
+    vars: Mapping[str, Value] = Frozen()
+    """The parameters of `workflow`. $item is the item; a placeholder alone keeps its type."""
+    join: str = "all"
+    """How many dispatches must succeed: all, any, or at least N."""
+    model: str | None = field(default=None, metadata=TEXT)
+    """The model to use, such as sonnet."""
+    prompt: str | Sequence[str] = field(default=(), metadata=TEXT)
+    """Without `workflow`: the agent's instructions, or the .md file with them. By default, the step's own text."""
+    lease: Annotated[float, Ge(1), Le(LONGEST_LEASE)] = field(default=LEASE_SECONDS, metadata=TEXT)
+    """The seconds without a sign of life after which another agent can claim it. By default 3600."""
+    script: Annotated[str | None, NotInFiles()] = None
+    """The workflow that the agent runs, or a Python module to run."""
+    total_steps: Annotated[int | None, NotInFiles()] = field(default=None, metadata=TEXT)
+    """How many steps the workflow has; checked if given."""
 
     def __post_init__(self) -> None:
-        put = object.__setattr__
-        if isinstance(self.over, list):
-            put(self, "over", tuple(self.over))
-        put(self, "context_vars", freeze(self.context_vars))
-        if isinstance(self.agent, AgentRole):
-            put(self, "agent", self.agent.value)
-        put(self, "script", self.script or None)
-        put(self, "prompt", freeze_items(self.prompt))
-
-    @property
-    def run(self) -> str | None:
-        """The address of the workflow that the agent runs; `None` if it works from a prompt."""
-        return self.script if self.script and not self.free_form and "." not in self.script else None
+        is_module = isinstance(self.script, str) and "." in self.script
+        put(
+            self,
+            agent=self.agent.value if isinstance(self.agent, AgentRole) else self.agent,
+            workflow=self.workflow or (None if is_module else self.script) or None,
+            script=self.script if is_module else None,
+            over=tuple(self.over) if isinstance(self.over, list) else self.over,
+            vars=freeze_deep(freeze(self.vars)),
+            prompt=freeze_items(self.prompt),
+        )
 
 
 def needed_by(join: str, total: int) -> int:
@@ -141,6 +115,7 @@ POLICIES: Mapping[str, Sequence[frozenset[Severity]]] = Frozen(
     }
 )
 """For each policy, the severities that block in each round; later rounds are judged as the last one."""
+Policy: TypeAlias = Literal["1-2 / 3-4 / 5+", "1-3 / 4 / 5+", "1-2 / 3 / 4+", "none / 1-4 / 5+"]
 DEFAULT_POLICY = "1-2 / 3-4 / 5+"
 
 
@@ -152,7 +127,8 @@ def blocking_severities(iteration: int, policy: str = DEFAULT_POLICY) -> frozens
     return rounds[min(iteration, len(rounds)) - 1]
 
 
-class GateConfig(DefinitionPart):
+@dataclass(frozen=True)
+class GateConfig:
     """A review gate: its outcome follows from the findings that its review recorded.
 
     A step's ``gate`` needs ``review``; ``limit`` and ``policy`` set the number of rounds and the severities that
@@ -160,38 +136,33 @@ class GateConfig(DefinitionPart):
     that does the work, the step after a passed review, and the agent that fixes the findings.
     """
 
-    qr_name: Annotated[
-        str, Key("The purpose of the review, in a few words.", name="name", decides=False, required=True)
-    ]
-    work_step: int = 0
-    pass_step: int | None = None
-    pass_message: str = ""
-    self_fix: bool = False
-    fix_target: AgentRole | None = None
-    review: Annotated[str, Key("The step that reviews.", is_name=True, rank=1, required=True)] = ""
-    limit: Annotated[
-        int, Key("After how many rounds the user is asked.", rank=2, schema={"minimum": 1}, code="FR150")
-    ] = 5
-    policy: Annotated[
-        str | None,
-        Key(
-            "In which rounds all, MUST and SHOULD, or MUST findings block; default `1-2 / 3-4 / 5+`.",
-            is_name=True,
-            rank=3,
-            schema={"enum": list(POLICIES)},
-            code="FR150",
-        ),
-    ] = None
-    later_rounds: Annotated[
-        str,
-        Key(
-            "The scope of later rounds: `everything`, or only the `changes` and all text that refers to them.",
-            is_name=True,
-            rank=4,
-            schema={"enum": ["everything", "changes"]},
-            code="FR150",
-        ),
-    ] = "everything"
+    __pydantic_config__ = CONFIG
+
+    name: str = field(default="", metadata=TEXT)
+    """The purpose of the review, in a few words."""
+    work_step: Annotated[int, NotInFiles()] = field(default=0, metadata=TEXT)
+    """The number of the step that does the work."""
+    pass_step: Annotated[int | None, NotInFiles()] = field(default=None, metadata=TEXT)
+    """The number of the step after a passed review."""
+    pass_message: Annotated[str, NotInFiles()] = field(default="", metadata=TEXT)
+    """The text after a passed review."""
+    self_fix: Annotated[bool, NotInFiles()] = field(default=False, metadata=TEXT)
+    """Whether the same agent fixes the findings."""
+    fix_target: Annotated[AgentRole | None, NotInFiles()] = field(default=None, metadata=TEXT)
+    """The agent that fixes the findings."""
+    qr_name: Annotated[str, NotInFiles()] = field(default="", metadata=TEXT)
+    """The name, as scripts give it."""
+    review: str = ""
+    """The step that reviews."""
+    limit: Annotated[int, Ge(1)] = 5
+    """After how many rounds the user is asked."""
+    policy: Policy | None = None
+    """In which rounds all, MUST and SHOULD, or MUST findings block; default `1-2 / 3-4 / 5+`."""
+    later_rounds: Literal["everything", "changes"] = "everything"
+    """The scope of later rounds: `everything`, or only the `changes` and all text that refers to them."""
+
+    def __post_init__(self) -> None:
+        put(self, name=self.name or self.qr_name, qr_name="")
 
 
 MOST_QUESTIONS = 3
@@ -212,64 +183,56 @@ QuestionProblem = tuple[Path, str]
 """The path of a problem, such as ``(0, "options", 1, "label")`` with positions from 0, and its description."""
 
 
-OUTCOME = {"enum": ["ok", "fail", "skip", "iterate"]}
-"""The JSON Schema of an outcome that a step can have."""
+Reportable: TypeAlias = Literal["ok", "fail", "skip", "iterate"]
+"""An outcome that a step can have."""
 
 
-class Option(DefinitionPart):
+@dataclass(frozen=True)
+class Option:
     """One answer to choose from. It can decide the outcome of the step."""
 
-    label: Annotated[str, Key("The answer, in a few words.", rank=1)]
-    description: Annotated[str, Key("The meaning of the answer.", decides=False)] = ""
-    outcome: Annotated[
-        str | None,
-        Key(
-            "The outcome that follows. Must be in `next` of the step.",
-            is_name=True,
-            rank=2,
-            schema=OUTCOME,
-            code="FR147",
-        ),
-    ] = None
+    __pydantic_config__ = CONFIG
+
+    label: str
+    """The answer, in a few words."""
+    description: str = field(default="", metadata=TEXT)
+    """The meaning of the answer."""
+    outcome: Reportable | str | None = None
+    """The outcome that follows. Must be in `next` of the step."""
 
     def __post_init__(self) -> None:
-        _trim(self, "label", "description")
+        put(self, label=_trimmed(self.label), description=_trimmed(self.description))
 
 
-class Question(DefinitionPart):
+@dataclass(frozen=True)
+class Question:
     """A question to the user. A step's questions open when the step is entered.
 
     ``other`` is the outcome of an answer in other words. After ``deadline`` seconds the ``default``, one of the
     labels, is the answer. White space around the texts is removed.
     """
 
-    id: Annotated[
-        str, Key("A name for it: lower-case letters, digits and underscores.", is_name=True, rank=1)
-    ]
-    header: Annotated[str, Key("A short heading, at most 12 characters.", decides=False)]
-    text: Annotated[str, Key("The question, as the user reads it.", decides=False)]
-    options: Annotated[Sequence[Option], Key("The answers: two or three.", rank=3, required=True)] = ()
-    multi_select: Annotated[
-        bool, Key("Whether several options may be chosen.", name="multi", decides=False)
-    ] = False
-    default: Annotated[str | None, Key("The label of the answer at the deadline.", decides=False)] = None
-    deadline: Annotated[float | None, Key("Seconds until `default` becomes the answer.", decides=False)] = (
-        None
-    )
-    other: Annotated[
-        str | None,
-        Key(
-            "The outcome if the user answers in own words.",
-            is_name=True,
-            rank=2,
-            schema=OUTCOME,
-            code="FR147",
-        ),
-    ] = None
+    __pydantic_config__ = CONFIG
+
+    id: str
+    """A name for it: lower-case letters, digits and underscores."""
+    header: str = field(metadata=TEXT)
+    """A short heading, at most 12 characters."""
+    text: str = field(metadata=TEXT)
+    """The question, as the user reads it."""
+    options: Sequence[Option] = ()
+    """The answers: two or three."""
+    multi: bool = field(default=False, metadata=TEXT)
+    """Whether several options may be chosen."""
+    default: str | None = field(default=None, metadata=TEXT)
+    """The label of the answer at the deadline."""
+    deadline: Annotated[float, Gt(0)] | None = field(default=None, metadata=TEXT)
+    """Seconds until `default` becomes the answer."""
+    other: Reportable | str | None = None
+    """The outcome if the user answers in own words."""
 
     def __post_init__(self) -> None:
-        _trim(self, "header", "text")
-        object.__setattr__(self, "options", freeze_items(self.options))
+        put(self, header=_trimmed(self.header), text=_trimmed(self.text), options=freeze_items(self.options))
 
 
 def problems_in(questions: Sequence[Question]) -> list[QuestionProblem]:
@@ -337,8 +300,5 @@ def _twice(values: Iterable[tuple[Path, str, str]]) -> Iterator[QuestionProblem]
         seen.add(value)
 
 
-def _trim(part: Option | Question, *names: str) -> None:
-    for name in names:
-        text = getattr(part, name)
-        if isinstance(text, str):
-            object.__setattr__(part, name, text.replace("\r\n", "\n").strip())
+def _trimmed(text: str) -> str:
+    return text.replace("\r\n", "\n").strip() if isinstance(text, str) else text

@@ -1,31 +1,25 @@
 """Declared parameters and reported facts: the values that they accept, and domains that are small enough to try."""
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 import inspect
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from flowrail.machines.definition.parts import (
-    DefinitionPart,
-    FrozenObject,
-    Key,
-    Scalar,
-    Value,
-    freeze_deep,
-    freeze_items,
-    keys_of,
-)
+from annotated_types import Ge
+
+from flowrail.machines.definition.parts import CONFIG, TEXT, Scalar, Value, freeze_deep, freeze_items, put
 from flowrail.text import json as strict_json
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import in_quotes
 
 
-class BoundedInt(FrozenObject):
+@dataclass(frozen=True)
+class BoundedInt:
     """All whole numbers from ``lo`` to ``hi``, both included."""
 
     lo: int
@@ -38,13 +32,14 @@ class BoundedInt(FrozenObject):
         return max(0, self.hi - self.lo + 1)
 
 
-class ChoiceSet(FrozenObject):
+@dataclass(frozen=True)
+class ChoiceSet:
     """The choices, in the order in which they were declared."""
 
-    choices: tuple[Any, ...]
+    choices: Sequence[Any]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "choices", tuple(freeze_deep(choice) for choice in self.choices))
+        put(self, choices=freeze_deep(tuple(self.choices)))
 
     def __iter__(self) -> Iterator[object]:
         return iter(self.choices)
@@ -53,13 +48,14 @@ class ChoiceSet(FrozenObject):
         return len(self.choices)
 
 
-class Constant(FrozenObject):
+@dataclass(frozen=True)
+class Constant:
     """Exactly one value."""
 
     value: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", freeze_deep(self.value))
+        put(self, value=freeze_deep(self.value))
 
     def __iter__(self) -> Iterator[object]:
         return iter((self.value,))
@@ -69,11 +65,14 @@ class Constant(FrozenObject):
 
 
 Domain: TypeAlias = BoundedInt | ChoiceSet | Constant
+Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "list"]
 
 
-KINDS = ("string", "integer", "number", "boolean", "list")
+KINDS = get_args(Kind)
 TRUE_WORDS = frozenset({"true", "yes", "1", "on"})
 FALSE_WORDS = frozenset({"false", "no", "0", "off"})
+NO_DEFAULT: Any = inspect.Parameter.empty
+"""The default of an `Arg` without a default. `None` is a value."""
 LARGEST_DOMAIN = 1_000
 LONGEST_NUMBER = 40
 LARGEST_LEAST = 10_000
@@ -82,48 +81,50 @@ MOST_NAMED = 40
 """Choices that the message about an invalid value lists."""
 
 
-class Arg(DefinitionPart):
+@dataclass(frozen=True)
+class Arg:
     """A parameter or fact: its meaning and the values that it accepts.
 
     Without a ``type``, the type follows from the choices, the default or the bounds; otherwise it
     is text. ``min`` and ``max`` bound numbers, ``min_length`` and ``max_length`` texts and lists.
     """
 
-    description: Annotated[str, Key("The meaning, shown with the value.", decides=False)] = ""
-    default: Annotated[Value, Key("The value if none is given.")] = inspect.Parameter.empty
-    min: Annotated[int | float | None, Key("The smallest number.")] = None
-    max: Annotated[int | float | None, Key("The largest number.")] = None
-    choices: Annotated[Sequence[Scalar] | None, Key("The only values it takes.")] = None
-    required: Annotated[
-        bool, Key("Whether a value must be given. A text must not be empty then, unless `min_length` is 0.")
-    ] = False
-    type: Annotated[
-        str | None,
-        Key(
-            "The type of the value. By default, the type of the choices or the default.",
-            is_name=True,
-            schema={"enum": list(KINDS)},
-            code="FR122",
-        ),
-    ] = None
-    example: Annotated[Value, Key("A valid value, shown where one is needed.", decides=False)] = None
-    source: Annotated[
-        str | None,
-        Key("For a fact: the COMMAND.FACT of the step whose output it is taken from.", name="from"),
-    ] = None
-    min_length: Annotated[
-        int | None, Key("The shortest text or list.", schema={"minimum": 0}, code="FR122")
-    ] = None
-    max_length: Annotated[
-        int | None, Key("The longest text or list.", schema={"minimum": 0}, code="FR122")
-    ] = None
-    secret: Annotated[bool, Key("Whether flowrail hides the value.", decides=False)] = False
-    kind: str = field(init=False, repr=False, compare=False, default="string")
+    __pydantic_config__ = CONFIG
+
+    description: str = field(default="", metadata=TEXT)
+    """The meaning, shown with the value."""
+    default: Value = NO_DEFAULT
+    """The value if none is given."""
+    min: int | float | None = None
+    """The smallest number."""
+    max: int | float | None = None
+    """The largest number."""
+    choices: Sequence[Scalar] | None = None
+    """The only values it takes."""
+    required: bool = False
+    """Whether a value must be given. A text must not be empty then, unless `min_length` is 0."""
+    type: Kind | None = None
+    """The type of the value. By default, the type of the choices or the default."""
+    example: Value = field(default=None, metadata=TEXT)
+    """A valid value, shown where one is needed."""
+    min_length: Annotated[int, Ge(0)] | None = None
+    """The shortest text or list."""
+    max_length: Annotated[int, Ge(0)] | None = None
+    """The longest text or list."""
+    source: str | None = field(default=None, metadata={"alias": "from"})
+    """For a fact: the COMMAND.FACT of the step whose output it is taken from."""
+    secret: bool = field(default=False, metadata=TEXT)
+    """Whether flowrail hides the value."""
 
     def __post_init__(self) -> None:
         if self.choices is not None and not isinstance(self.choices, str):
-            object.__setattr__(self, "choices", freeze_items(self.choices))
-        object.__setattr__(self, "kind", self.type or self._guess_kind())
+            put(self, choices=freeze_items(self.choices))
+        put(self, default=freeze_deep(self.default), example=freeze_deep(self.example))
+
+    @cached_property
+    def kind(self) -> str:
+        """The type, or the one that follows from the other fields."""
+        return self.type or self._guess_kind()
 
     def _guess_kind(self) -> str:
         values = [*self.choices] if isinstance(self.choices, tuple) else []
@@ -139,11 +140,11 @@ class Arg(DefinitionPart):
     @property
     def has_default(self) -> bool:
         """Whether there is a default."""
-        return self.default is not inspect.Parameter.empty
+        return self.default is not NO_DEFAULT
 
-    def as_written(self) -> "Arg":
+    def as_written(self) -> Arg:
         """Return the same with an explicit type."""
-        return self if self.type else replace(self, type=self.kind)
+        return self if self.type else replace(self, type=self.kind)  # type: ignore[arg-type]
 
     def read(self, text: str) -> object:
         """Return the value that *text* from a command line means.
@@ -176,7 +177,7 @@ class Arg(DefinitionPart):
         )
 
     @property
-    def domain(self) -> "Domain | None":
+    def domain(self) -> Domain | None:
         """Return all values, or `None` if there are too many."""
         if self.choices is not None:
             return ChoiceSet(tuple(self.choices))
@@ -250,19 +251,6 @@ def kind_of(value: object) -> str:
         if is_kind(value):
             return kind
     return "string"
-
-
-def part_from(part: type[object], data: object) -> object:
-    """Return a mapping as the definition class *part* that it describes; anything else as it is, for the validation."""
-    if not isinstance(data, Mapping):
-        return data
-    fields = {name: declared.field for name, declared in keys_of(part).items()}
-    return part(**{fields.get(name, str(name)): value for name, value in data.items()})
-
-
-def arg_from(spec: object) -> Any:
-    """Return a mapping as the `Arg` that it describes."""
-    return part_from(Arg, spec)
 
 
 def same(left: object, right: object) -> bool:

@@ -13,8 +13,9 @@ from typing import Any
 from flowrail.machines.definition.evidence import EvidenceResult, Verdict
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.plain_form import step_fingerprint, workflow_fingerprint
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
-from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import dispatched_work, questions
 from flowrail.machines.engine.outcome import (
     Call,
@@ -413,6 +414,7 @@ def _send_event(
     machine = compile_workflow(workflow)()
     machine.current_state_value = step.id
     model = machine.model
+    model.workflow = workflow  # an equal workflow may have other folders
     model.params, model.facts, model.visits = session.params, state, dict(session.visits)
     model.granted = {name: grant.rounds for name, grant in session.grants.items()}
     if not is_accepted(machine, STOP if decision.stop else EVENTS[decision.outcome]):

@@ -130,9 +130,7 @@ def new_dispatches(step: StepDef, values: Mapping[str, object], revision: int) -
     dispatches: list[Dispatched] = []
     size = 0
     for number, item in enumerate(_items(work, values, step), start=1):
-        variables = {
-            name: _filled(value, {**values, "item": item}) for name, value in work.context_vars.items()
-        }
+        variables = {name: _filled(value, {**values, "item": item}) for name, value in work.vars.items()}
         size += sum(len(str(value)) for value in variables.values())
         if size > limits.LONG_TEXTS_BYTES:
             raise too_large("the variables of the dispatches", size, limits.LONG_TEXTS_BYTES)
@@ -140,7 +138,7 @@ def new_dispatches(step: StepDef, values: Mapping[str, object], revision: int) -
             Dispatched(
                 id=f"d{revision}-{number}",
                 agent=work.agent,
-                workflow=work.run,
+                workflow=work.workflow,
                 vars=variables,
                 item=item,
                 model=work.model,
@@ -164,9 +162,7 @@ def unmentioned_values(step: StepDef, dispatch: Dispatched) -> dict[str, object]
     if work is None:
         return {}
     named = {name for text in work.prompt for name in placeholders.placeholders(text)}
-    passed_on = {
-        name for value in work.context_vars.values() for name in placeholders.placeholders(str(value))
-    }
+    passed_on = {name for value in work.vars.values() for name in placeholders.placeholders(str(value))}
     item = {} if "item" in named | passed_on else {"item": dispatch.item}
     known = {**dispatch.vars, **item}
     return {name: value for name, value in known.items() if name not in named and value is not None}

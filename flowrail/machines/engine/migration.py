@@ -26,7 +26,8 @@ from flowrail.machines.definition.diff import (
     same_work,
 )
 from flowrail.machines.definition.parts import Frozen, freeze_deep
-from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
+from flowrail.machines.definition.plain_form import step_fingerprint, workflow_fingerprint
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.reports import ValuesError, check_params

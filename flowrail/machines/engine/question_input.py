@@ -28,9 +28,9 @@ _HINT = (
 _SHOWN = 40
 """How many characters of a name from the document a message quotes."""
 
-_NAMES = {"question": "text", "multi": "multi_select", "multiSelect": "multi_select"}
+_NAMES = {"question": "text", "multi_select": "multi", "multiSelect": "multi"}
 """Other names of a question's keys that agents type."""
-_QUESTION_KEYS = {"id": str, "header": str, "text": str, "options": list, "multi_select": bool}
+_QUESTION_KEYS = {"id": str, "header": str, "text": str, "options": list, "multi": bool}
 _OPTION_KEYS = {"label": str, "description": str}
 _KINDS = {str: "a text", list: "a list", bool: "true or false"}
 

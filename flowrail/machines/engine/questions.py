@@ -187,7 +187,7 @@ def _asked(question: Question, values: Mapping[str, object], now: str) -> AskedQ
             )
             for label, option in zip(labels, question.options, strict=True)
         ),
-        multi=question.multi_select,
+        multi=question.multi,
         other=question.other,
         default=labels[written.index(question.default)] if question.default in written else None,
         due=moment_after(now, question.deadline) if question.deadline and question.default else None,

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from statemachine import State, StateChart
@@ -80,14 +81,15 @@ def transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> tuple[Tr
     At the limit, an `iterate` that leads back takes the transitions of `ok`, and a `fail` that leads back asks the user. So
     does an `iterate` that a person's answer decided: an answer is never changed.
     """
-    known: dict[tuple[str, str], tuple[Transition, ...]] = workflow.derived.setdefault("transitions", {})
-    key = step.id, outcome
-    if key not in known:
-        known[key] = tuple(_transitions(workflow, step, outcome))
-    return known[key]
+    return _transitions(workflow, step.id, outcome)
 
 
-def _transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> Iterator[Transition]:
+@lru_cache(maxsize=100_000)
+def _transitions(workflow: Workflow, step_id: str, outcome: Outcome) -> tuple[Transition, ...]:
+    return tuple(_possible_transitions(workflow, workflow.step(step_id), outcome))
+
+
+def _possible_transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> Iterator[Transition]:
     limited = is_limited(workflow, step, outcome)
     for to, skipped in landings(workflow, step.next_step(outcome)):
         fails = outcome is Outcome.FAIL and to is None and not skipped
@@ -282,17 +284,15 @@ class WorkflowMachine(StateChart[MachineState]):
         object.__setattr__(self, name, value)  # the engine's own refuses names that are values of states
 
 
+@lru_cache(maxsize=64)
 def compile_workflow(workflow: Workflow) -> type[WorkflowMachine]:
     """Return the statechart class of *workflow*; the same class every time in one process.
 
     A workflow that was built without checks is checked here first.
     """
-    machine: type[WorkflowMachine] | None = workflow.derived.get("machine")
-    if machine is None:
-        if not workflow.derived.get("checked"):
-            workflow.check()
-        machine = workflow.derived["machine"] = _build(workflow)
-    return machine
+    if not workflow.is_checked:
+        workflow.check()
+    return _build(workflow)
 
 
 def is_accepted(machine: WorkflowMachine, event: str) -> bool:
@@ -306,12 +306,9 @@ def is_accepted(machine: WorkflowMachine, event: str) -> bool:
 
 def accepted_outcomes(workflow: Workflow, step: StepDef) -> list[Outcome]:
     """Return the outcomes for which the compiled class has a transition from *step*, in the order of the step."""
-    known: dict[str, list[Outcome]] = workflow.derived.setdefault("accepted", {})
-    if step.id not in known:
-        state = compile_workflow(workflow).states_map[step.id]
-        events = {str(event) for transition in state.transitions for event in transition.events}
-        known[step.id] = [outcome for outcome in map(Outcome, step.transitions) if EVENTS[outcome] in events]
-    return known[step.id]
+    state = compile_workflow(workflow).states_map[step.id]
+    events = {str(event) for transition in state.transitions for event in transition.events}
+    return [outcome for outcome in map(Outcome, step.transitions) if EVENTS[outcome] in events]
 
 
 def state_name(step_id: str) -> str:
@@ -332,8 +329,7 @@ def position(machine: StateChart[Any]) -> str | None:
 
 def _build(workflow: Workflow) -> type[WorkflowMachine]:
     states = {
-        step.id: State(step.name, value=step.id, initial=step.id == workflow.entry_point)
-        for step in workflow.steps
+        step.id: State(step.name, value=step.id, initial=step.id == workflow.entry) for step in workflow.steps
     }
     ends = {
         COMPLETED: State("completed", value=COMPLETED, final=True),

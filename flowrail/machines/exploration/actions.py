@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -162,24 +163,25 @@ def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[object]:
 def read_in(workflow: Workflow) -> Literals:
     """Return every name that affects a decision, with the literals that it is compared with."""
     reads = reads_of(workflow)
-    cached: tuple[int, Literals] | None = workflow.derived.get("literals")
-    if cached is None or cached[0] != reads.size:
-        compared: dict[str, set[object]] = {name: set() for name in _asked_for(workflow)}
-        for source in _expressions(workflow):
-            try:
-                expression = parse(source)
-            except RuleError:
-                continue
-            for name in expression.names:
-                compared.setdefault(name, set())
-            for names, literals in _compared(expression.tree):
-                for name in names:
-                    compared[name].update(literals)
-        for name, values in reads.literals.items():
-            compared.setdefault(name, set()).update(values)
-        cached = reads.size, {name: frozenset(literals) for name, literals in compared.items()}
-        workflow.derived["literals"] = cached
-    return cached[1]
+    return _read_in(workflow, reads.size)
+
+
+@lru_cache(maxsize=64)
+def _read_in(workflow: Workflow, _: int) -> Literals:
+    compared: dict[str, set[object]] = {name: set() for name in _asked_for(workflow)}
+    for source in _expressions(workflow):
+        try:
+            expression = parse(source)
+        except RuleError:
+            continue
+        for name in expression.names:
+            compared.setdefault(name, set())
+        for names, literals in _compared(expression.tree):
+            for name in names:
+                compared[name].update(literals)
+    for name, values in reads_of(workflow).literals.items():
+        compared.setdefault(name, set()).update(values)
+    return {name: frozenset(literals) for name, literals in compared.items()}
 
 
 def _asked_for(workflow: Workflow) -> Iterator[str]:

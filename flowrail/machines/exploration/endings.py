@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from functools import lru_cache
 from itertools import count
 
 from flowrail.errors import FlowError
@@ -77,11 +78,9 @@ def to_end(
     return None
 
 
+@lru_cache(maxsize=64)
 def _distances(workflow: Workflow) -> dict[str | None, int]:
     """Return the distance from each step to the nearest end."""
-    known: dict[str | None, int] | None = workflow.derived.get("distances")
-    if known is not None:
-        return known
     _, before, ends = graph.adjacency(graph.edges(workflow))
     distances: dict[str | None, int] = dict.fromkeys(ends, 1)
     waiting = deque(ends)
@@ -91,5 +90,4 @@ def _distances(workflow: Workflow) -> dict[str | None, int]:
             if source not in distances:
                 distances[source] = distances[step] + 1
                 waiting.append(source)
-    workflow.derived["distances"] = distances
     return distances

@@ -12,9 +12,10 @@ from typing import Any
 
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.parts import freeze_deep
+from flowrail.machines.definition.plain_form import has_functions
 from flowrail.machines.definition.step import Outcome, StepContext, StepDef, accepts_any_fact, fact_args
 from flowrail.machines.definition.values import Arg, BoundedInt, ChoiceSet, Constant, Domain
-from flowrail.machines.definition.workflow import Workflow, has_functions
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import HandlerError, applies
 from flowrail.machines.exploration.actions import values_to_try
 from flowrail.machines.exploration.reads import FunctionReads, rounds

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from flowrail.machines.definition.step import (
@@ -37,6 +38,8 @@ class FunctionReads:
         """Each name with the literals in the code that reads it."""
         self.facts: dict[str, dict[str, Fact]] = {}
         """For each step, the names that its handler reads from `workflow_params`."""
+        self.is_observed = False
+        """Whether walks have called the functions."""
 
     @property
     def size(self) -> int:
@@ -85,10 +88,11 @@ class Fact(NamedTuple):
     required: bool
 
 
+@lru_cache(maxsize=64)
 def reads_of(workflow: Workflow) -> FunctionReads:
     """Return what is known about the functions of *workflow*. It grows while they are called."""
-    known: FunctionReads = workflow.derived.setdefault("reads", FunctionReads())
-    return known
+    del workflow
+    return FunctionReads()
 
 
 def rounds(step: StepDef) -> int:

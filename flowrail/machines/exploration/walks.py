@@ -98,10 +98,11 @@ def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
 
 def observe(workflow: Workflow) -> FunctionReads:
     """Return what the functions of *workflow* read, found by calling them as walks do."""
-    if not workflow.derived.get("observed"):
+    reads = reads_of(workflow)
+    if not reads.is_observed:
         _searched(workflow, call_plainly)
-        workflow.derived["observed"] = True
-    return reads_of(workflow)
+        reads.is_observed = True
+    return reads
 
 
 def _searched(workflow: Workflow, call: Call) -> _Search:

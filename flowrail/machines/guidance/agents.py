@@ -128,7 +128,7 @@ def _view(workflow: Workflow, gate: StepDef, session: Session, round_: int, mode
     severities = blocking_now(gate.gate, session, gate.id)
     return LoopView(
         gate=gate.id,
-        name=gate.gate.qr_name or _called(workflow, gate, session, session.visits.get(gate.id, 1)),
+        name=gate.gate.name or _called(workflow, gate, session, session.visits.get(gate.id, 1)),
         round=round_,
         limit=session.allowed(gate.id, gate.bound or 1),
         mode=mode,

@@ -23,7 +23,7 @@ def as_xml(questions: Sequence[Question], *, answer: str | None = None) -> Marku
     for question in questions:
         more = "" if question.default is None else f' default="{_escaped(question.default)}"'
         more += "" if question.deadline is None else f' deadline="{question.deadline}"'
-        multi = "true" if question.multi_select else "false"
+        multi = "true" if question.multi else "false"
         header = f' header="{_escaped(question.header)}"' if question.header else ""
         head = f'id="{_escaped(question.id)}"{header} multi="{multi}"{more}'
         lines += [f"<question {head}>", f"<text>{_escaped(question.text)}</text>"]
@@ -44,7 +44,7 @@ def as_host_questions(questions: Sequence[Question]) -> dict[str, list[dict[str,
                 "options": [
                     {"label": option.label, "description": option.description} for option in question.options
                 ],
-                "multiSelect": question.multi_select,
+                "multiSelect": question.multi,
             }
             for question in questions
         ]

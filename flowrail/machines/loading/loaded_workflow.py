@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from flowrail.machines.definition.findings import Finding, Locate, raise_errors
-from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.parts import Frozen, put
 from flowrail.machines.definition.step import NAMES, WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.files import sha256_hex
@@ -32,7 +32,7 @@ class LoadedWorkflow(NamedTuple):
     def workflow(self) -> Workflow:
         """Return the validated workflow; `WorkflowError` with every error if there are any."""
         raise_errors(self.definition.name, self.findings)
-        self.definition.derived["checked"] = True
+        put(self.definition, is_checked=True)
         return self.definition
 
 

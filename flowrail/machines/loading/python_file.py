@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from traceback import extract_tb
 from types import ModuleType
 
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.step import StepContext
-from flowrail.machines.definition.workflow import Workflow, step_texts
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import HandlerError, caller
 
 _NOT_A_CALL = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Lambda, ast.BinOp)
@@ -70,11 +69,10 @@ class NotLoadedError(DocumentError):
     exit_status = 1
 
 
-def run(data: bytes, address: str, path: str, text_of: Callable[[str], str | None] | None = None) -> Workflow:
+def run(data: bytes, address: str, path: str) -> Workflow:
     """Return the ``WORKFLOW`` that running *data* gives; *path* is its name in tracebacks.
 
-    *text_of* returns the text of a step that has no `actions`. The module has a private name, so that nothing
-    imports it by accident, and no bytecode is written.
+    The module has a private name, so that nothing imports it by accident, and no bytecode is written.
     """
     name = f"flowrail_skill_{address.replace('-', '_').replace('/', '__')}"
     module = ModuleType(name)
@@ -93,13 +91,10 @@ def run(data: bytes, address: str, path: str, text_of: Callable[[str], str | Non
             raise _not_loaded(f"raised {type(error).__name__}: {message}", place) from error
 
     load.__qualname__ = path  # the name that a time limit prints
-    texts = step_texts.set(text_of)
     try:
         caller.get()(load, StepContext(""), {})
     except HandlerError as error:
         raise _not_loaded(error.message.removeprefix(f"`{path}` "), path, "make the file faster") from error
-    finally:
-        step_texts.reset(texts)
     workflow = getattr(module, "WORKFLOW", None)
     if not isinstance(workflow, Workflow):
         raise _not_loaded("has no `WORKFLOW` that is a Workflow", path, "assign one at the top level")

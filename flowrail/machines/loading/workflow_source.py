@@ -10,7 +10,6 @@ from functools import cache
 from itertools import islice
 
 from flowrail.errors import DocumentError
-from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.contents import texts_of
 from flowrail.machines.definition.findings import (
     MOST_FOUND,
@@ -22,12 +21,12 @@ from flowrail.machines.definition.findings import (
     in_order,
 )
 from flowrail.machines.definition.step import LARGEST_TOGETHER
-from flowrail.machines.definition.validation import origin_of
+from flowrail.machines.definition.validation import part_of, raw_findings
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import python_file
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
-from flowrail.machines.loading.skill_folder import INSIDE, WorkflowFile, read_inside
-from flowrail.machines.loading.yaml_file import read_yaml
+from flowrail.machines.loading.skill_folder import WorkflowFile, read_inside
+from flowrail.machines.loading.step_texts import with_texts
 from flowrail.storage.files import MissingFileError
 from flowrail.text.placeholders import fences
 from flowrail.text.safe_text import decode
@@ -51,6 +50,8 @@ def read(
     if file.is_python:
         loaded = _read_python(data, file, texts)
     else:
+        from flowrail.machines.loading.yaml_file import read_yaml  # pydantic takes as long as a step
+
         loaded = read_yaml(
             data, name=file.address, source=file.path, read_text=texts.read, text_folder=file.text_folder
         )
@@ -59,23 +60,30 @@ def read(
 
 def _read_python(data: bytes, file: WorkflowFile, texts: SkillTexts) -> LoadedWorkflow:
     """Return what running a file gives. The errors that `Workflow` raises become findings."""
-    path = os.path.join(file.folder, file.path)
+    source = data.decode("utf-8", "replace")
 
-    def inside(place: Place) -> Place:
-        return place._replace(file=os.path.relpath(place.file, file.folder) if place.file else file.path)
+    def place_of(step_id: str | None, part: str) -> Place:
+        """Return the first line with the id of a step."""
+        match = re.search(rf"""["']{re.escape(step_id)}["']""", source) if step_id else None
+        return Place(file.path, source.count("\n", 0, match.start()) + 1 if match else 1, part=part)
 
     try:
-        workflow = python_file.run(data, file.address, path, texts.of_step)
+        workflow = python_file.run(data, file.address, os.path.join(file.folder, file.path))
     except WorkflowError as error:
-        findings = tuple(finding._replace(place=inside(finding.place)) for finding in error.findings)
+        findings = [
+            finding._replace(place=place_of(finding.step, finding.place.part)) for finding in error.findings
+        ]
         empty = Workflow(file.address, validate=False)
-        return LoadedWorkflow(empty, findings, lambda _: Place(file.path))
-    origin = origin_of(workflow)
+        return LoadedWorkflow(empty, tuple(findings), lambda _: Place(file.path))
+    complete = with_texts(workflow, texts.read)
 
-    def locate(path: Path) -> Place:
-        return inside(origin(path))
+    def locate(where: Path) -> Place:
+        index = where[1] if where[:1] == ("steps",) and where[1:] else None
+        step_id = complete.workflow.steps[index].id if isinstance(index, int) else None
+        return complete.place(where) or place_of(step_id, part_of(complete.workflow)(where).part)
 
-    return LoadedWorkflow(workflow, tuple(check_workflow(workflow, locate=locate)), locate)
+    raws = [*complete.problems, *raw_findings(complete.workflow)]
+    return LoadedWorkflow(complete.workflow, tuple(raw.at(locate(raw.path)) for raw in raws), locate)
 
 
 class SkillTexts:
@@ -106,16 +114,6 @@ class SkillTexts:
     def read(self, path: str) -> str:
         """Return the text of the file *path*; `DocumentError` if it cannot be read."""
         return decode(self.data(path), source=path)
-
-    def of_step(self, step_id: str) -> str | None:
-        """Return the text in the file of a step, or `None` if it has none."""
-        path = f"{self._file.text_folder}/{step_id}.md"
-        exists = (
-            path in self._contents
-            if self._contents is not None
-            else re.match(INSIDE, path) and os.path.lexists(os.path.join(self._file.folder, path))
-        )
-        return self.read(path).strip("\n") if exists else None
 
     def complete(self, loaded: LoadedWorkflow) -> LoadedWorkflow:
         """Return *loaded* with the resources that its steps quote, its files and its folder."""

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import Finding, Locate, Path, Place, in_order
-from flowrail.machines.definition.from_data import DocumentProblem, Reader
-from flowrail.machines.definition.step import LARGEST_TOGETHER
-from flowrail.machines.definition.validation import findings_of_reader
-from flowrail.machines.definition.validation.shape import path_in_data
+from flowrail.machines.definition.findings import (
+    Finding,
+    Locate,
+    Path,
+    Place,
+    UnplacedFinding,
+    in_order,
+    step_index,
+)
+from flowrail.machines.definition.reader import read_workflow
+from flowrail.machines.definition.validation import independent, raw_findings
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow, misnamed
+from flowrail.machines.loading.step_texts import ReadText, position_in, with_texts
 from flowrail.text.yaml import load
-
-ReadText = Callable[[str], str]
-"""Returns the text of a file of the skill's folder by its relative path; raises `DocumentError`."""
 
 
 def read_yaml(
@@ -27,7 +30,7 @@ def read_yaml(
     *source* is the document's name in findings. *text_folder* contains the steps' texts unless a step names another file.
     """
     try:
-        document = load(data, source=source)
+        document = load(data, source=source, all_problems=True)
     except DocumentError as error:
         finding = Finding("FR100", "error", error.fact, str(error.hint), Place.of(error.place))
         return LoadedWorkflow(Workflow(name, validate=False), (finding,), lambda _: finding.place)
@@ -37,12 +40,20 @@ def read_yaml(
         last = path[-1] if path else None
         if isinstance(last, str) and last.startswith("$"):  # a placeholder, in the text at that position
             lines = data.decode().removeprefix("\ufeff").split("\n")[line - 1 :]
-            below, inside = _position_in("\n".join(lines)[column - 1 :], (last,))
+            below, inside = position_in("\n".join(lines)[column - 1 :], (last,))
             if inside:
                 line, column = line + below - 1, inside + (column - 1 if below == 1 else 0)
         return Place(source, line, column)
 
-    return read_data(document.value, name=name, place=place, read_text=read_text, text_folder=text_folder)
+    loaded = read_data(document.value, name=name, place=place, read_text=read_text, text_folder=text_folder)
+    refused = [
+        Finding(
+            *("FR131" if problem.is_duplicate else "FR130", "error", problem.fact, problem.hint),
+            Place(source, problem.line),
+        )
+        for problem in document.problems
+    ]
+    return loaded._replace(findings=tuple(in_order((*refused, *loaded.findings))))
 
 
 def read_data(
@@ -52,53 +63,37 @@ def read_data(
     if not isinstance(data, Mapping):
         remedy = "start with `name:` and `steps:`"
         finding = Finding("FR100", "error", "the file does not contain a mapping", remedy, place(()))
-        return LoadedWorkflow(Workflow(name, validate=False, origin=str(place(()))), (finding,), place)
-    reader = Reader(place=place, read_text=_bounded(read_text), text_folder=text_folder)
-    workflow: Workflow = reader.part({**data, "name": name}, Workflow, ())
-    if "name" not in data:
-        reader.problems.append(DocumentProblem(("name",), "is missing", "add it"))
-
-    def place_in_text(path: Path) -> Place:
-        for length in range(len(path), 2, -1):
-            if path[:length] in reader.files:
-                file, text = reader.files[path[:length]]
-                return Place(file, *_position_in(text, path[length:]))
-        return place(path)
+        return LoadedWorkflow(Workflow(name, validate=False), (finding,), place)
+    read = read_workflow({**data, "name": name})
+    texts = with_texts(read.workflow, read_text, text_folder)
+    workflow = texts.workflow
+    ids = {index: step.id for index, step in zip(read.steps, workflow.steps, strict=True)}
 
     def locate(path: Path) -> Place:
-        return place_in_text(path_in_data(path, reader.steps_read))
+        return texts.place(path) or place(read.path(path))
 
+    problems = [raw._replace(step=ids.get(step_index(raw))) for raw in read.problems]
+    if "name" not in data:
+        problems.insert(0, UnplacedFinding("FR130", (), "`name` is missing", "add it"))
     findings = misnamed(data.get("name"), name, place)
-    is_misnamed = bool(findings)
-    for raw in findings_of_reader(reader, workflow):
+    findings += [raw.at(place(raw.path)) for raw in problems]
+    unread = [raw._replace(step=workflow.steps[step_index(raw)].id) for raw in texts.problems]
+    findings += [raw.at(place(read.path(raw.path))) for raw in unread]
+    steps = data.get("steps")
+    rest = independent(
+        [raw._replace(path=read.path(raw.path)) for raw in raw_findings(workflow)],
+        [*(raw for raw in problems if raw.path), *(raw._replace(path=read.path(raw.path)) for raw in unread)],
+        lacks_steps=isinstance(steps, list) and len(steps) > len(read.steps),
+    )
+    is_misnamed = bool(misnamed(data.get("name"), name, place))
+    for raw in rest:
         if not (is_misnamed and raw.path == ("name",)):
-            findings.append(raw.at(place_in_text(raw.path)))
+            findings.append(raw.at(locate(_in_workflow(raw.path, read.steps))))
     return LoadedWorkflow(workflow, tuple(in_order(findings)), locate)
 
 
-def _bounded(read_text: ReadText) -> ReadText:
-    """Return a function that reads each text once, and refuses it if all of them are too large together."""
-    texts: dict[str, str] = {}
-    length = 0
-
-    def read(name: str) -> str:
-        nonlocal length
-        if length <= LARGEST_TOGETHER:
-            if name not in texts:
-                texts[name] = read_text(name)
-            length += len(texts[name])
-            if length <= LARGEST_TOGETHER:
-                return texts[name]
-        fact = f"the texts have more than {LARGEST_TOGETHER} characters together"
-        raise DocumentError(fact, hint="split the workflow", place=name)
-
-    return read
-
-
-def _position_in(text: str, inside: Path) -> tuple[int, int]:
-    """Return the line and column in *text* of the last word of a path, otherwise the first line."""
-    word = next((part for part in reversed(inside) if isinstance(part, str)), None)
-    match = re.search(rf"{re.escape(word)}(?![a-z0-9_])", text) if word else None
-    if match is None:
-        return 1, 0
-    return text.count("\n", 0, match.start()) + 1, match.start() - text.rfind("\n", 0, match.start())
+def _in_workflow(path: Path, steps: list[int]) -> Path:
+    """Return a path in the data as a path in the workflow."""
+    if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
+        return ("steps", steps.index(path[1]), *path[2:])
+    return path

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
-from flowrail.machines.definition.workflow import Workflow, from_plain
+from flowrail.machines.definition.plain_form import from_plain
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.record import Record, RecordNote, StoredDefinition, encoding, read_definition
 from flowrail.machines.sessions.session import ENDED, OPEN, Session
 from flowrail.storage.file_store import (

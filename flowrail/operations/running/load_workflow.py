@@ -9,7 +9,8 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
 from flowrail.errors import ChangedError, DocumentError
 from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.definition.workflow import Workflow, has_functions, to_plain
+from flowrail.machines.definition.plain_form import has_functions, to_plain
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile

@@ -134,7 +134,7 @@ def _from_agent(question: Question, now: str) -> AskedQuestion:
         header=question.header,
         text=question.text,
         options=tuple(AnswerOption(option.label, None, option.description) for option in question.options),
-        multi=question.multi_select,
+        multi=question.multi,
         source=BY_AGENT,
         default=question.default,
         due=engine_questions.moment_after(now, question.deadline)

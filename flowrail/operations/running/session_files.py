@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Protocol
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import ChangedError, FlowError
-from flowrail.machines.definition.workflow import Workflow, step_fingerprint, workflow_fingerprint
+from flowrail.machines.definition.plain_form import step_fingerprint, workflow_fingerprint
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import now_at
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.record import StoredDefinition

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError
 from flowrail.handoff.store import Handoffs
+from flowrail.machines.definition.plain_form import from_plain
 from flowrail.machines.definition.validation import raw_findings
-from flowrail.machines.definition.workflow import from_plain
 from flowrail.machines.sessions.record import Record, StoredDefinition
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import DEFINITION, UnknownSessionError

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from flowrail.command import Command
 from flowrail.errors import ChangedError, FlowError, StorageError, UsageError
 from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.workflow import Workflow, workflow_fingerprint
+from flowrail.machines.definition.plain_form import workflow_fingerprint
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.migration import ACCEPT, MAP, PARAMS, MigrationPlan, migrated, note_of, plan
 from flowrail.machines.engine.reports import read_values
 from flowrail.machines.sessions.record import StoredDefinition

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, StorageError, UsageError
-from flowrail.machines.definition.workflow import step_fingerprint, workflow_fingerprint
+from flowrail.machines.definition.plain_form import step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.migration import renamed
 from flowrail.machines.sessions.record import ForkOrigin, Record, RecordNote

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from flowrail.errors import FlowError, StorageError, UsageError
-from flowrail.machines.definition.workflow import workflow_fingerprint
+from flowrail.machines.definition.plain_form import workflow_fingerprint
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import DEFINITION, ForeignSessionError, Store, UnknownSessionError
 from flowrail.storage.file_store import JOURNAL

@@ -10,7 +10,8 @@ from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, TrustError, UsageError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.machines.checks.check import advise
-from flowrail.machines.definition.findings import Finding, Place, in_order, without_suppressed
+from flowrail.machines.definition.findings import Finding, Place, in_order
+from flowrail.machines.definition.reader import type_findings
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.skills import card_checks, references
@@ -132,11 +133,15 @@ def _file(path: str) -> WorkflowFile:
 def _checked(file: WorkflowFile, interfaces: WorkflowInterfaces) -> CheckReport:
     try:
         loaded = interfaces.loader.read(file)
+        wrong = type_findings(loaded.definition) if file.is_python else []
+        if wrong:
+            findings = tuple(raw.at(loaded.locate(raw.path)) for raw in wrong)
+            return CheckReport(file.address, file.folder, findings)
         interfaces.add(file, loaded)
         referring = references.findings(file, loaded, interfaces, fence_problems)
         of_workflow = in_order((*loaded.findings, *_advice(loaded), *referring))
         of_card = card_checks.findings(file, loaded, interfaces)
-        findings = tuple(without_suppressed((*of_workflow, *of_card), loaded.definition.ignore))
+        findings = (*of_workflow, *of_card)
     except DocumentError as error:
         inside = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder
         place = Place.of(inside)

@@ -79,6 +79,7 @@ def gate(review: str = "review", **parts: Any) -> StepDef:
     )
 
 
+WRONG: Any = "none"
 ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
     "FR102": [(single(next={"ok": None, "fail": 5}),), (single(next={"ok": None, "fail": ["a"]}),)],
     "FR104": [(single(), step("b", next={"ok": None, "iterate": "b"}))],
@@ -108,7 +109,7 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (a_then_b(), step("b", when="visit > 1", next={"ok": "b", "fail": None})),
         (single(next={"ok": "b"}), step("b", when="visit > 1", next={"fail": None})),
     ],
-    "FR117": [(single(limit=0),), (single(next={"iterate": "a", "skip": None}, limit=2),)],
+    "FR117": [(single(next={"iterate": "a", "skip": None}, limit=2),)],
     "FR118": [(single(rules=[("ok", None), ("ok", None)]),), (single(rules=[("ok", "visit > 1")]),)],
     "FR119": [
         (a_then_b(), step("b", when="visit ==")),
@@ -133,7 +134,6 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (single(reports={"text": Arg(min_length=5, max_length=1)}),),
         (single(reports={"mode": Arg(choices=("quick",), default="full")}),),
         (single(reports={"size": Arg(max=5, example=6)}),),
-        (single(rules=[("ok", "size == 1"), ("ok", None)], reports={"size": Arg(type="int")}),),
         (single(reports={"size": Arg(type="integer", min=0.2, max=0.8)}),),
     ],
     "FR123": [
@@ -147,6 +147,14 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (asking(yes_no(), handler=lambda _: Outcome.OK),),
         (REVIEW, gate(questions=[yes_no()])),
     ],
+    "FR130": [
+        (single(limit=0),),
+        (single(limit="5"),),
+        (single(reports={"size": Arg(type=WRONG)}),),
+        (REVIEW, gate(gate=GateConfig("G", review="review", limit=0))),
+        (REVIEW, gate(gate=GateConfig("G", review="review", later_rounds=WRONG))),
+        (dispatching(lease=0),),
+    ],
     "FR140": [
         (dispatching(over="nobody"),),
         (dispatching(over="mode"),),
@@ -154,9 +162,9 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (dispatching(over=tuple(range(MOST_DISPATCHES + 1))),),
     ],
     "FR141": [
-        (dispatching(context_vars={"area": "$item"}),),
-        (dispatching(context_vars={"Area": "x"}),),
-        (dispatching(over="areas", context_vars={"item": "x"}),),
+        (dispatching(vars={"area": "$item"}),),
+        (dispatching(vars={"Area": "x"}),),
+        (dispatching(over="areas", vars={"item": "x"}),),
     ],
     "FR142": [
         (dispatching(join="most"),),
@@ -192,11 +200,6 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (step("review", next={"ok": "gate"}), gate(next={"ok": None, "fail": "work"}), step("work", next={"ok": "gate"})),
         (gate(), step("review")),
     ],
-    "FR150": [
-        (REVIEW, gate(gate=GateConfig("G", review="review", limit=0))),
-        (REVIEW, gate(gate=GateConfig("G", review="review", later_rounds="none"))),
-    ],
-    "FR153": [(dispatching(lease=0),)],
     "FR154": [(single(handler=Dispatch("explore", "a/b"), dispatch=Dispatch("explore", "a/b")),)],
 }  # fmt: skip
 CASES = [
@@ -263,7 +266,7 @@ VALID = {
         single(title="$found", handler=decided, variants=[Variant("found > 1", ("$found",))])
     ),
     "a dollar": workflow(single(actions=["$$topic"])),
-    "a parameter as plain data": linear("a", params={"mode": {"choices": ["x"]}}),
+    "a parameter as plain data": linear("a", params={"mode": Arg(choices=["x"])}),
     "dispatches over a fact": fan(),
     "dispatches over a list": fan(over=["a"], join="at least 1"),
     "dispatches over a fact that a handler may return": workflow(

@@ -34,7 +34,7 @@ def reading(**parts: Any) -> Workflow:
 def test_warnings_are_given_on_request_and_not_with_errors() -> None:
     assert check_workflow(loop(None)) == []
     assert advice(loop(None)) == [("FR163", "look")]
-    assert advice(unchecked(*loop(None).steps, entry_point="nosuch")) == [("FR101", None)]
+    assert advice(unchecked(*loop(None).steps, entry="nosuch")) == [("FR101", None)]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,18 @@
-"""The findings of a workflow written in Python."""
+"""A workflow written in Python: its mistakes are found when it is built, or when it is checked."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from flowrail.errors import FlowError
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.findings import Finding, WorkflowError
+from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.loading import python_file
+from flowrail.machines.loading import python_file, workflow_source
+from flowrail.machines.loading.skill_folder import WorkflowFile
 
 FILE = """\
 from flowrail import Arg, Dispatch, GateConfig, Option, Outcome, Question, Rule, StepDef, Variant, Workflow
@@ -33,78 +38,82 @@ def in_a_step(argument: str) -> str:
 
 
 def run(text: str) -> list[Finding]:
-    with pytest.raises(WorkflowError) as caught:
-        python_file.run(text.encode(), "demo", "workflow.py")
-    return list(caught.value.findings)
+    file = WorkflowFile("demo", "/nowhere", "workflow.py", "steps")
+    return list(workflow_source.read(file, {"workflow.py": text.encode()}).findings)
 
 
 MISTAKES = {
-    "limt=3": ("FR130", "did you mean `limit`?"),
-    'reports={"x": {"type": "string", "requird": True}}': ("FR130", "did you mean `required`?"),
-    'reports={"x": Arg(choises=["a"])}': ("FR130", "did you mean `choices`?"),
-    'rules=[{"iff": "visit > 1", "outcome": "ok"}, ("ok", None)]': ("FR130", "use one of outcome, when"),
-    'dispatch=Dispatch("explore", promt="Look.")': ("FR130", "did you mean `prompt`?"),
-    'handler="x"': ("FR130", "write `Dispatch(...)`"),
-    'gate={"name": "Review", "review": "look"}': ("FR130", "write `GateConfig(...)`"),
-    'questions=[{"id": "go"}]': ("FR130", "write `Question(...)`"),
-    'questions=[Question("go", "Go", "Go?", options=[{"label": "Yes"}])]': ("FR130", "write `Option(...)`"),
-    'reports={"x": "string"}': ("FR130", "write `Arg(...)`"),
-    'reports=["x"]': ("FR130", "write a dict"),
-    'variants=[{"when": "visit > 1", "text": "again.md"}]': ("FR130", "write `Variant(...)`"),
-    "actions=5": ("FR130", "write a list"),
-    'limit="5"': ("FR130", "write a whole number"),
-    "limit=True": ("FR130", "write a whole number"),
-    'reports={"size": Arg(type="integer", min="1")}': ("FR130", "write a number"),
-    'dispatch=Dispatch("explore", over={"a": 1})': ("FR130", "write `[a, b]`"),
-    "handler=awaited": ("FR128", "write `def` without `async`"),
-    "handler=without_context": ("FR128", "as in `def decide(ctx)`"),
-    "handler=by_name_only": ("FR128", "as in `def decide(ctx)`"),
-    "handler=by_position": ("FR128", "remove the `/`"),
-    "handler=to_nothing": ("FR128", "return an Outcome"),
-    "handler=to_dict": ("FR128", "return an Outcome"),
-    "title=needs_more": ("FR128", "give it a default"),
+    'handler="x"': "write a function or `Dispatch(...)`",
+    "handler=awaited": "write `def` without `async`",
+    "handler=without_context": "as in `def decide(ctx)`",
+    "handler=by_name_only": "as in `def decide(ctx)`",
+    "handler=by_position": "remove the `/`",
+    "handler=to_nothing": "return an Outcome",
+    "handler=to_dict": "return an Outcome",
+    "title=needs_more": "give it a default",
 }
 
 
 @pytest.mark.parametrize("argument", MISTAKES)
-def test_a_mistake_in_a_step_is_found(argument: str) -> None:
+def test_a_function_that_a_step_cannot_call_is_found_when_the_workflow_is_built(argument: str) -> None:
     text = in_a_step(argument)
-    if argument.startswith(("actions", "title")):
-        name = argument.partition("=")[0]
-        text = text.replace('title="Look", ' if name == "title" else 'actions=["Look."], ', "")
+    if argument.startswith("title"):
+        text = text.replace('title="Look", ', "")
 
-    findings = run(text)
+    finding = next(finding for finding in run(text) if finding.code == "FR128")
 
-    code, remedy = MISTAKES[argument]
-    assert (code, True) in [(finding.code, remedy in finding.remedy) for finding in findings]
-
-
-def test_a_workflow_without_a_name_has_findings_like_any_other() -> None:
-    with pytest.raises(WorkflowError) as caught:
-        Workflow(1, 2)  # type: ignore[arg-type]
-
-    messages = [finding.message for finding in caught.value.findings]
-    assert messages == ["`name` is not a text", "step 1 is of type int, not StepDef"]
+    assert MISTAKES[argument] in finding.remedy
+    assert (finding.place.file, finding.place.line) == ("workflow.py", 14)
 
 
 @pytest.mark.parametrize(
-    ("step", "remedy"),
+    "argument",
+    ["limt=3", 'reports={"x": Arg(choises=["a"])}', 'dispatch=Dispatch("explore", promt="Look.")'],
+)
+def test_a_misspelt_argument_is_the_type_error_of_python(argument: str) -> None:
+    with pytest.raises(
+        FlowError, match=r"workflow.py:14: raised TypeError: .* got an unexpected keyword argument"
+    ):
+        python_file.run(in_a_step(argument).encode(), "demo", "workflow.py")
+
+
+WRONG_TYPES = {
+    'gate={"name": "Review", "review": "look"}': "write GateConfig(...)",
+    'questions=[{"id": "go"}]': "write Question(...)",
+    'questions=[Question("go", "Go", "Go?", options=[{"label": "Yes"}])]': "write Option(...)",
+    'reports={"x": "string"}': "write Arg(...)",
+    'reports=["x"]': "write `key: value` pairs",
+    'variants=[{"when": "visit > 1", "text": "again.md"}]': "write Variant(...)",
+    'limit="5"': "write a whole number",
+    "limit=True": "write a whole number",
+    'reports={"size": Arg(type="integer", min="1")}': "write a whole number or a number",
+    'dispatch=Dispatch("explore", over={"a": 1})': "write a text or a list",
+}
+
+
+@pytest.mark.parametrize("argument", WRONG_TYPES)
+def test_a_value_of_the_wrong_type_is_found_by_checking(argument: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(in_a_step(argument).rstrip().removesuffix(")") + ", validate=False)", namespace)  # noqa: S102 - ours
+
+    remedies = {finding.code: finding.remedy for finding in check_workflow(namespace["WORKFLOW"])}
+
+    assert remedies == {"FR130": WRONG_TYPES[argument]}
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
     [
-        ('[StepDef("a", "A", ["Do."], next={"ok": None})]', "put `*` before the list"),
-        ('StepDef("a", "A", ["Do."], next=None)', "write a dict"),
-        ('StepDef("a", "A", ["Do."], next={None: None})', "quote it"),
-        ('{"id": "a"}', "write `StepDef(...)`"),
-        ('StepDef("a", "A", ["Do."], next={"ok": None}), params={"x": "string"}', "write `Arg(...)`"),
-        ('StepDef("a", "A", ["Do."], next={"ok": None}), descripton="x"', "did you mean `description`?"),
+        ([[StepDef("a", "A", ["Do."], next={"ok": None})]], "step 1 is not StepDef(...)"),
+        ([StepDef("a", "A", ["Do."], next=None)], "`next` of step `a` is not `key: value` pairs"),  # type: ignore[arg-type]
+        ([5], "step 1 is not StepDef(...)"),
     ],
 )
-def test_a_mistake_in_the_workflow_is_found(step: str, remedy: str) -> None:
-    text = FILE.format(step=step)
+def test_a_workflow_that_cannot_be_judged_says_which_value_is_wrong(steps: list[Any], message: str) -> None:
+    with pytest.raises(WorkflowError) as caught:
+        Workflow("demo", *steps)
 
-    run_findings = run(text)
-
-    assert [finding.code for finding in run_findings] == ["FR130"]
-    assert remedy in run_findings[0].remedy
+    assert [(finding.code, finding.message) for finding in caught.value.findings] == [("FR130", message)]
 
 
 def test_a_callable_object_that_is_async_is_refused_when_it_runs() -> None:
@@ -115,21 +124,9 @@ def test_a_callable_object_that_is_async_is_refused_when_it_runs() -> None:
     ]
 
 
-def test_an_annotation_may_be_named() -> None:
-    text = in_a_step("handler=decide").replace(
-        "def decide(ctx)", "Mode = Annotated[str, Arg(choices=('a', 'b'))]\ndef decide(ctx, mode: Mode = 'a')"
-    )
-    text = "from typing import Annotated\n" + text
-
-    workflow = python_file.run(text.encode(), "demo", "workflow.py")
-
-    assert workflow.params["mode"].choices == ("a", "b")
-
-
 def test_instructions_that_are_three_dots_are_a_warning() -> None:
     text = in_a_step("limit=1").replace('["Look."]', "[...]")
 
     workflow = python_file.run(text.encode(), "demo", "workflow.py")
 
-    findings = check_workflow(workflow)
-    assert [(finding.code, finding.severity) for finding in findings] == [("FR115", "warning")]
+    assert [(found.code, found.severity) for found in check_workflow(workflow)] == [("FR115", "warning")]

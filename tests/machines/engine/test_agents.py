@@ -45,7 +45,13 @@ def test_a_list_that_is_too_long_for_a_step_is_refused_at_the_start() -> None:
 
 
 def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
-    given_vars = {"area": "$item", "all": "$areas", "text": "$item of $topic", "n": 3, "none": "$missing"}
+    given_vars: dict[str, Any] = {
+        "area": "$item",
+        "all": "$areas",
+        "text": "$item of $topic",
+        "n": 3,
+        "none": "$missing",
+    }
     flow = workflow(
         step("look", dispatch=Dispatch("explore", "a/b", "areas", given_vars), handler=lambda _: Outcome.OK),
         params={"areas": Arg(type="list"), "topic": Arg(default="T")},

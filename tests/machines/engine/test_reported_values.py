@@ -12,8 +12,8 @@ from support.workflows import linear, step, unchecked
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.parts import freeze
-from flowrail.machines.definition.values import Arg, arg_from
-from flowrail.machines.definition.workflow import to_plain
+from flowrail.machines.definition.plain_form import from_plain, to_plain
+from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine.reports import ValuesError, check_params, read_values
 from flowrail.text.phrases import in_words
 from flowrail.text.placeholders import fill, placeholders
@@ -80,7 +80,7 @@ def test_a_value_is_judged_and_never_coerced(arg: Arg, value: Any, problem: str 
         ("list", ' ["a, b", 1, null]', ["a, b", 1, None]),
     ],
 )
-def test_a_text_is_read_as_its_kind(kind: str, text: str, value: Any) -> None:
+def test_a_text_is_read_as_its_kind(kind: Any, text: str, value: Any) -> None:
     read = Arg(type=kind).read(text)
 
     assert (read, type(read)) == (value, type(value))
@@ -132,7 +132,7 @@ def test_a_sample_fits_wherever_the_declaration_is_in_order(arg: Arg) -> None:
 @given(ARGS)
 def test_a_declaration_comes_back_from_plain_data(arg: Arg) -> None:
     plain = json.loads(json.dumps(to_plain(arg)))
-    again = arg_from(plain)
+    again = from_plain({"name": "a", "steps": [], "params": {"fact": plain}}).params["fact"]
 
     assert json.loads(json.dumps(to_plain(again))) == plain
     for value in (None, "a", "b", 0, 1, 3.5, True, ["x"], [], "xxxx"):

@@ -90,7 +90,7 @@ def ask(made: Workflow, session: Session, reading: Reading, data: st.DataObject)
     answers: dict[str, list[str]] = {}
     for question in reading.here.questions:
         only(made, session, set())
-        most = 2 if question.multi_select else 1
+        most = 2 if question.multi else 1
         words = st.sampled_from(["A", "B", "other:mine"])
         answers[question.id] = data.draw(st.lists(words, min_size=1, max_size=most, unique=True))
         session = answered(session, *(f"{question.id}={word}" for word in answers[question.id]))

@@ -20,7 +20,7 @@ MODES = Arg(choices=("quick", "full"), default="full")
         (BoundedInt(1, 5), [1, 2, 3, 4, 5]),
         (BoundedInt(2, 1), []),
         (ChoiceSet(("full", "quick")), ["full", "quick"]),
-        (ChoiceSet(["full", ["quick"]]), ["full", ("quick",)]),  # type: ignore[arg-type]
+        (ChoiceSet(["full", ["quick"]]), ["full", ("quick",)]),
         (Constant([1, [2]]), [(1, (2,))]),
         (Constant(42), [42]),
     ],

@@ -255,7 +255,7 @@ def test_work_that_was_handed_over_is_told_in_lines_of_ours_and_not_without_end(
 
 
 def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
-    work = Dispatch("explore", prompt=("Read $session.",), context_vars={"report": "$session.md"})
+    work = Dispatch("explore", prompt=("Read $session.",), vars={"report": "$session.md"})
     yes, no = Option("Yes", outcome="ok"), Option("No", outcome="ok")
     flow = workflow(
         step("hand", dispatch=work, next={"ok": "ask"}),

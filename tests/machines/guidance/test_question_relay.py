@@ -113,7 +113,7 @@ def test_json_gives_back_the_questions_that_it_was_made_of(
             "options": [
                 {"label": option.label, "description": option.description} for option in question.options
             ],
-            "multi": question.multi_select,
+            "multi": question.multi,
         }
         for question in questions
     ]
@@ -193,7 +193,7 @@ stray
         "question 1: text between the elements of `question`",
         "question 1: element `b` is not allowed in `text`",
         "question 1 has more than one text",
-        "question 1, multi_select is not true or false",
+        "question 1, multi is not true or false",
         "question 1, key `deadline` is not known",
         "question 1, key `colour` is not known",
         "question 1, option 2, key `name` is not known",
@@ -291,7 +291,7 @@ def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
                 "question 1, id is not a text",
                 "question 1, header is not a text",
                 "question 1, text is not a text",
-                "question 1, multi_select is not true or false",
+                "question 1, multi is not true or false",
                 "question 1, key `deadline` is not known",
                 "question 1, option 1 is not an object",
                 "question 1, option 2, key `lable` is not known",
@@ -321,7 +321,7 @@ def test_everything_wrong_with_json_is_named_at_once(text: str, problems: list[s
         ),
         (
             '{"questions": [{"id": "db", "question": "Which?", "multiSelect": true, "options": ["A", {"label": "B"}]}]}',
-            Question("db", "", "Which?", (Option("A"), Option("B")), multi_select=True),
+            Question("db", "", "Which?", (Option("A"), Option("B")), multi=True),
         ),
         (
             "<needs_user_input><question><text>Which store?</text></question></needs_user_input>",

@@ -185,7 +185,7 @@ def test_a_python_skill_has_texts_and_resources_in_files() -> None:
     assert "A form." in told_next["actions"][0]
 
 
-@pytest.mark.parametrize(("missing", "code"), [("steps/look.md", "FR115"), ("resources/form.md", "FR127")])
+@pytest.mark.parametrize(("missing", "code"), [("steps/look.md", "FR125"), ("resources/form.md", "FR127")])
 def test_a_python_skill_without_the_text_of_a_step_or_a_resource_has_findings(
     missing: str, code: str
 ) -> None:

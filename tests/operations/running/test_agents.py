@@ -223,11 +223,11 @@ PYTHON = (
 WORKFLOW = Workflow(
     "NAME",
     StepDef(
-        "look", "Look", ["Have it looked at."], Dispatch(AgentRole.EXPLORE, "NAME/one", context_vars={"area": "all"}),
+        "look", "Look", ["Have it looked at."], Dispatch(AgentRole.EXPLORE, "NAME/one", vars={"area": "all"}),
         next={Outcome.OK: "tell", Outcome.FAIL: None},
     ),
     StepDef(
-        "tell", "Tell", ["Write it up."], Dispatch(AgentRole.TECHNICAL_WRITER, free_form=True),
+        "tell", "Tell", ["Write it up."], Dispatch(AgentRole.TECHNICAL_WRITER),
         next={Outcome.OK: None},
     ),
 )

@@ -94,7 +94,7 @@ def test_an_answered_question_may_be_asked_again_and_others_beside_it(team: Team
 @pytest.mark.every_store
 def test_an_answer_on_record_stays_and_the_same_again_changes_nothing(team: Team) -> None:
     child = team.child(1)
-    team.ask(child, multi_select=True)
+    team.ask(child, multi=True)
     team.answer(child, "db=Redis", "db=Postgres")
 
     team.answer(child, "db=Postgres", "db=Redis")

@@ -22,7 +22,7 @@ steps:
   - id: work
     title: Work
     actions: [Hand it out.]
-    dispatch: {agent: explore, run: NAME/look, over: [a, b], join: any}
+    dispatch: {agent: explore, workflow: NAME/look, over: [a, b], join: any}
     next: {ok: tell}
   - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
 """

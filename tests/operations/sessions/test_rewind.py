@@ -128,7 +128,7 @@ def test_a_child_that_came_back_is_not_reopened() -> None:
     put_skill(
         "team",
         "name: NAME\nsteps:\n  - id: give\n    title: Give\n    actions: [Give it.]\n"
-        "    dispatch: {agent: explore, run: small}\n    next: {ok: null}\n",
+        "    dispatch: {agent: explore, workflow: small}\n    next: {ok: null}\n",
     )
     parent = told("step", "team")["session"]
     child = told("claim", parent, "d0-1")["session"]

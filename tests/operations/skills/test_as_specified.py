@@ -58,7 +58,7 @@ def parts(step: StepDef) -> dict[str, Any]:
         "when": step.when,
         "limit": step.bound,
         "agent": work.agent if work else None,
-        "run": work.run if work else None,
+        "run": work.workflow if work else None,
         "over": list(over) if isinstance(over, tuple) else ("a list" if over else None),
         "join": work.join if work and work.join != "all" else None,
         "gate": step.gate is not None or None,

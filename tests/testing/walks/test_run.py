@@ -23,7 +23,7 @@ steps:
   - id: work
     title: Work
     actions: [Hand it out.]
-    dispatch: {agent: explore, run: NAME/look, over: areas, join: any}
+    dispatch: {agent: explore, workflow: NAME/look, over: areas, join: any}
     next: {ok: judge, fail: null}
   - id: judge
     title: Judge

@@ -1,21 +1,24 @@
 """The validation of `Workflow(...)`: every error in a workflow, with its path in the definition.
 
-Values of the wrong shape come first. The rules run on the workflow without those values, so they can rely on the
-types of the definition classes. The code that read the workflow turns a path into a file and a line.
+The rules rely on the types of the definition classes. In a file, values of another type are left out before the
+rules run. In Python, a type checker finds them; if a rule fails because of one, all of them are reported instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import MISSING
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from flowrail.machines.definition.findings import Locate, Path, Place, UnplacedFinding, first, raise_errors
-from flowrail.machines.definition.from_data import Reader
-from flowrail.machines.definition.step import StepDef
+from flowrail.machines.definition.findings import (
+    Locate,
+    Path,
+    Place,
+    UnplacedFinding,
+    raise_errors,
+    step_index,
+)
 from flowrail.machines.definition.validation import delegation, evidence, structure, values
-from flowrail.machines.definition.validation.scope import findings_of, step_index
-from flowrail.machines.definition.validation.shape import independent, shape_finding
+from flowrail.machines.definition.validation.scope import findings_of
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow
@@ -27,46 +30,64 @@ _STEP_RULES = (
     *delegation.STEP_RULES,
     *evidence.STEP_RULES,
 )
+_OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR114"}
+"""Findings that can follow from a step that was left out."""
+_OF_THE_STEP = {"FR108", "FR112", "FR115"}
+"""Findings at a step, not at a key of it, that can follow from a key that was left out."""
+_OF_VALUES = {"FR123"}
+"""Findings that can follow from a wrong declaration of a parameter or fact."""
+_MISSING_TEXT = "FR125"
+_JUDGED_TOGETHER = {"dispatch", "gate", "questions"}
+"""Keys of a step whose own keys depend on each other."""
 
 
 def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
     """Return every error in *workflow*, which may contain functions, in the order of its steps."""
-    reader = Reader(has_code=True)
-    readable = reader.part(workflow, type(workflow), ())
-    is_readable = readable is not MISSING  # it is not without a name
-    found = findings_of_reader(reader, readable if is_readable else workflow, rules=is_readable)
-    return sorted(found, key=step_index)
+    try:
+        return findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
+    except (AttributeError, TypeError, ValueError, KeyError):
+        from flowrail.machines.definition.reader import type_findings  # takes as long as a step
+
+        findings = type_findings(workflow)
+        if not findings:
+            raise
+        return sorted(findings, key=step_index)
 
 
-def findings_of_reader(
-    reader: Reader, workflow: Workflow, *, rules: bool = True
+def independent(
+    findings: Iterable[UnplacedFinding], problems: Collection[UnplacedFinding], *, lacks_steps: bool
 ) -> Iterator[UnplacedFinding]:
-    """Yield the problems of *reader* and, with *rules*, the errors of the *workflow* that it read; paths are in the data."""
-    problems = sorted(reader.problems, key=lambda problem: len(problem.path))
-    ids = dict(zip(reader.steps_read, (step.id for step in workflow.steps), strict=False))
-    for raw in first([(shape_finding(problem, ids) for problem in problems)]):
-        yield raw._replace(step=ids.get(step_index(raw)))
-    if rules:
-        findings = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
-        yield from independent(findings, problems, reader.steps_read)
+    """Yield the *findings* about a file that do not only follow from values that were left out because of *problems*."""
+    is_declared_wrong = any({"params", "reports"} & {*problem.path} for problem in problems)
+    for raw in findings:
+        of_graph = lacks_steps and raw.code in _OF_THE_GRAPH
+        of_value = is_declared_wrong and raw.code in _OF_VALUES
+        if not (of_graph or of_value or any(_follows(raw, problem) for problem in problems)):
+            yield raw
+
+
+def _follows(raw: UnplacedFinding, problem: UnplacedFinding) -> bool:
+    path, wrong = raw.path, problem.path
+    if path[2:3] and path[2] in _JUDGED_TOGETHER and problem.code != _MISSING_TEXT:
+        path = path[:3]
+    is_inside = path[: len(wrong)] == wrong
+    is_around = wrong[: len(path)] == path
+    return is_inside or (is_around and (step_index(raw) < 0 or len(path) > 2 or raw.code in _OF_THE_STEP))  # noqa: PLR2004
 
 
 def validate(workflow: Workflow) -> None:
     """Raise one `WorkflowError` with every finding of severity error."""
-    locate = origin_of(workflow)
-    raise_errors(workflow.name, [raw.at(locate(raw.path)) for raw in raw_findings(workflow)])
+    locate = part_of(workflow)
+    raise_errors(str(workflow.name), [raw.at(locate(raw.path)) for raw in raw_findings(workflow)])
 
 
-def origin_of(workflow: Workflow) -> Locate:
-    """Return a function that turns a path into the place where the step, or the workflow, was made."""
+def part_of(workflow: Workflow) -> Locate:
+    """Return a function that names the part of a workflow made in Python, such as `look.next.ok`."""
 
     def locate(path: Path) -> Place:
-        words = ".".join(str(part) for part in path)
+        words = [str(part) for part in path]
         if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
-            step = workflow.written_steps[path[1]]
-            if isinstance(step, StepDef):
-                inside = ".".join([step.id, *(str(part) for part in path[2:])])
-                return Place.of(step.origin or "")._replace(part=inside)
-        return Place.of(workflow.origin or "")._replace(part=words)
+            words = [str(getattr(workflow.steps[path[1]], "id", path[1])), *words[2:]]
+        return Place("", part=".".join(words))
 
     return locate

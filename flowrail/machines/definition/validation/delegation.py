@@ -21,13 +21,13 @@ def _dispatch(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
     if step.dispatch is not None and isinstance(step.handler, Dispatch):
         message = f"step `{step.id}` has a `dispatch` and a `Dispatch` for a handler"
         yield UnplacedFinding("FR154", ("dispatch",), message, "keep one of them")
-    for name in work.context_vars:
+    for name in work.vars:
         if not VALUE_NAME.match(name) or name in BUILT_IN:
             message = f"`{name}` is not a valid name for a variable"
             yield UnplacedFinding("FR141", ("dispatch", "vars", name), message, "use a lower-case word")
     yield from _over(step, work, scope)
     yield from _join(step, work)
-    if work.run is None and not any(text.strip() for text in work.prompt):
+    if work.workflow is None and not any(text.strip() for text in work.prompt):
         if work.over is not None:
             message = f"step `{step.id}` does not give its agents their item"
             hint = "name a file with `$item` in it as `prompt`, or a workflow to `run`"

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from flowrail.machines.definition import graph
-from flowrail.machines.definition.findings import UnplacedFinding, first
+from flowrail.machines.definition.findings import UnplacedFinding, first, step_index
 from flowrail.machines.definition.step import TEXT_NAMES, StepDef
 from flowrail.machines.definition.values import Arg
 from flowrail.text import phrases, placeholders
@@ -81,8 +81,3 @@ def findings_of(
     ids = [step.id for step in workflow.steps] + [None]  # the last one is for findings about the workflow
     findings = sorted(first(rules), key=step_index)
     return [raw._replace(step=ids[step_index(raw)]) for raw in findings]
-
-
-def step_index(raw: UnplacedFinding) -> int:
-    """Return the index of the step that *raw* is about; -1 if it is about the workflow."""
-    return raw.path[1] if len(raw.path) > 1 and isinstance(raw.path[1], int) else -1

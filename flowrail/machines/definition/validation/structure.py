@@ -32,9 +32,9 @@ def _workflow_keys(scope: Scope) -> Iterator[UnplacedFinding]:
     if not workflow.steps:
         message = f"workflow `{workflow.name}` has no steps"
         yield UnplacedFinding("FR114", ("steps",), message, "add at least one step")
-    elif workflow.entry_point not in workflow:
-        hint = phrases.did_you_mean(str(workflow.entry_point), scope.index, "name one of the steps")
-        yield UnplacedFinding("FR101", ("entry",), f"unknown entry point `{workflow.entry_point}`", hint)
+    elif workflow.entry not in workflow:
+        hint = phrases.did_you_mean(str(workflow.entry), scope.index, "name one of the steps")
+        yield UnplacedFinding("FR101", ("entry",), f"unknown entry point `{workflow.entry}`", hint)
     for name in scope.undeclared(workflow.then or ""):
         message = f"what comes after `{workflow.name}` has `${name}`, which is not declared"
         yield UnplacedFinding("FR151", ("then",), message, scope.hint(name))
@@ -72,7 +72,7 @@ def _targets(scope: Scope) -> Iterator[UnplacedFinding]:
 def _ends(scope: Scope) -> Iterator[UnplacedFinding]:
     """Check ends, reachability, livelocks and loops."""
     workflow = scope.workflow
-    if workflow.entry_point not in workflow:
+    if workflow.entry not in workflow:
         return
     after, before, ends = scope.all_edges
     unknown = {step.id for step in workflow.steps if not _has_valid_targets(scope, step)}
@@ -81,12 +81,12 @@ def _ends(scope: Scope) -> Iterator[UnplacedFinding]:
         yield UnplacedFinding(
             "FR103", ("steps",), message, "end the run at the last step: `next: {ok: null}`"
         )
-    reached = graph.reach([str(workflow.entry_point)], after)
+    reached = graph.reach([str(workflow.entry)], after)
     is_misspelt = any(step not in workflow for step in before)
     can_end, may_end = graph.reach(ends, before), graph.reach(ends | unknown, before)
     for index, step in enumerate(workflow.steps):
         if step.id not in reached and not is_misspelt:
-            message = f"no path leads from `{workflow.entry_point}` to step `{step.id}`"
+            message = f"no path leads from `{workflow.entry}` to step `{step.id}`"
             hint = "add a transition to it from another step, or remove it"
             yield UnplacedFinding("FR104", ("steps", index), message, hint)
         elif step.id in reached and ends and step.next and step.id not in may_end:
@@ -156,11 +156,10 @@ def _instructions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
         yield UnplacedFinding("FR115", (), message, "add a title of a few words")
     if callable(step.actions):
         return
-    if not any(text.strip() for text in step.actions):
+    if step.actions and not any(text.strip() for text in step.actions):
         message = f"step `{step.id}` has no instructions"
         hint = f"write `actions` or the file `steps/{step.id}.md`"
-        severity = "warning" if step.handler is not None else "error"
-        yield UnplacedFinding("FR115", (), message, hint, severity=severity)
+        yield UnplacedFinding("FR115", (), message, hint)
     elif UNWRITTEN in step.actions:
         message = f"the instructions of step `{step.id}` contain `...`, which still has to be written"
         hint = "replace `...` by the instructions"
@@ -176,7 +175,7 @@ def _skipping(scope: Scope) -> Iterator[UnplacedFinding]:
     known: dict[str, int | None] = {}
     for index, step in enumerate(scope.workflow.steps):
         path = ("steps", index, "when")
-        if step.when is not None and step.id == scope.workflow.entry_point:
+        if step.when is not None and step.id == scope.workflow.entry:
             message = f"step `{step.id}` is the first step and may not apply"
             yield UnplacedFinding("FR116", path, message, "start with a step that always applies")
         if graph.skippable(scope.workflow, step.id, known) is None:

@@ -21,6 +21,7 @@ from flowrail.machines.definition.step import (
     hints_of,
     parameters_of,
 )
+from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.validation.scope import Scope
 from flowrail.machines.definition.values import LARGEST_LEAST, Arg, kind_of, misfit, same
 from flowrail.text import phrases
@@ -66,6 +67,10 @@ def _functions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
         ((name,), getattr(step, name)) for name in ("title", "actions", "handler")
     ]
     functions += [(condition.path, condition.when) for condition in conditions_of(step)]
+    handler: object = step.handler
+    if not (handler is None or callable(handler) or isinstance(handler, Dispatch)):
+        message = f"the handler of step `{step.id}` is of type {type(handler).__name__}"
+        yield UnplacedFinding("FR128", ("handler",), message, "write a function or `Dispatch(...)`")
     for path, function in functions:
         for problem, remedy in _function_problems(function, is_handler=path == ("handler",)):
             message = f"the function `{'.'.join(map(str, path))}` of step `{step.id}` {problem}"
