@@ -315,14 +315,10 @@ _STORE = {
     "copy": Entry("store", "Databases", "Copy all sessions and handoffs to another store"),
 }
 
-_RUN, _CONTROL = "Run", "Look and control"
 _FLEET = {
-    "run": Entry("fleet", _RUN, "Start a session that the workers of a pool run"),
-    "worker": Entry("fleet", _RUN, "Run headless agents for the sessions of a pool"),
-    "trust": Entry("fleet", _RUN, "Approve the current project for headless agents"),
-    "status": Entry("fleet", _CONTROL, "Show pools, workers, sessions and the newest runs"),
-    "pause": Entry("fleet", _CONTROL, "Stop a pool from starting jobs"),
-    "resume": Entry("fleet", _CONTROL, "Let a paused pool start jobs again, even if it waits for its quota"),
+    "run": Entry("fleet.commands", "Commands", "Start a session that workers run"),
+    "worker": Entry("fleet.commands", "Commands", "Run headless agents for the sessions of the fleet"),
+    "status": Entry("fleet.commands", "Commands", "Show programs, workers, sessions and the newest runs"),
 }
 _FLEET_HELP = """
 Workers run headless agents, such as Claude Code or Codex, for sessions without a user present. On one machine this

@@ -1,1 +1,1 @@
-"""Run sessions with headless agents: pools of workers on one machine or on many. Needs the extra `flowrail[fleet]`."""
+"""Run sessions with headless agents: workers on one machine or on many. Needs the extra `flowrail[fleet]`."""

@@ -6,15 +6,15 @@ The session decides how a run ended, not the program: its exit status and its la
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import threading
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from flowrail.errors import ConflictError
 from flowrail.fleet import process, programs, targets
-from flowrail.fleet.pool import Pool
+from flowrail.fleet.configuration import Limits
 from flowrail.fleet.programs import LogSummary
 from flowrail.fleet.records import AgentRun, RunOutcome
 from flowrail.fleet.targets import Target
@@ -98,7 +98,7 @@ def _work(target: Target, taken: Answer | Assignment, model: str | None) -> Work
 def run(
     world: World,
     taken: Work,
-    pool: Pool,
+    limits: Limits,
     record: AgentRun,
     *,
     folder: str,
@@ -107,7 +107,7 @@ def run(
     stop: threading.Event,
     patient: Callable[[Callable[[], RunOutcome | None]], RunOutcome | None],
 ) -> tuple[AgentRun, float | None]:
-    """Run the program of *pool* for the work in *folder*. Its prompt and its log are written to the folder *files*.
+    """Run the agent of *record* for the work in *folder*. Its prompt and its log are written to the folder *files*.
 
     Return the complete *record*, and when a used-up quota is available again, in seconds since 1970. *patient* repeats a
     call that reads the session until its store answers.
@@ -116,27 +116,25 @@ def run(
     make_private_dir(files)
     prompt, log = (os.path.join(files, f"{conversation}.{kind}") for kind in ("prompt", "log"))
     write_atomic(prompt, (_INSTRUCTIONS + visible(taken.prompt) + "\n").encode(), durable=False)
-    command = programs.command_of(pool, conversation=conversation, model=taken.model)
+    command = programs.command_of(record.program, limits, conversation=conversation, model=taken.model)
     ended = process.run(
         command,
         folder=folder,
         environ=agent_environment(environ, conversation),
         prompt=prompt,
         log=log,
-        seconds=60 * pool.minutes,
+        seconds=60 * limits.time_limit,
         stop=stop,
     )
-    summary = programs.read_log(log, pool)
+    summary = programs.read_log(log)
     outcome = patient(lambda: result(world, taken)) or _without_result(ended, summary)
     not_started = "the program could not be started; see its log"
-    done = record._replace(
+    done = replace(
+        record,
         outcome=outcome,
-        command=shlex.join(command),
         exit_status=ended.status,
         cost=summary.cost,
-        tokens=summary.tokens,
         log=log,
-        log_sha256=summary.sha256,
         note=not_started if ended.status == process.NOT_STARTED else "",
     )
     return done, summary.quota_until if outcome is RunOutcome.QUOTA else None

@@ -6,32 +6,21 @@ import os
 from collections.abc import Mapping
 
 from flowrail.command import Command, Hint
-from flowrail.errors import FlowError, UsageError
+from flowrail.errors import FlowError
 from flowrail.fleet import attempt, targets
+from flowrail.fleet.configuration import Limits
 from flowrail.fleet.errors import FleetDatabaseError, ForeignFleetError, NotOpenError
 from flowrail.fleet.jobs import JobQueue
-from flowrail.fleet.pool import Pool, check_name, configured_pool
-from flowrail.fleet.records import (
-    ATTEMPTS,
-    REOPENED,
-    UNCOUNTED,
-    AgentRun,
-    FleetRecords,
-    FleetSession,
-    over_budget,
-)
-from flowrail.fleet.status import FleetStatus, PoolStatus, status_of
+from flowrail.fleet.records import ATTEMPTS, REOPENED, UNCOUNTED, AgentRun, FleetRecords, FleetSession
 from flowrail.fleet.targets import Target
 from flowrail.hosts.conversation import FLEET_OWNER
-from flowrail.machines.engine.questions import STOP
-from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import Environment, World, world_of
-from flowrail.operations.running import questions, steps
+from flowrail.operations.running import steps
 from flowrail.operations.running.conversations import release
 from flowrail.storage.files import make_private_dir, write_atomic
-from flowrail.storage.ownership import Owner, configuration_path, read_configuration
-from flowrail.text.phrases import count, duration, seconds_between
+from flowrail.storage.ownership import Owner
+from flowrail.text.phrases import count
 
 FOLDER = "fleet"
 _WAIT_SECONDS = 60.0
@@ -67,24 +56,14 @@ class Fleet:
         """Return the world for a run whose conversation has that id."""
         return world_of(self.environment, wait=_WAIT_SECONDS)._replace(host=conversation)
 
-    def pool(self, name: str) -> Pool:
-        """Return a pool as the user configured it."""
-        environ, home = self.environment.environ, self.environment.home
-        pools = read_configuration(environ, home).pools
-        return configured_pool(name, pools, path=configuration_path(environ, home))
-
-    def start(self, skill: str, params: Mapping[str, object], pool: str, *, worktree: bool = False) -> str:
-        """Start a session of a skill that the workers of *pool* run, and return its id."""
-        check_name(pool)
-        world = self.world(FLEET_OWNER)
-        if worktree:  # agents elsewhere need absolute paths of the store and its files
-            world = world._replace(shown_store=world.shown_store or world.store.path)
-        session = steps.begin(world, skill, params).session.id
-        self.run_session(session, pool, worktree=worktree)
+    def start(self, skill: str, params: Mapping[str, object], program: str) -> str:
+        """Start a session of a skill that the workers of *program* run, and return its id."""
+        session = steps.begin(self.world(FLEET_OWNER), skill, params).session.id
+        self.run_session(session, program)
         return session
 
-    def run_session(self, session: str, pool: str, *, worktree: bool = False) -> None:
-        """Let the workers of *pool* run an open session. One that they gave up gets all its attempts again."""
+    def run_session(self, session: str, program: str) -> None:
+        """Let the workers of *program* run an open session. One that they gave up gets all its attempts again."""
         world = self.world()
         if not world.store.read(session).session.is_open:
             raise NotOpenError(
@@ -92,89 +71,51 @@ class Fleet:
                 hint=Hint("see its history: ", Command("history", session, store=world.shown_store)),
                 session=session,
             )
-        self.records.add_session(session, check_name(pool), by=world.by, worktree=worktree)
+        self.records.add_session(session, program, by=world.by)
         for target in targets.ready(world, session):
-            job = self._next_job(target, self.records.runs(target.key))
-            self.jobs.enqueue(job, target.key, pool, worktree=worktree)
+            self.jobs.enqueue(_next_job(target, self.records.runs(target.key)), target.key, program)
 
-    def status(self, *, newest: int) -> FleetStatus:
-        """Return what the fleet is doing now, and the records of its *newest* runs."""
-        status = status_of(self.records, self.jobs, self.world(), newest=newest)
-        return status._replace(pools=tuple(self._with_budget(pool) for pool in status.pools))
-
-    def _with_budget(self, pool: PoolStatus) -> PoolStatus:
-        """Return the status of a pool as paused, if the budget that is configured here is used up."""
-        try:
-            limits = self.pool(pool.name)
-        except UsageError:
-            return pool  # configured on other machines only
-        if pool.paused is not None or limits.daily_budget is None:
-            return pool
-        return pool._replace(paused=over_budget(pool.name, pool.spent, limits.job_cost, limits.daily_budget))
-
-    def schedule(self, pool: Pool) -> list[str]:
-        """Add the jobs that the sessions of *pool* need now, and end what has had all its attempts.
-
-        Return the sessions whose end this call recorded: each is returned once, to one of the workers.
-        """
-        ended: list[str] = []
+    def schedule(self, program: str, limits: Limits) -> None:
+        """Add the jobs that the sessions of *program* need now, and give up what has had all its attempts."""
         for session in self.records.sessions():
-            if session.pool == pool.name:
+            if session.program == program:
                 try:
-                    if self._schedule(session, pool):
-                        ended.append(session.session)
+                    self._schedule(session, limits)
                 except FleetDatabaseError:
                     raise
                 except FlowError:
                     continue  # it cannot be read now; the status says so
-        return ended
 
-    def _schedule(self, fleet_session: FleetSession, pool: Pool) -> bool:
-        """Add the jobs that a session needs; return whether this call recorded its end."""
+    def _schedule(self, fleet_session: FleetSession, limits: Limits) -> None:
         world = self.world()
         try:
             session = world.store.read(fleet_session.session).session
         except UnknownSessionError:
             self.records.end_session(fleet_session.session, "the session was deleted")
-            return False
-        if not session.is_open:  # recorded after its last run, so that the trace contains that run
-            at_work = {targets.target_of(start.target).session for start in self.records.running()}
-            return session.id not in at_work and self.records.end_session(session.id)
-        if session.owner not in {None, FLEET_OWNER, *self.records.started_by(session.id)}:
-            return False  # a person or another agent took it over
-        if pool.question_minutes is not None:
-            self._stop_unanswered(world, session.id, 60 * pool.question_minutes)
-        jobs = {target: self.records.runs(target.key) for target in targets.ready(world, session.id)}
-        if all(self._next_job(target, runs) in self._added for target, runs in jobs.items()):
-            return False
+            return
+        if not session.is_open:
+            self.records.end_session(session.id)
+            return
+        if session.owner not in {None, FLEET_OWNER, *conversations(self.records, session.id)}:
+            return  # a person or another agent took it over
+        runs = {target: self.records.runs(target.key) for target in targets.ready(world, session.id)}
+        if all(_next_job(target, known) in self._added for target, known in runs.items()):
+            return
         still_ready = set(targets.ready(world, session.id))  # a run may have ended before its record was read
-        for target in still_ready & jobs.keys():
-            self._add_job(world, target, jobs[target], pool, fleet_session)
-        return False
+        for target in still_ready & runs.keys():
+            self._add_job(world, target, runs[target], limits, fleet_session)
 
     def _add_job(
-        self, world: World, target: Target, runs: list[AgentRun], pool: Pool, fleet_session: FleetSession
+        self, world: World, target: Target, runs: list[AgentRun], limits: Limits, fleet_session: FleetSession
     ) -> None:
         failures = _failures(runs, fleet_session.at)
-        if len(failures) >= pool.attempts:
+        if len(failures) >= limits.attempts:
             self._give_up(world, target, failures)
             return
-        job = self._next_job(target, runs)
-        delay = min(_LONGEST_DELAY, pool.retry_seconds * 2 ** (len(failures) - 1)) if failures else 0.0
-        self.jobs.enqueue(job, target.key, pool.name, delay=delay, worktree=fleet_session.worktree)
+        job = _next_job(target, runs)
+        delay = min(_LONGEST_DELAY, limits.retry_seconds * 2 ** (len(failures) - 1)) if failures else 0.0
+        self.jobs.enqueue(job, target.key, fleet_session.program, delay=delay)
         self._added.add(job)
-
-    @staticmethod
-    def _stop_unanswered(world: World, session_id: str, seconds: float) -> None:
-        """Stop sessions with a question of the engine that had no answer for *seconds*: they end as failed."""
-        for _, session in [*targets.involved(world, session_id)]:
-            question = targets.open_question(session)
-            if question is None or question.source not in {BY_LIMIT, BY_EVIDENCE}:
-                continue
-            waited = seconds_between(world.store.read(session.id).at, world.now())
-            if waited is not None and waited >= seconds:
-                reason = f"no answer for {duration(seconds)}"
-                questions.answer(world, session.id, {question.id: [STOP]}, reason, take_over=True)
 
     def _give_up(self, world: World, target: Target, failures: list[AgentRun]) -> None:
         newest = failures[0]
@@ -186,14 +127,14 @@ class Fleet:
             self.records.end_session(target.session, reason)
             release(world.store, [target.session], newest.run, at=world.now(), by=world.by)
 
-    @staticmethod
-    def _next_job(target: Target, runs: list[AgentRun]) -> str:
-        """Return the id of the next job of a target. It is the same as long as that job has not ended."""
-        return f"{target.key}#{sum(run.outcome not in REOPENED for run in runs) + 1}"
+
+def conversations(records: FleetRecords, target: str) -> set[str]:
+    """Return the ids of all runs of a target, which are the conversations that its session had in the fleet."""
+    return {run.run for run in records.runs(target)}
 
 
 def folder_of(environment: Environment) -> str:
-    """Return the folder for the files of the fleet of this store: logs, worktrees and, without a server, its tables."""
+    """Return the folder for the files of the fleet of this store: logs and, without a server, its tables."""
     return os.path.join(environment.store_path, FOLDER)
 
 
@@ -220,7 +161,12 @@ def _prepare_folder(environment: Environment, folder: str) -> None:
     owner.claim(folder, FOLDER)
 
 
-def _failures(runs: list[AgentRun], since: float) -> list[AgentRun]:
+def _next_job(target: Target, runs: list[AgentRun]) -> str:
+    """Return the id of the next job of a target. It is the same as long as that job has not ended."""
+    return f"{target.key}#{sum(run.outcome not in REOPENED for run in runs) + 1}"
+
+
+def _failures(runs: list[AgentRun], since: str) -> list[AgentRun]:
     """Return the failed attempts since the last success, newest first."""
     failures: list[AgentRun] = []
     for run in reversed(runs):

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
 
 from flowrail import approval
 from flowrail.approval import FolderContent
 from flowrail.command import Command, Hint
 from flowrail.errors import TrustError
-from flowrail.git import output_of
-from flowrail.storage.files import MissingFileError, make_private_dir, read_bounded, sha256_hex
+from flowrail.operations.environment import Confirmation, Environment
+from flowrail.storage.files import MissingFileError, read_bounded, sha256_hex
 
 HOST_FILES = (
     ".claude/settings.json",
@@ -26,7 +25,7 @@ HOST_FILES = (
 )
 """The files of a project in which host programs find commands that they run by themselves."""
 _ABSENT = "-"
-_CHECKOUT_SECONDS = 600.0
+_HINT = Hint("a person runs at a terminal: ", Command("fleet worker"))
 
 
 def content_of(project: str) -> FolderContent:
@@ -37,51 +36,26 @@ def content_of(project: str) -> FolderContent:
     return FolderContent(os.path.join(root, ".flow", "fleet"), sha256_hex(whole), files, {})
 
 
-def describe(project: str) -> Iterator[str]:
-    """Yield lines about a project folder for the person who approves it."""
-    content = content_of(project)
-    yield f"folder {os.path.realpath(project)}"
-    yield f"digest {content.digest}"
-    present = [name for name, digest in content.files.items() if digest != _ABSENT]
-    for name in present:
-        yield f"  {name}: agents run the commands in it without asking"
-    if not present:
-        yield "  no settings of Claude Code or Codex"
-
-
-def require_approved(project: str, state: str, *, worktree: str = "") -> None:
-    """Refuse a folder that is not approved, or whose host settings changed since.
-
-    A *worktree* of the project must have the same settings as the project when it was approved.
-    """
-    content = content_of(project)
-    approved = approval.approval_of(content.folder, state)
-    content = content_of(worktree) if worktree else content
-    if approved is not None and approved.files == content.files:
+def approve(environment: Environment) -> None:
+    """Ask the person at the terminal to approve the project, unless it is approved already."""
+    content = content_of(environment.project)
+    known = approval.approval_of(content.folder, environment.state)
+    if known is not None and known.files == content.files:
         return
-    problem = "is not approved for headless agents"
-    if approved is not None:
-        changed = [name for name, digest in content.files.items() if approved.files.get(name) != digest]
-        problem = f"changed since it was approved for headless agents: {', '.join(changed)}"
-    raise TrustError(
-        f"{os.path.realpath(project)} {problem}",
-        hint=Hint("a person runs: ", Command("fleet trust")),
-        folder=os.path.realpath(project),
-    )
+    present = [name for name, digest in content.files.items() if digest != _ABSENT]
+    lines = [f"folder {os.path.realpath(environment.project)}"]
+    lines += [f"  {name}: agents run the commands in it without asking" for name in present]
+    question = "Let workers run agents in this folder as you, without asking?"
+    environment.confirm(Confirmation(question, lines, _HINT, content.digest))
+    approval.approve(content, environment.state, at=environment.now)
 
 
-def worktree_of(project: str, folder: str, target: str, environ: Mapping[str, str]) -> str:
-    """Return the git worktree for *target* below *folder*. It is made on a branch `flow/…` if it does not exist.
-
-    It stays after the run: the next attempt continues in it, and its branch holds the result.
-    """
-    name = target.replace("/", "-")
-    path = os.path.join(folder, name)
-    if not os.path.isdir(path):
-        make_private_dir(folder)
-        words = ("worktree", "add", "--quiet", "-B", f"flow/{name}", path, "HEAD")
-        output_of(project, words, environ, seconds=_CHECKOUT_SECONDS)
-    return path
+def require_approved(project: str, state: str) -> None:
+    """Refuse a folder whose host settings changed since it was approved."""
+    content = content_of(project)
+    known = approval.approval_of(content.folder, state)
+    if known is None or known.files != content.files:
+        raise TrustError(f"{os.path.realpath(project)} changed since it was approved for agents", hint=_HINT)
 
 
 def _digest(path: str) -> str:

@@ -1,4 +1,4 @@
-"""The queue of jobs. DBOS stores it, starts jobs within the limits of their pools, and starts them again on request.
+"""The queue of jobs. DBOS stores it, starts jobs within the slots of their workers, and starts them again on request.
 
 A job is a workflow of DBOS with one run of an agent in it. The result of a job is recorded elsewhere, so DBOS
 stores only that the job has ended.
@@ -12,14 +12,13 @@ from contextlib import suppress
 
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions, error
 
-from flowrail.fleet.pool import Pool
 from flowrail.fleet.records import database_errors
 
 _APPLICATION, _VERSION, _WORKFLOW = "flowrail-fleet", "1", "job"
 _POLL_SECONDS = 0.5
 
-RunJob = Callable[[str, str, bool], None]
-"""Runs the job with an id for the target with a key. The last argument decides whether it gets its own git worktree."""
+RunJob = Callable[[str, str], None]
+"""Runs the job with an id for the target with a key."""
 
 
 class JobQueue:
@@ -41,35 +40,35 @@ class JobQueue:
                 retry_connection_errors=False,
             )
 
-    def enqueue(
-        self, job: str, target: str, pool: str, *, delay: float = 0.0, worktree: bool = False
-    ) -> None:
+    def enqueue(self, job: str, target: str, program: str, *, delay: float = 0.0) -> None:
         """Add a job for *target*, to be started after *delay* seconds.
 
         Nothing happens if there was a job with that id, or if another one for the target has not ended.
         """
         options: EnqueueOptions = {
             "workflow_name": _WORKFLOW,
-            "queue_name": _queue(pool),
+            "queue_name": _queue(program),
             "workflow_id": job,
             "deduplication_id": target,
         }
         if delay:
             options["delay_seconds"] = delay
         with database_errors(), suppress(error.DBOSQueueDeduplicatedError):
-            self._client.enqueue(options, job, target, worktree)
+            self._client.enqueue(options, job, target)
 
-    def unfinished(self, pool: str) -> int:
-        """Return how many jobs of a pool have not ended."""
-        return len(self._workers_of_jobs(pool, "ENQUEUED", "DELAYED", "PENDING"))
+    def unfinished(self, program: str) -> int:
+        """Return how many jobs of a program have not ended."""
+        return len(self._workers_of_jobs(program, "ENQUEUED", "DELAYED", "PENDING"))
 
-    def resume(self, pool: str, *, only_worker: str = "", except_workers: Collection[str] = ()) -> list[str]:
-        """Put jobs that have started back into the queue of their pool, and return their ids.
+    def resume(
+        self, program: str, *, only_worker: str = "", except_workers: Collection[str] = ()
+    ) -> list[str]:
+        """Put jobs that have started back into the queue of their program, and return their ids.
 
         With *only_worker*, only its jobs; otherwise those of all workers but *except_workers*. The name of the queue
-        keeps the limits of the pool: without it, DBOS would start the jobs at once.
+        keeps the number of slots: without it, DBOS would start the jobs at once.
         """
-        started = self._workers_of_jobs(pool, "PENDING")
+        started = self._workers_of_jobs(program, "PENDING")
         jobs = [
             job
             for job, worker in started.items()
@@ -77,14 +76,14 @@ class JobQueue:
         ]
         with database_errors():
             for job in jobs:
-                self._client.resume_workflow(job, queue_name=_queue(pool))
+                self._client.resume_workflow(job, queue_name=_queue(program))
         return jobs
 
-    def _workers_of_jobs(self, pool: str, *statuses: str) -> dict[str, str | None]:
-        """Return the ids of the jobs of a pool with these statuses, each with the worker that has it or had it."""
+    def _workers_of_jobs(self, program: str, *statuses: str) -> dict[str, str | None]:
+        """Return the ids of the jobs of a program with these statuses, each with the worker that has it or had it."""
         with database_errors():
             workflows = self._client.list_workflows(
-                queue_name=_queue(pool), status=[*statuses], load_input=False, load_output=False
+                queue_name=_queue(program), status=[*statuses], load_input=False, load_output=False
             )
         return {workflow.workflow_id: workflow.executor_id for workflow in workflows}
 
@@ -92,8 +91,8 @@ class JobQueue:
         """Close all connections."""
         self._client.destroy()
 
-    def listen(self, pool: Pool, worker: str, run_job: RunJob) -> None:
-        """Start the jobs of *pool* in this process from now on, as many at the same time as it has slots."""
+    def listen(self, program: str, worker: str, slots: int, run_job: RunJob) -> None:
+        """Start the jobs of *program* in this process from now on, at most *slots* at the same time."""
         DBOS(
             config={
                 "name": _APPLICATION,
@@ -106,17 +105,16 @@ class JobQueue:
         )
 
         @DBOS.workflow(name=_WORKFLOW)
-        def job(job_id: str, target: str, worktree: bool) -> None:
-            run_job(job_id, target, worktree)
+        def job(job_id: str, target: str) -> None:
+            run_job(job_id, target)
 
         self._client.register_queue(
-            _queue(pool.name),
-            worker_concurrency=pool.slots,
-            global_concurrency=pool.most_running,
+            _queue(program),
+            worker_concurrency=slots,
             polling_interval_sec=_POLL_SECONDS,
             on_conflict="always_update",
         )
-        DBOS.listen_queues([_queue(pool.name)])
+        DBOS.listen_queues([_queue(program)])
         DBOS.launch()
 
     @staticmethod
@@ -126,5 +124,5 @@ class JobQueue:
             DBOS.destroy()
 
 
-def _queue(pool: str) -> str:
-    return f"flow-{pool}"
+def _queue(program: str) -> str:
+    return f"flow-{program}"

@@ -1,17 +1,16 @@
-"""The tables of the fleet beside its queue: sessions, workers, pools, and one record for each run of an agent.
+"""The tables of the fleet beside its queue: sessions, workers, used-up quotas, and one row for each run of an agent.
 
-The tables are in the database of the queue. Starts and runs are only added, never changed: a start reserves the
-estimated cost, and the run that ends it has the outcome. All times are seconds since 1970 on the clock of the
-database, so that machines need not agree on theirs.
+All times are on the clock of the database, so that machines need not agree on theirs.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from sqlalchemy import (
     Boolean,
@@ -24,7 +23,6 @@ from sqlalchemy import (
     Table,
     Text,
     event,
-    func,
     insert,
     select,
     text,
@@ -34,9 +32,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from flowrail.fleet.errors import FleetDatabaseError
 from flowrail.storage.database import open_engine, parse_address, problem_of
-
-DAY = 24 * 3600
-_LONG = 1_000
+from flowrail.text.phrases import iso_time
 
 
 class RunOutcome(StrEnum):
@@ -44,10 +40,11 @@ class RunOutcome(StrEnum):
 
     `finished` and `failed` are results that the session has; `failed` is not tried again. `waiting` means that the
     session waits for its sub-agents or for the user. After `no result`, `timed out`, `crashed` and `refused`, which means
-    that the work could not be taken, the agent is started again, up to the pool's number of attempts. `quota`,
-    `worker lost` and `stopped` do not count as attempts. The result of a `fenced` run came after another run had taken over.
+    that the work could not be taken, the agent is started again, up to the number of attempts. `quota`,
+    `worker lost` and `stopped` do not count as attempts. The result of a `fenced` run came after another had taken over.
     """
 
+    RUNNING = "running"
     FINISHED = "finished"
     FAILED = "failed"
     WAITING = "waiting"
@@ -63,77 +60,59 @@ class RunOutcome(StrEnum):
 
 ATTEMPTS = frozenset({RunOutcome.NO_RESULT, RunOutcome.TIMED_OUT, RunOutcome.CRASHED, RunOutcome.REFUSED})
 """The outcomes that count as failed attempts."""
-REOPENED = frozenset({RunOutcome.WORKER_LOST, RunOutcome.STOPPED, RunOutcome.FENCED})
+REOPENED = frozenset({RunOutcome.RUNNING, RunOutcome.WORKER_LOST, RunOutcome.STOPPED, RunOutcome.FENCED})
 """The outcomes that do not end a job: another worker runs it again."""
 UNCOUNTED = REOPENED | {RunOutcome.QUOTA}
 """The outcomes that say nothing about the work."""
 
 
-class FleetSession(NamedTuple):
-    """A session that the fleet runs. ``problem`` says why the fleet gave it up; the session itself stays open."""
+@dataclass(frozen=True)
+class FleetSession:
+    """A session that the fleet runs."""
 
     session: str
-    pool: str
+    program: str
     by: str
-    at: float
-    worktree: bool = False
+    at: str
+    open: bool = True
     problem: str = ""
+    """Why the fleet gave it up; the session itself stays open."""
 
 
-class WorkerRecord(NamedTuple):
-    """A process that runs jobs. ``ended`` is empty, `stopped` or `lost`."""
+@dataclass(frozen=True)
+class WorkerRecord:
+    """A process that runs jobs."""
 
     id: str
-    pool: str
+    program: str
     machine: str
     pid: int
     slots: int
-    started_at: float
-    seen_at: float
+    started_at: str = ""
+    seen_at: str = ""
+    """When it sent its last heartbeat."""
     ended: str = ""
+    """Empty, `stopped` or `lost`."""
 
 
-class PoolState(NamedTuple):
-    """Why a pool starts no jobs: until ``until``, or with `None` until a user resumes it."""
-
-    pool: str
-    until: float | None
-    reason: str
-
-
-class Start(NamedTuple):
-    """The start of a run: the worker, the target, and the cost that is reserved for it."""
+@dataclass(frozen=True)
+class AgentRun:
+    """One run of an agent."""
 
     run: str
     job: str
     target: str
-    pool: str
+    """The session, with the dispatch if it is one."""
+    program: str
     worker: str
-    reserved: float
-    at: float = 0.0
-
-
-class AgentRun(NamedTuple):
-    """The record of a run. ``target`` is the session, with the dispatch if it is one: `session/dispatch`.
-
-    Its first fields are those of its `Start`.
-    """
-
-    run: str
-    job: str
-    target: str
-    pool: str
-    worker: str
-    outcome: RunOutcome
-    started_at: float
-    ended_at: float = 0.0
-    machine: str = ""
-    command: str = ""
+    machine: str
+    outcome: RunOutcome = RunOutcome.RUNNING
+    started_at: str = ""
+    ended_at: str | None = None
     exit_status: int | None = None
     cost: float | None = None
-    tokens: int | None = None
+    """In dollars, if the program says it."""
     log: str = ""
-    log_sha256: str = ""
     note: str = ""
 
 
@@ -141,36 +120,25 @@ _TYPES = {str: Text, bool: Boolean, int: Integer, float: Float}
 _METADATA = MetaData()
 
 
-def _table(name: str, row: type, *more: Column[Any], key: str = "", indexed: Sequence[str] = ()) -> Table:
-    """Return a table with a column for each field of *row*, and *more* columns."""
+def _table(name: str, row: type, *, key: str) -> Table:
+    """Return a table with a column for each field of *row*."""
     columns: list[Column[Any]] = []
     for field, hint in get_type_hints(row).items():
         kind, *none_types = get_args(hint) or (hint,)
         column_type = next(_TYPES[base] for base in kind.__mro__ if base in _TYPES)
-        columns.append(
-            Column(
-                field,
-                column_type,
-                primary_key=field == key,
-                index=field in indexed,
-                nullable=bool(none_types),
-            )
-        )
-    return Table(name, _METADATA, *columns, *more)
+        indexed = field in {"job", "target", "outcome"}
+        nullable = bool(none_types)
+        columns.append(Column(field, column_type, primary_key=field == key, index=indexed, nullable=nullable))
+    return Table(name, _METADATA, *columns)
 
 
-_SESSIONS = _table(
-    "fleet_sessions", FleetSession, Column("open", Boolean, nullable=False, index=True), key="session"
-)
+_SESSIONS = _table("fleet_sessions", FleetSession, key="session")
 _WORKERS = _table("fleet_workers", WorkerRecord, key="id")
-_POOLS = _table("fleet_pools", PoolState, key="pool")
-_STARTS = _table("fleet_starts", Start, key="run", indexed=("job", "target", "at"))
-_RUNS = _table(
-    "fleet_runs", AgentRun, Column("number", Integer, primary_key=True), indexed=("run", "target", "ended_at")
+_RUNS = _table("fleet_runs", AgentRun, key="run")
+_MOMENTS = Table(
+    "fleet_moments", _METADATA, Column("name", Text, primary_key=True), Column("at", Float, nullable=False)
 )
-_TURNS = Table(
-    "fleet_turns", _METADATA, Column("duty", Text, primary_key=True), Column("at", Float, nullable=False)
-)
+"""When a duty was last done, and until when the quota of a program is used up."""
 
 
 class FleetRecords:
@@ -188,57 +156,48 @@ class FleetRecords:
         """Close all connections."""
         self._engine.dispose()
 
-    def now(self) -> float:
-        """Return the time on the clock of the database."""
-        with self._transaction() as connection:
-            return _now(connection)
-
     # Sessions
 
-    def add_session(self, session: str, pool: str, *, by: str, worktree: bool) -> None:
+    def add_session(self, session: str, program: str, *, by: str) -> None:
         """Record that the fleet runs a session, even if the fleet gave it up before."""
         with self._transaction() as connection:
             connection.execute(_SESSIONS.delete().where(_SESSIONS.c.session == session))
-            row = FleetSession(session, pool, by, _now(connection), worktree)
-            connection.execute(insert(_SESSIONS).values(**row._asdict(), open=True))
+            row = FleetSession(session, program, by, iso_time(_now(connection)))
+            connection.execute(insert(_SESSIONS).values(**asdict(row)))
 
     def sessions(self, *, newest_ended: int = 0) -> list[FleetSession]:
         """Return the sessions that the fleet runs, oldest first, and before them the newest that have ended."""
-        query = select(*(_SESSIONS.c[name] for name in FleetSession._fields)).order_by(_SESSIONS.c.at.desc())
+        query = select(_SESSIONS).order_by(_SESSIONS.c.at.desc())
         with self._transaction() as connection:
             rows = [*connection.execute(query.where(_SESSIONS.c.open))]
             rows += connection.execute(query.where(~_SESSIONS.c.open).limit(newest_ended))
         return [FleetSession(*row) for row in reversed(rows)]
 
-    def end_session(self, session: str, problem: str = "") -> bool:
-        """Record that the fleet has finished with a session, and the problem if it gave the session up.
-
-        Return whether this was not yet recorded.
-        """
+    def end_session(self, session: str, problem: str = "") -> None:
+        """Record that the fleet has finished with a session, and the problem if it gave the session up."""
         with self._transaction() as connection:
             row = update(_SESSIONS).where(_SESSIONS.c.session == session, _SESSIONS.c.open)
-            return bool(connection.execute(row.values(open=False, problem=problem)).rowcount)
+            connection.execute(row.values(open=False, problem=problem))
 
     # Workers
 
-    def register(self, worker: str, pool: str, machine: str, pid: int, slots: int) -> None:
+    def register(self, worker: WorkerRecord) -> None:
         """Record that a worker has started."""
         with self._transaction() as connection:
-            at = _now(connection)
-            row = WorkerRecord(worker, pool, machine, pid, slots, at, at)
-            connection.execute(insert(_WORKERS).values(**row._asdict()))
+            at = iso_time(_now(connection))
+            connection.execute(insert(_WORKERS).values(**{**asdict(worker), "started_at": at, "seen_at": at}))
 
     def beat(self, worker: str) -> bool:
         """Record that a worker is alive; return `False` if it was declared lost."""
         with self._transaction() as connection:
             row = update(_WORKERS).where(_WORKERS.c.id == worker, _WORKERS.c.ended == "")
-            return bool(connection.execute(row.values(seen_at=_now(connection))).rowcount)
+            return bool(connection.execute(row.values(seen_at=iso_time(_now(connection)))).rowcount)
 
-    def end_worker(self, worker: str, ended: str) -> None:
-        """Record that a worker has stopped or is lost."""
+    def end_worker(self, worker: str) -> None:
+        """Record that a worker has stopped."""
         with self._transaction() as connection:
             row = update(_WORKERS).where(_WORKERS.c.id == worker, _WORKERS.c.ended == "")
-            connection.execute(row.values(ended=ended))
+            connection.execute(row.values(ended="stopped"))
 
     def workers(self) -> list[WorkerRecord]:
         """Return all workers that have not ended, oldest first."""
@@ -250,112 +209,71 @@ class FleetRecords:
         """Return whether it is the caller's turn for a duty that one worker does every *seconds* seconds."""
         with self._transaction() as connection:
             _lock(connection, duty)
-            at = _now(connection)
-            newest = connection.execute(select(_TURNS.c.at).where(_TURNS.c.duty == duty)).scalar()
+            at, newest = _now(connection), _moment(connection, duty)
             if newest is not None and newest > at - seconds:
                 return False
-            connection.execute(_TURNS.delete().where(_TURNS.c.duty == duty))
-            connection.execute(insert(_TURNS).values(duty=duty, at=at))
+            _set_moment(connection, duty, at)
         return True
 
-    def lose_workers(self, pool: str, seconds: float) -> list[WorkerRecord]:
-        """Record that the workers of *pool* without a heartbeat for so long are lost, and return them."""
-        lost = update(_WORKERS).where(_WORKERS.c.pool == pool, _WORKERS.c.ended == "").values(ended="lost")
+    def lose_workers(self, program: str, seconds: float) -> list[WorkerRecord]:
+        """Record that the workers of *program* without a heartbeat for so long are lost, and return them."""
+        theirs = update(_WORKERS).where(_WORKERS.c.program == program, _WORKERS.c.ended == "")
         with self._transaction() as connection:
-            silent = lost.where(_WORKERS.c.seen_at < _now(connection) - seconds)
+            silent = theirs.where(_WORKERS.c.seen_at < iso_time(_now(connection) - seconds)).values(
+                ended="lost"
+            )
             return [WorkerRecord(*row) for row in connection.execute(silent.returning(*_WORKERS.c))]
 
-    # Pools
+    # Quotas
 
-    def pause(self, pool: str, *, until: float | None, reason: str) -> None:
-        """Start no jobs of *pool* until then. A pause is never shortened."""
+    def wait_for_quota(self, program: str, until: float) -> None:
+        """Start no agents of *program* until then. A later time that is known already stays."""
+        name = f"quota of {program}"
         with self._transaction() as connection:
-            paused = _paused(connection, pool)
-            if paused is not None and until is not None and (paused.until is None or paused.until >= until):
-                return
-            connection.execute(_POOLS.delete().where(_POOLS.c.pool == pool))
-            connection.execute(insert(_POOLS).values(pool=pool, until=until, reason=reason))
+            _lock(connection, name)
+            _set_moment(connection, name, max(until, _moment(connection, name) or 0.0))
 
-    def unpause(self, pool: str) -> bool:
-        """Let a pool start jobs again; return whether it was paused."""
+    def quota_until(self, program: str) -> float | None:
+        """Return until when the quota of *program* is used up, or `None`."""
         with self._transaction() as connection:
-            was_paused = _paused(connection, pool) is not None
-            connection.execute(_POOLS.delete().where(_POOLS.c.pool == pool))
-        return was_paused
-
-    def paused(self) -> list[PoolState]:
-        """Return the pools that are paused."""
-        with self._transaction() as connection:
-            rows = [_paused(connection, name) for (name,) in connection.execute(select(_POOLS.c.pool))]
-        return [state for state in rows if state is not None]
+            until = _moment(connection, f"quota of {program}")
+            return until if until is not None and until > _now(connection) else None
 
     # Runs
 
-    def start(self, start: Start, *, daily_budget: float | None) -> PoolState | None:
-        """Record the start of a run and reserve its cost, or return why the pool may not start it now.
-
-        Starts of one pool follow each other, so that together they stay within the budget.
-        """
+    def start(self, run: AgentRun) -> None:
+        """Record the start of a run."""
         with self._transaction() as connection:
-            _lock(connection, start.pool)
-            state = _paused(connection, start.pool)
-            if state is not None:
-                return state
-            existing = select(_STARTS.c.run).where(_STARTS.c.run == start.run)
-            if connection.execute(existing).first() is not None:
-                return None  # the answer of the first try was lost
-            at = _now(connection)
-            if daily_budget is not None:
-                spent = _spent(connection, start.pool, at - DAY)
-                exhausted = over_budget(start.pool, spent, start.reserved, daily_budget)
-                if exhausted is not None:
-                    return exhausted
-            connection.execute(insert(_STARTS).values(**start._replace(at=at)._asdict()))
-        return None
+            if connection.execute(select(_RUNS.c.run).where(_RUNS.c.run == run.run)).first() is None:
+                row = {**asdict(run), "started_at": iso_time(_now(connection))}
+                connection.execute(insert(_RUNS).values(**row))
 
-    def open_start(self, job: str) -> Start | None:
-        """Return the newest start of *job* that no run has ended, if any."""
-        ended = select(_RUNS.c.run).where(_RUNS.c.job == job)
-        query = select(_STARTS).where(_STARTS.c.job == job, _STARTS.c.run.not_in(ended))
+    def end(self, run: AgentRun) -> None:
+        """Record the end of a run. The end that another worker recorded for a lost one stays."""
+        ended = asdict(run)
         with self._transaction() as connection:
-            row = connection.execute(query.order_by(_STARTS.c.at.desc())).first()
-        return None if row is None else Start(*row)
+            row = update(_RUNS).where(_RUNS.c.run == run.run, _RUNS.c.outcome == RunOutcome.RUNNING)
+            kept = ("run", "started_at", "ended_at")
+            values = {name: value for name, value in ended.items() if name not in kept}
+            connection.execute(row.values(**values, ended_at=iso_time(_now(connection))))
 
-    def running(self) -> list[Start]:
-        """Return all starts that no run has ended, oldest first."""
-        has_ended = select(_RUNS.c.run).where(_RUNS.c.run == _STARTS.c.run).exists()
-        query = select(_STARTS).where(~has_ended).order_by(_STARTS.c.at)
-        with self._transaction() as connection:
-            return [Start(*row) for row in connection.execute(query)]
-
-    def record(self, run: AgentRun) -> None:
-        """Add the record of a run. The same record again adds nothing: the answer of the first try was lost."""
-        existing = select(_RUNS.c.run).where(_RUNS.c.run == run.run, _RUNS.c.outcome == run.outcome)
-        with self._transaction() as connection:
-            if connection.execute(existing).first() is None:
-                connection.execute(insert(_RUNS).values(**run._asdict()))
-
-    def runs(self, target: str | None = None, *, newest: int = _LONG) -> list[AgentRun]:
-        """Return the newest records, of one target or of all, oldest first."""
-        columns = (_RUNS.c[name] for name in AgentRun._fields)
-        query = select(*columns).order_by(_RUNS.c.number.desc()).limit(newest)
+    def runs(self, target: str | None = None, *, newest: int = 1_000) -> list[AgentRun]:
+        """Return the newest runs, of one target or of all, oldest first."""
+        query = select(_RUNS).order_by(_RUNS.c.started_at.desc()).limit(newest)
         if target is not None:
             query = query.where(_RUNS.c.target == target)
+        return self._runs(query)
+
+    def running(self) -> list[AgentRun]:
+        """Return all runs that have not ended."""
+        return self._runs(select(_RUNS).where(_RUNS.c.outcome == RunOutcome.RUNNING))
+
+    def _runs(self, query: Any) -> list[AgentRun]:
         with self._transaction() as connection:
             rows = connection.execute(query).all()
-        runs = [AgentRun(*row) for row in reversed(rows)]
-        return [run._replace(outcome=RunOutcome(run.outcome)) for run in runs]
-
-    def started_by(self, target: str) -> set[str]:
-        """Return the ids of all runs of a target, which are the conversations that its session had in the fleet."""
-        with self._transaction() as connection:
-            rows = connection.execute(select(_STARTS.c.run).where(_STARTS.c.target == target)).all()
-        return {run for (run,) in rows}
-
-    def spent(self, pool: str) -> float:
-        """Return what the runs of the last 24 hours cost, and what is reserved for those at work, in dollars."""
-        with self._transaction() as connection:
-            return _spent(connection, pool, _now(connection) - DAY)
+        names = [field.name for field in fields(AgentRun)]
+        plain = (dict(zip(names, row, strict=True)) for row in reversed(rows))
+        return [AgentRun(**{**row, "outcome": RunOutcome(row["outcome"])}) for row in plain]
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
@@ -375,14 +293,6 @@ def database_errors() -> Iterator[None]:
         ) from None
 
 
-def over_budget(pool: str, spent: float, cost: float, daily_budget: float) -> PoolState | None:
-    """Return why a run of that cost must wait, if it would exceed the budget."""
-    if spent + cost <= daily_budget:
-        return None
-    reason = f"${spent:.2f} of the daily budget of ${daily_budget:.2f} are spent or reserved"
-    return PoolState(pool, None, reason)
-
-
 def _lock(connection: Connection, name: str) -> None:
     """Let only one transaction at a time use *name*. On SQLite, each transaction locks the whole database."""
     if connection.dialect.name == "postgresql":
@@ -397,27 +307,14 @@ def _now(connection: Connection) -> float:
     return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
 
 
-def _paused(connection: Connection, pool: str) -> PoolState | None:
-    query = select(_POOLS.c.pool, _POOLS.c.until, _POOLS.c.reason).where(_POOLS.c.pool == pool)
-    row = connection.execute(query).first()
-    if row is None or (row.until is not None and row.until <= _now(connection)):
-        return None
-    return PoolState(*row)
+def _moment(connection: Connection, name: str) -> float | None:
+    found: float | None = connection.execute(select(_MOMENTS.c.at).where(_MOMENTS.c.name == name)).scalar()
+    return found
 
 
-def _spent(connection: Connection, pool: str, since: float) -> float:
-    """Return the cost of the runs since then, and the reservations of those that have not ended or have no cost."""
-    cost = func.coalesce(func.sum(_RUNS.c.cost), 0.0)
-    recorded = connection.execute(
-        select(cost).where(_RUNS.c.pool == pool, _RUNS.c.ended_at > since)
-    ).scalar_one()
-    ended = select(_RUNS.c.run).where(_RUNS.c.cost.is_not(None), _RUNS.c.ended_at > since)
-    reserved = (
-        select(func.coalesce(func.sum(_STARTS.c.reserved), 0.0))
-        .where(_STARTS.c.pool == pool, _STARTS.c.at > since)
-        .where(_STARTS.c.run.not_in(ended))
-    )
-    return float(recorded) + float(connection.execute(reserved).scalar_one())
+def _set_moment(connection: Connection, name: str, at: float) -> None:
+    connection.execute(_MOMENTS.delete().where(_MOMENTS.c.name == name))
+    connection.execute(insert(_MOMENTS).values(name=name, at=at))
 
 
 def _engine(url: str) -> Engine:

@@ -1,96 +1,131 @@
-"""What a fleet is doing: pools, workers, sessions and the newest runs."""
+"""What a fleet is doing: programs, workers, sessions and the newest runs."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from flowrail.errors import FlowError
 from flowrail.fleet import targets
-from flowrail.fleet.jobs import JobQueue
-from flowrail.fleet.records import AgentRun, FleetRecords, FleetSession, PoolState, Start, WorkerRecord
+from flowrail.fleet.fleet import Fleet
+from flowrail.fleet.records import AgentRun, FleetSession, WorkerRecord
 from flowrail.operations.environment import World
+from flowrail.text.phrases import count, duration, iso_time, seconds_between
+from flowrail.text.report import Moment, Part, Report, Span, Style, Table, columns, paragraphs
 
 
-class PoolStatus(NamedTuple):
-    """A pool: its queue, its workers, and what its runs cost in the last 24 hours, reservations included."""
+@dataclass(frozen=True)
+class ProgramStatus:
+    """The queue and the workers of a program."""
 
-    name: str
+    program: str
     queued: int
     running: int
-    workers: int
     slots: int
-    spent: float
-    paused: PoolState | None
+    quota_until: str | None
+    """When its used-up quota is available again."""
 
 
-class SessionStatus(NamedTuple):
-    """A session that the fleet runs, and what it does: `running`, `queued`, `needs you`, its end, or a problem."""
+@dataclass(frozen=True)
+class SessionStatus:
+    """A session that the fleet runs."""
 
     session: str
-    pool: str
+    program: str
     state: str
+    """`running`, `queued`, `needs you`, `given up`, `unreadable`, or its status at its end."""
     detail: str = ""
 
 
-class FleetStatus(NamedTuple):
-    """Everything that `flow fleet status` shows. ``at`` is the time on the clock of the database."""
+@dataclass(frozen=True)
+class FleetStatus:
+    """Everything that the fleet is doing."""
 
-    at: float
-    pools: tuple[PoolStatus, ...]
-    workers: tuple[WorkerRecord, ...]
-    sessions: tuple[SessionStatus, ...]
-    running: tuple[Start, ...]
-    runs: tuple[AgentRun, ...]
+    programs: tuple[ProgramStatus, ...] = ()
+    workers: tuple[WorkerRecord, ...] = ()
+    sessions: tuple[SessionStatus, ...] = ()
+    runs: tuple[AgentRun, ...] = ()
+
+    def report(self) -> Report:
+        """Return the status as tables."""
+        if not self.programs:
+            return [
+                "no fleet here; start a session with `flow fleet run`, and a worker with `flow fleet worker`"
+            ]
+        programs: list[list[Part]] = [
+            [
+                known.program,
+                f"{known.running} of {count(known.slots, 'slot')}",
+                str(known.queued),
+                Span(f"quota used up until {known.quota_until}", Style.WARNING) if known.quota_until else "",
+            ]
+            for known in self.programs
+        ]
+        workers: list[list[Part]] = [
+            [worker.id, worker.program, worker.machine, str(worker.slots), Moment(worker.seen_at)]
+            for worker in self.workers
+        ]
+        sessions: list[list[Part]] = [
+            [known.session, known.program, known.state, known.detail] for known in self.sessions
+        ]
+        runs: list[list[Part]] = [
+            [
+                run.job,
+                run.outcome,
+                Moment(run.started_at),
+                duration(seconds_between(run.started_at, run.ended_at) or 0.0) if run.ended_at else "",
+                "" if run.cost is None else f"${run.cost:.2f}",
+                run.machine,
+                run.note,
+            ]
+            for run in reversed(self.runs)
+        ]
+        tables = [
+            Table(columns("program", "at work", "queued", "", wraps=("",)), programs),
+            Table(columns("worker", "program", "machine", "slots", "last sign of life"), workers),
+            Table(columns("session", "program", "state", "", wraps=("",)), sessions),
+            Table(
+                columns("run of", "outcome", "started", "took", "cost", "machine", "note", wraps=("note",)),
+                runs,
+            ),
+        ]
+        return paragraphs(*([table] for table in tables if table.rows))
 
 
-def status_of(records: FleetRecords, jobs: JobQueue, world: World, *, newest: int) -> FleetStatus:
-    """Return what the fleet is doing now, and the records of its *newest* runs."""
-    workers, fleet_sessions, running = (
-        records.workers(),
-        records.sessions(newest_ended=newest),
-        records.running(),
-    )
-    paused = {state.pool: state for state in records.paused()}
-    names = sorted(
-        {session.pool for session in fleet_sessions} | {worker.pool for worker in workers} | set(paused)
-    )
-    at_work_in = {name: sum(start.pool == name for start in running) for name in names}
-    pools = tuple(
-        PoolStatus(
-            name,
-            max(0, jobs.unfinished(name) - at_work_in[name]),
-            at_work_in[name],
-            sum(worker.pool == name for worker in workers),
-            sum(worker.slots for worker in workers if worker.pool == name),
-            records.spent(name),
-            paused.get(name),
+def status_of(fleet: Fleet, *, newest: int) -> FleetStatus:
+    """Return what the fleet is doing now, and its *newest* runs."""
+    records, world = fleet.records, fleet.world()
+    workers, known, running = records.workers(), records.sessions(newest_ended=newest), records.running()
+    programs = []
+    for name in sorted({session.program for session in known} | {worker.program for worker in workers}):
+        at_work = sum(run.program == name for run in running)
+        programs.append(
+            ProgramStatus(
+                name,
+                max(0, fleet.jobs.unfinished(name) - at_work),
+                at_work,
+                sum(worker.slots for worker in workers if worker.program == name),
+                iso_time(until) if (until := records.quota_until(name)) else None,
+            )
         )
-        for name in names
-    )
-    at_work = {targets.target_of(start.target).session for start in running}
-    sessions = tuple(_session(world, session, at_work) for session in fleet_sessions)
-    return FleetStatus(
-        records.now(), pools, tuple(workers), sessions, tuple(running), tuple(records.runs(newest=newest))
-    )
+    targets_at_work = {targets.target_of(run.target).session for run in running}
+    sessions = tuple(_session(world, session, targets_at_work) for session in known)
+    return FleetStatus(tuple(programs), tuple(workers), sessions, tuple(records.runs(newest=newest)))
 
 
 def _session(world: World, fleet_session: FleetSession, at_work: set[str]) -> SessionStatus:
+    session_id, program = fleet_session.session, fleet_session.program
     if fleet_session.problem:
-        return SessionStatus(fleet_session.session, fleet_session.pool, "given up", fleet_session.problem)
+        return SessionStatus(session_id, program, "given up", fleet_session.problem)
     try:
-        session = targets.current(world, fleet_session.session)
+        session = targets.current(world, session_id)
         if not session.is_open:
-            return SessionStatus(fleet_session.session, fleet_session.pool, session.status)
-        involved = [member for _, member in targets.involved(world, fleet_session.session)]
+            return SessionStatus(session_id, program, session.status)
+        involved = [member for _, member in targets.involved(world, session_id)]
     except FlowError as error:
-        return SessionStatus(fleet_session.session, fleet_session.pool, "unreadable", error.message)
-    asking = ((member, targets.open_question(member)) for member in involved)
-    waiting = next(((member, question) for member, question in asking if question is not None), None)
-    if waiting is not None:
-        member, question = waiting
-        return SessionStatus(
-            fleet_session.session, fleet_session.pool, "needs you", f"{member.id}: {question.text}"
-        )
+        return SessionStatus(session_id, program, "unreadable", error.message)
+    for member in involved:
+        question = targets.open_question(member)
+        if question is not None:
+            return SessionStatus(session_id, program, "needs you", f"{member.id}: {question.text}")
     is_running = any(member.id in at_work for member in involved)
-    state = "running" if is_running else "queued"
-    return SessionStatus(fleet_session.session, fleet_session.pool, state, f"step {session.step}")
+    return SessionStatus(session_id, program, "running" if is_running else "queued", f"step {session.step}")

@@ -1,4 +1,4 @@
-"""A worker: runs the jobs of its pool, sends heartbeats, and recovers the jobs of workers that were lost."""
+"""A worker: runs the jobs of a program, sends heartbeats, and recovers the jobs of workers that were lost."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError, StorageError
 from flowrail.fleet import attempt
+from flowrail.fleet.configuration import Limits
 from flowrail.fleet.errors import WorkerReplacedError
-from flowrail.fleet.fleet import Fleet
-from flowrail.fleet.folders import require_approved, worktree_of
-from flowrail.fleet.pool import Pool
-from flowrail.fleet.records import REOPENED, AgentRun, RunOutcome, Start
+from flowrail.fleet.fleet import Fleet, conversations
+from flowrail.fleet.folders import require_approved
+from flowrail.fleet.records import REOPENED, AgentRun, RunOutcome, WorkerRecord
 from flowrail.fleet.targets import Target, target_of
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.engine.dispatched_work import DispatchGoneError
-from flowrail.text.phrases import times
+from flowrail.text.phrases import iso_time, times
 from flowrail.text.safe_text import one_line
 
 BEAT_SECONDS = 1.0
@@ -33,16 +34,22 @@ T = TypeVar("T")
 
 
 class Worker:
-    """A process that runs jobs of *pool* in the project folder of the fleet's environment.
+    """A process that runs agents of *program* in the project folder of the fleet's environment.
 
     *say* gets a line for each run. After `run` has returned, its threads may still wait: the process must end.
     """
 
     def __init__(
-        self, fleet: Fleet, pool: Pool, *, say: Callable[[str], object], lost_seconds: float = LOST_SECONDS
+        self,
+        fleet: Fleet,
+        program: str,
+        limits: Limits,
+        *,
+        say: Callable[[str], object],
+        lost_seconds: float = LOST_SECONDS,
     ) -> None:
         self.id = f"worker-{uuid.uuid4().hex[:12]}"
-        self._fleet, self._pool, self._say = fleet, pool, say
+        self._fleet, self._program, self._limits, self._say = fleet, program, limits, say
         self._lost_seconds = lost_seconds
         self._machine = os.uname().nodename
         self._project = find_project_root(fleet.environment.cwd)
@@ -61,9 +68,9 @@ class Worker:
 
     def run(self) -> None:
         """Run jobs until `stop` is called; `WorkerReplacedError` if other workers took over its jobs."""
-        fleet, pool = self._fleet, self._pool
-        fleet.records.register(self.id, pool.name, self._machine, os.getpid(), pool.slots)
-        fleet.jobs.listen(pool, self.id, self._run_job)
+        fleet, program, slots = self._fleet, self._program, self._limits.slots
+        fleet.records.register(WorkerRecord(self.id, program, self._machine, os.getpid(), slots))
+        fleet.jobs.listen(program, self.id, slots, self._run_job)
         replaced = is_away = False
         try:
             while not self._stop.is_set():
@@ -71,8 +78,8 @@ class Worker:
                     replaced = not self._beat()
                     if replaced:
                         break
-                    if fleet.records.take_turn(f"{pool.name} jobs", BEAT_SECONDS / 2):
-                        fleet.schedule(pool)
+                    if fleet.records.take_turn(f"{program} jobs", BEAT_SECONDS / 2):
+                        fleet.schedule(program, self._limits)
                     if is_away:
                         is_away = False
                         self._say("the database answers again")
@@ -95,17 +102,17 @@ class Worker:
 
         Return `False` if the others have declared this worker lost.
         """
-        records, pool = self._fleet.records, self._pool.name
+        records, program = self._fleet.records, self._program
         if not records.beat(self.id):
             return False
         last_beat, self._heard_at = self._heard_at, time.monotonic()
         if self._heard_at - last_beat > self._lost_seconds / 2:
             return True  # the database was away, so the others could not send heartbeats either
-        if records.take_turn(f"{pool} recovery", self._lost_seconds / 2):
-            for lost in records.lose_workers(pool, self._lost_seconds):
+        if records.take_turn(f"{program} recovery", self._lost_seconds / 2):
+            for lost in records.lose_workers(program, self._lost_seconds):
                 self._say(f"{lost.id} on {lost.machine} is lost")
             alive = {worker.id for worker in records.workers()}
-            jobs = self._fleet.jobs.resume(pool, except_workers=alive)
+            jobs = self._fleet.jobs.resume(program, except_workers=alive)
             if jobs:
                 self._say(f"queued again: {', '.join(jobs)}")
         return True
@@ -117,108 +124,91 @@ class Worker:
         while self._running and time.monotonic() < deadline:
             time.sleep(0.05)
         self._fleet.jobs.stop_listening()
-        self._fleet.jobs.resume(self._pool.name, only_worker=self.id)
-        self._fleet.records.end_worker(self.id, "stopped")
+        self._fleet.jobs.resume(self._program, only_worker=self.id)
+        self._fleet.records.end_worker(self.id)
 
-    def _run_job(self, job: str, key: str, worktree: bool) -> None:
+    def _run_job(self, job: str, key: str) -> None:
         """Do one job: one run of an agent, and its record."""
         self._running.add(job)
         try:
-            has_ended = not self._stop.is_set() and self._run_target(job, target_of(key), worktree=worktree)
+            has_ended = not self._stop.is_set() and self._run_target(job, target_of(key))
         finally:
             self._running.discard(job)
         while not has_ended:
             time.sleep(_STOP_SECONDS)  # the worker stops, and another one gets the job
 
-    def _run_target(self, job: str, target: Target, *, worktree: bool) -> bool:
+    def _run_target(self, job: str, target: Target) -> bool:
         """Run an agent for *target* and return whether the job has ended, unlike one that must run again."""
-        fleet, pool = self._fleet, self._pool
-        earlier = [run for run in self._patient(lambda: fleet.records.runs(target.key)) if run.job == job]
+        records = self._fleet.records
+        earlier = [run for run in self._patient(lambda: records.runs(target.key)) if run.job == job]
         if any(run.outcome not in REOPENED for run in earlier):
             return True  # its worker was lost after it had recorded the end
-        lost_start = self._patient(lambda: fleet.records.open_start(job))
-        if lost_start is not None:
-            self._record(_without_agent(lost_start, RunOutcome.WORKER_LOST))
-            losses = 1 + sum(run.outcome is RunOutcome.WORKER_LOST for run in earlier)
-            if losses > pool.attempts:
-                note = f"its worker was lost {times(losses)}"
-                self._record(_without_agent(lost_start, RunOutcome.REFUSED, note))
-                return True
-        run = str(uuid.uuid4())
-        start = Start(run, job, target.key, pool.name, self.id, pool.job_cost)
-        if not self._may_start(start):
+        lost = [run for run in earlier if run.outcome is RunOutcome.RUNNING]
+        losses = len(lost) + sum(run.outcome is RunOutcome.WORKER_LOST for run in earlier)
+        is_last = losses > self._limits.attempts
+        for run in lost:
+            outcome = RunOutcome.REFUSED if is_last else RunOutcome.WORKER_LOST
+            self._end_run(replace(run, outcome=outcome, note=f"its worker was lost {times(losses)}"))
+        if lost and is_last:
+            return True
+        if not self._has_quota(job):
             return False
-        started_at = self._patient(fleet.records.now)
-        self._say(f"{job}: started ({run})")
-        record = AgentRun(*start[:5], RunOutcome.REFUSED, started_at, machine=self._machine)
-        done, quota_until = self._attempt(record, target, fence=lost_start is not None, worktree=worktree)
-        self._record(done)
+        run = AgentRun(str(uuid.uuid4()), job, target.key, self._program, self.id, self._machine)
+        self._patient(lambda: records.start(run))
+        self._say(f"{job}: started ({run.run})")
+        done, quota_until = self._attempt(run, target, fence=bool(lost))
+        self._end_run(done)
         if quota_until is not None:
-            self._patient(
-                lambda: fleet.records.pause(pool.name, until=quota_until, reason="its quota is used up")
-            )
+            self._patient(lambda: records.wait_for_quota(self._program, quota_until))
         return done.outcome not in REOPENED or not self._stop.is_set()
 
-    def _attempt(
-        self, record: AgentRun, target: Target, *, fence: bool, worktree: bool
-    ) -> tuple[AgentRun, float | None]:
-        """Run an agent and complete its *record*, which says that the work was refused."""
+    def _attempt(self, run: AgentRun, target: Target, *, fence: bool) -> tuple[AgentRun, float | None]:
+        """Run an agent and return its completed record."""
         fleet = self._fleet
-        world, environment = fleet.world(record.run), fleet.environment
-        environ: dict[str, str] = {**environment.environ}
-        folder = self._project
+        world, environment = fleet.world(run.run), fleet.environment
         try:
-            if worktree:
-                folder = worktree_of(
-                    self._project, os.path.join(fleet.folder, "worktrees"), target.key, environ
-                )
-                environ["FLOW_STORE"] = (
-                    environment.database.complete_address if environment.database else environment.store_path
-                )
-            require_approved(self._project, environment.state, worktree=folder if worktree else "")
-            run_ids = self._patient(lambda: fleet.records.started_by(target.key))
-            holders = {short_id(run_id) for run_id in run_ids}
+            require_approved(self._project, environment.state)
+            ids = self._patient(lambda: conversations(fleet.records, target.key))
+            holders = {short_id(known) for known in ids}
             taken = self._patient(lambda: attempt.take(world, target, holders=holders, fence=fence))
             return attempt.run(
                 world,
                 taken,
-                self._pool,
-                record,
-                folder=folder,
+                self._limits,
+                run,
+                folder=self._project,
                 files=os.path.join(fleet.folder, "logs"),
-                environ=environ,
+                environ=environment.environ,
                 stop=self._stop,
                 patient=self._patient,
             )
         except FlowError as error:
-            newest = self._patient(lambda: fleet.records.open_start(record.job))
-            replaced = (
-                isinstance(error, DispatchGoneError) and newest is not None and newest.run != record.run
-            )
+            newest = self._patient(lambda: fleet.records.runs(target.key, newest=1))
+            replaced = isinstance(error, DispatchGoneError) and newest[-1].run != run.run
             outcome = RunOutcome.FENCED if replaced else RunOutcome.REFUSED
-            return record._replace(outcome=outcome, note=one_line(error.message)), None
+            return replace(run, outcome=outcome, note=one_line(error.message)), None
         except Exception as error:  # noqa: BLE001 - a bug: without a record, the job would be forgotten
-            return record._replace(note=one_line(f"{type(error).__name__}: {error}")), None
+            note = one_line(f"{type(error).__name__}: {error}")
+            return replace(run, outcome=RunOutcome.REFUSED, note=note), None
 
-    def _may_start(self, start: Start) -> bool:
-        """Wait until the pool may start the run; return `False` if the worker stops first."""
-        last_reason = ""
+    def _has_quota(self, job: str) -> bool:
+        """Wait until the program has a quota; return `False` if the worker stops first."""
+        said = False
         while not self._stop.is_set():
-            state = self._patient(
-                lambda: self._fleet.records.start(start, daily_budget=self._pool.daily_budget)
-            )
-            if state is None:
+            until = self._patient(lambda: self._fleet.records.quota_until(self._program))
+            if until is None:
                 return True
-            if state.reason != last_reason:
-                self._say(f"{start.job}: waits, because pool {start.pool} is paused: {state.reason}")
-                last_reason = state.reason
+            if not said:
+                self._say(
+                    f"{job}: waits until {iso_time(until)}, because the quota of {self._program} is used up"
+                )
+                said = True
             self._stop.wait(BEAT_SECONDS)
         return False
 
-    def _record(self, run: AgentRun) -> None:
+    def _end_run(self, run: AgentRun) -> None:
         """Record that a run ends now."""
-        ended = run._replace(ended_at=self._patient(self._fleet.records.now))
-        self._patient(lambda: self._fleet.records.record(ended))
+        self._patient(lambda: self._fleet.records.end(run))
         self._say(f"{run.job}: {run.outcome}{f' ({run.note})' if run.note else ''}")
 
     def _patient(self, read: Callable[[], T]) -> T:
@@ -231,8 +221,3 @@ class Worker:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(1)
-
-
-def _without_agent(start: Start, outcome: RunOutcome, note: str = "") -> AgentRun:
-    """Return the record of a run that ended without its worker."""
-    return AgentRun(*start[:5], outcome=outcome, started_at=start.at, note=note)

@@ -44,13 +44,13 @@ class Configuration(NamedTuple):
     ``store`` is a folder or the address of a database, used if neither ``--store`` nor ``FLOW_STORE`` is given.
     ``notify`` is a command that runs when a watched session starts to need a person; see `flow watch --help`.
     ``work_folder`` is where new sessions keep their working files; `$session` in it is the session's id.
-    ``pools`` has a table for each pool of `flow fleet`.
+    ``fleet`` has the programs and limits of `flow fleet`.
     """
 
     store: str = ""
     notify: tuple[str, ...] = ()
     work_folder: str = ""
-    pools: Mapping[str, object] = MappingProxyType({})
+    fleet: Mapping[str, object] = MappingProxyType({})
 
 
 _KEYS: Mapping[str, tuple[Callable[[object], bool], str, str]] = {
@@ -69,7 +69,7 @@ _KEYS: Mapping[str, tuple[Callable[[object], bool], str, str]] = {
         "does not end in a folder for each session",
         'work_folder = "~/flow-work/$session"',
     ),
-    "pools": (lambda value: isinstance(value, dict), "is not a table", "[pools.claude]"),
+    "fleet": (lambda value: isinstance(value, dict), "is not a table", "[fleet]"),
 }
 """The keys of the configuration file: a function that accepts a value, the problem of a wrong value, and an example."""
 

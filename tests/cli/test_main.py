@@ -183,7 +183,7 @@ def test_arguments_that_are_no_text_do_not_break_the_answer(form: str) -> None:
 def test_without_its_extra_a_command_has_a_help_and_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     shown = flow("fleet", "worker", "--help")
-    ran = flow("fleet", "worker", "--pool", "claude")
+    ran = flow("fleet", "worker", "--program", "claude")
 
     assert shown.status == 0
     assert "The command needs an extra: pip install 'flowrail[fleet]'" in shown.out

@@ -16,7 +16,6 @@ WITHOUT_JSON: dict[tuple[str, ...], str] = {
     **dict.fromkeys((("hook", event) for event in EVENTS), "its input and output are the JSON of a host"),
     ("ui",): "runs until Ctrl+C and prints one address",
     ("mcp",): "speaks the protocol",
-    ("fleet", "worker"): "runs until Ctrl+C",
 }
 """Commands whose answer cannot be one JSON document, with the reason."""
 WITHOUT_FORMAT = {("skill", "schema"): "a schema is JSON"}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from support.fleets import (
-    POOL,
+    PROGRAM,
     configure,
     ended,
     outcomes,
@@ -21,16 +18,10 @@ from support.fleets import (
     until,
     worker,
 )
-from support.sandbox import flow, put_skill, told
-
-from flowrail.errors import TrustError
-from flowrail.operations.environment import Environment
+from support.sandbox import flow, put_skill, refused, told
 
 pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
 
-from flowrail.fleet.fleet import Fleet
-from flowrail.fleet.folders import require_approved, worktree_of
-from flowrail.fleet.pool import Pool
 
 ASKING = """\
 name: NAME
@@ -65,67 +56,8 @@ def test_workers_do_what_a_session_dispatches_and_tell_apart_how_agents_end() ->
     }
     assert told("status", session)["status"] == "completed"
     first = next(run for run in status["runs"] if run["target"] == f"{session}/d0-1")
-    assert (first["cost"], first["tokens"], first["machine"]) == (0.25, 10, os.uname().nodename)
-    assert sha256(Path(first["log"]).read_bytes()).hexdigest() == first["log_sha256"]
-
-
-def test_work_given_as_a_prompt_waits_while_its_pool_is_paused_and_is_finished_after_that() -> None:
-    put_prompted()
-    configure(attempts=2)
-    assert flow("fleet", "pause", POOL, "--reason", "release day").status == 0
-    session = run_session("prompted", "-p", 'kinds=["finish", "silent"]')
-
-    with worker():
-        status = until(lambda status: status["workers"])
-        assert status["pools"][0]["paused"]["reason"] == "release day"
-        assert (status["pools"][0]["queued"], status["runs"]) == (2, [])
-        assert flow("fleet", "resume", POOL).out == f"pool {POOL} starts jobs again\n"
-        status = until(ended(session))
-
-    assert outcomes(status, f"{session}/d0-1") == ["finished"]
-    assert outcomes(status, f"{session}/d0-2") == ["no result"] * 2
-    assert told("status", session)["status"] == "completed"
-
-
-@pytest.mark.parametrize(
-    ("program", "cost", "tokens"),
-    [("claude", 0.5, 115), pytest.param("codex", None, 30, marks=pytest.mark.long)],
-)
-def test_claude_code_and_codex_are_started_as_they_expect(
-    program: str, cost: float | None, tokens: int
-) -> None:
-    put_skill("small")
-    configure(program=program, job_cost=2.5)
-    session = run_session("small")
-
-    with worker():
-        status = until(ended(session))
-
-    (run,) = status["runs"]
-    assert (run["outcome"], run["cost"], run["tokens"]) == ("finished", cost, tokens)
-    assert run["command"].startswith(program)
-    assert ("--max-budget-usd 2.5" in run["command"]) == (program == "claude")
-
-
-def test_a_question_about_missing_evidence_waits_for_the_user_and_ends_its_session_at_its_deadline() -> None:
-    put_trial()
-    configure()
-    session = run_session("trial", "-p", 'kinds=["lie"]')
-    child = told("claim", session, "d0-1")["session"]
-    assert flow("step", "trial/look", "ok", "--session", child).status == 0
-    for _ in range(3):
-        assert flow("step", "trial/look", "ok", "--session", child).status == 4
-
-    shown = told("fleet", "status")["sessions"][0]
-    fleet = Fleet(Environment(conversation=""))
-    fleet.schedule(Pool(POOL, question_minutes=60))
-    waiting = told("status", child)["status"]
-    fleet.schedule(Pool(POOL, question_minutes=0))
-    fleet.close()
-
-    assert (shown["state"], waiting) == ("needs you", "waiting")
-    assert shown["detail"].endswith("Second, behave=lie: 3 reports lacked evidence (`seen`). What next?")
-    assert told("status", child)["status"] == "failed"
+    assert (first["cost"], first["machine"]) == (0.25, os.uname().nodename)
+    assert "total_cost_usd" in Path(first["log"]).read_text()
 
 
 def test_a_session_waits_for_the_user_until_an_answer_or_the_default_at_its_deadline() -> None:
@@ -145,33 +77,8 @@ def test_a_session_waits_for_the_user_until_an_answer_or_the_default_at_its_dead
     assert outcomes(status, by_person) == outcomes(status, by_deadline) == ["finished"]
 
 
-def test_the_status_says_that_a_pool_has_used_up_its_budget() -> None:
-    put_trial()
-    configure(daily_budget=1, job_cost=2.5)
-    run_session("trial")
-
-    (pool,) = told("fleet", "status")["pools"]
-
-    assert (pool["queued"], pool["running"]) == (1, 0)
-    assert pool["paused"]["reason"] == "$0.00 of the daily budget of $1.00 are spent or reserved"
-
-
-def test_a_folder_that_is_not_approved_is_refused_and_so_are_changed_settings() -> None:
-    unapproved = flow("fleet", "worker", "--pool", "claude")
-    assert unapproved.status == 7
-    assert "flow fleet trust" in unapproved.err
-
-    configure()
-    Path(".claude").mkdir(exist_ok=True)
-    Path(".claude/settings.json").write_text('{"hooks": {}}')
-    changed = flow("fleet", "worker", "--pool", POOL)
-
-    assert changed.status == 7
-    assert "changed since it was approved for headless agents: .claude/settings.json" in changed.err
-
-
 def test_a_fleet_that_came_with_a_clone_is_refused_and_looking_makes_no_files() -> None:
-    assert told("fleet", "status")["pools"] == []
+    assert told("fleet", "status")["programs"] == []
     assert not Path(".flow").exists()
     put_trial()
     configure()
@@ -184,54 +91,79 @@ def test_a_fleet_that_came_with_a_clone_is_refused_and_looking_makes_no_files() 
     assert "came with a clone" in refused.err
 
 
-def test_an_unknown_pool_is_refused_with_the_place_to_configure_it() -> None:
-    unknown = flow("fleet", "worker", "--pool", "unknown")
+def test_work_given_as_a_prompt_is_tried_again_until_its_attempts_are_used_up() -> None:
+    put_prompted()
+    configure()
+    session = run_session("prompted", "-p", 'kinds=["finish", "silent"]')
+
+    with worker("--attempts", "2"):
+        status = until(ended(session))
+
+    assert outcomes(status, f"{session}/d0-1") == ["finished"]
+    assert outcomes(status, f"{session}/d0-2") == ["no result"] * 2
+    assert told("status", session)["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("program", "cost"), [("claude", 0.5), pytest.param("codex", None, marks=pytest.mark.long)]
+)
+def test_claude_code_and_codex_are_started_as_they_expect(program: str, cost: float | None) -> None:
+    put_skill("small")
+    configure()
+    session = run_session("small", program=program)
+
+    with worker(program=program):
+        status = until(ended(session))
+
+    (run,) = status["runs"]
+    assert (run["outcome"], run["program"], run["cost"]) == ("finished", program, cost)
+
+
+def test_an_agent_that_runs_too_long_is_killed_and_tried_again() -> None:
+    put_trial()
+    configure()
+    session = run_session("trial", "-p", 'kinds=["hang"]')
+
+    with worker("--time-limit", "0.05"):
+        status = until(ended(session))
+
+    assert outcomes(status, f"{session}/d0-1") == ["timed out", "finished"]
+
+
+def test_a_folder_that_is_not_approved_is_refused_and_so_are_changed_settings() -> None:
+    configure()
+    Path(".claude").mkdir(exist_ok=True)
+    Path(".claude/settings.json").write_text('{"hooks": {}}')
+
+    changed = flow("fleet", "worker", "--program", PROGRAM)
+
+    assert changed.status == 7
+    assert "only a person at a terminal can approve this" in changed.err
+    assert "flow fleet worker" in changed.err
+
+
+def test_an_unknown_program_is_refused_with_the_place_to_configure_it() -> None:
+    unknown = flow("fleet", "worker", "--program", "unknown")
 
     assert unknown.status == 2
     assert "config.toml" in unknown.err
 
 
-@pytest.mark.long
-def test_each_job_can_have_a_git_worktree_of_its_own() -> None:
-    put_trial()
-    configure()
-    commit()
-    session = run_session("trial", "-p", 'kinds=["finish", "finish"]', "--worktree")
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("slots = 0", "`fleet.slots`: Input should be greater than or equal to 1"),
+        ('time_limit = "long"', "`fleet.time_limit`: Input should be a valid number"),
+        ("colour = 1", "`fleet.colour`: Unexpected keyword argument"),
+        ('programs = {mine = "agent"}', "`fleet.programs.mine`: Input should be a valid array"),
+    ],
+)
+def test_a_wrong_value_in_the_configuration_is_refused_with_the_place(line: str, problem: str) -> None:
+    file = Path.home() / ".config" / "flowrail" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"[fleet]\n{line}\n")
 
-    with worker():
-        until(ended(session))
+    status, error = refused("fleet", "worker")
 
-    assert told("status", session)["status"] == "completed"
-    worktrees = Path(".flow/fleet/worktrees")
-    assert sorted(path.name for path in worktrees.iterdir()) == [
-        session,
-        f"{session}-d0-1",
-        f"{session}-d0-2",
-    ]
-    assert (worktrees / f"{session}-d0-1" / "seen-finish.txt").exists()
-    assert not Path("seen-finish.txt").exists()
-
-
-def test_a_worktree_with_other_settings_than_the_approved_ones_is_refused() -> None:
-    configure()
-    commit()
-    same = worktree_of(os.getcwd(), os.path.abspath("trees"), "one", os.environ)
-    require_approved(os.getcwd(), Environment().state, worktree=same)
-    Path(".claude").mkdir(exist_ok=True)
-    Path(".claude/settings.json").write_text('{"hooks": {}}')
-    commit()
-    Path(".claude/settings.json").unlink()
-    other = worktree_of(os.getcwd(), os.path.abspath("trees"), "two", os.environ)
-
-    with pytest.raises(TrustError) as refused:
-        require_approved(os.getcwd(), Environment().state, worktree=other)
-
-    assert ".claude/settings.json" in refused.value.message
-    assert worktree_of(os.getcwd(), os.path.abspath("trees"), "two", os.environ) == other
-
-
-def commit() -> None:
-    """Commit everything in the project."""
-    identity = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
-    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "--allow-empty", "-m", "a commit"]):
-        subprocess.run([str(shutil.which("git")), *identity, *words], check=True)
+    assert (status, error["code"]) == (2, "DOCUMENT")
+    assert error["message"].endswith(f"config.toml: {problem}")

@@ -8,21 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from flowrail.errors import DocumentError
-from flowrail.fleet.pool import Pool, configured_pool
 from flowrail.fleet.programs import QUOTA_SECONDS, read_log
 
-CODEX = Pool("codex", program="codex")
 
-
-def quota_until(line: str, pool: Pool = CODEX) -> float | None:
+def quota_until(line: str) -> float | None:
     """Return what a log with one line says about a quota, in seconds from now."""
     Path("log").write_text(f"{line}\n")
-    until = read_log("log", pool).quota_until
+    until = read_log("log").quota_until
     return None if until is None else until - time.time()
 
 
-def test_a_pool_pauses_until_the_time_in_a_message_about_a_quota_or_for_a_while() -> None:
+def test_workers_wait_until_the_time_in_a_message_about_a_quota_or_for_a_while() -> None:
     error = {"type": "error", "message": f"usage limit reached|{int(time.time()) + 30}"}
 
     assert quota_until(json.dumps(error)) == pytest.approx(30, abs=5)
@@ -40,35 +36,8 @@ def test_claude_code_says_in_an_event_when_its_quota_is_available_again() -> Non
     assert quota_until(json.dumps({"type": "rate_limit_event", "rate_limit_info": allowed})) is None
 
 
-def test_what_an_agent_says_about_quotas_pauses_nothing() -> None:
+def test_what_an_agent_says_about_quotas_is_ignored() -> None:
     message = {"type": "item.completed", "item": {"type": "agent_message", "text": "usage limit reached"}}
 
     assert quota_until(json.dumps(message)) is None
     assert quota_until("the tests of the usage page pass") is None
-
-
-def test_a_pool_can_have_a_message_of_its_own() -> None:
-    own = Pool("x", quota="no credits left")
-
-    assert quota_until("no credits left, come back later", own) == pytest.approx(QUOTA_SECONDS, abs=5)
-    assert quota_until("usage limit reached", own) is None
-
-
-@pytest.mark.parametrize(
-    ("table", "problem"),
-    [
-        ({"slots": 0}, "has a `slots` that is not a whole number from 1"),
-        ({"minutes": True}, "has a `minutes` that is not a number"),
-        ({"program": "vim"}, "has a `program` that is not one of claude, codex"),
-        ({"command": "agent"}, "has a `command` that is not a list of words"),
-        ({"quota": "("}, "has a `quota` that is not a regular expression"),
-        ({"colour": "red"}, "has an unknown key `colour`"),
-        ({"program": "claude", "command": ["agent"]}, "needs either `program` or `command`"),
-        (3, "is not a table"),
-    ],
-)
-def test_a_pool_with_a_wrong_value_is_refused_with_the_place(table: object, problem: str) -> None:
-    with pytest.raises(DocumentError) as refused:
-        configured_pool("claude", {"claude": table}, path="config.toml")
-
-    assert refused.value.message == f"config.toml: pool `claude` {problem}"

@@ -15,11 +15,11 @@ pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
 
 from flowrail.fleet.errors import FleetDatabaseError
 from flowrail.fleet.jobs import JobQueue
-from flowrail.fleet.records import AgentRun, FleetRecords, RunOutcome, Start
+from flowrail.fleet.records import AgentRun, FleetRecords, RunOutcome, WorkerRecord
 from flowrail.operations.environment import Environment
 from flowrail.storage.database import Database
 
-POOL = "claude"
+PROGRAM = "claude"
 
 
 @pytest.fixture
@@ -34,61 +34,15 @@ def records(store_kind: str, tmp_path: Path) -> Iterator[FleetRecords]:
     opened.close()
 
 
-def start(number: int, reserved: float = 1.0) -> Start:
-    return Start(f"run-{number}", f"job-{number}", "session", POOL, "worker", reserved)
-
-
-def ended(
-    number: int, outcome: RunOutcome = RunOutcome.FINISHED, cost: float | None = None, at: float = 0.0
-) -> AgentRun:
-    return AgentRun(f"run-{number}", f"job-{number}", "session", POOL, "worker", outcome, at, at, cost=cost)
-
-
-@pytest.mark.every_store
-def test_runs_that_start_at_the_same_time_stay_within_the_budget_together(records: FleetRecords) -> None:
-    with ThreadPoolExecutor(8) as threads:
-        states = [*threads.map(lambda number: records.start(start(number), daily_budget=3.5), range(8))]
-
-    assert states.count(None) == 3
-    refused = next(state for state in states if state is not None)
-    assert refused.reason == "$3.00 of the daily budget of $3.50 are spent or reserved"
-
-
-def test_the_cost_of_a_run_replaces_what_was_reserved_for_it(records: FleetRecords) -> None:
-    records.start(start(1), daily_budget=None)
-    records.record(ended(1, cost=0.25, at=records.now()))
-    records.start(start(2), daily_budget=None)
-    records.record(ended(2, at=records.now()))
-
-    assert records.spent(POOL) == pytest.approx(1.25)
-
-
-def test_what_a_run_cost_a_day_ago_no_longer_counts(records: FleetRecords) -> None:
-    records.record(ended(1, cost=5.0, at=records.now() - 25 * 3600))
-
-    assert records.spent(POOL) == 0
-
-
-@pytest.mark.every_store
-def test_a_pause_for_a_quota_does_not_shorten_one_that_a_person_made(records: FleetRecords) -> None:
-    records.pause(POOL, until=None, reason="release day")
-    records.pause(POOL, until=records.now() + 60, reason="its quota is used up")
-
-    assert [state.reason for state in records.paused()] == ["release day"]
-    assert records.start(start(1), daily_budget=None) is not None
-    assert records.unpause(POOL)
-    assert records.start(start(1), daily_budget=None) is None
-
-
 @pytest.mark.every_store
 def test_one_of_the_workers_looks_for_those_that_are_lost(records: FleetRecords) -> None:
-    records.register("worker-1", POOL, "vm", os.getpid(), 1)
-    assert records.lose_workers(POOL, 60) == []
+    records.register(WorkerRecord("worker-1", PROGRAM, "vm", os.getpid(), 1))
+    assert records.lose_workers(PROGRAM, 60) == []
     time.sleep(0.3)
 
     with ThreadPoolExecutor(4) as threads:
-        turns = [*threads.map(lambda _: records.take_turn(POOL, 30), range(4))]
-    lost = records.lose_workers(POOL, 0.25)
+        turns = [*threads.map(lambda _: records.take_turn(PROGRAM, 30), range(4))]
+    lost = records.lose_workers(PROGRAM, 0.25)
 
     assert turns.count(True) == 1
     assert [worker.id for worker in lost] == ["worker-1"]
@@ -101,20 +55,39 @@ def test_a_queue_whose_database_is_away_says_so_at_once_and_works_when_it_is_bac
         jobs = JobQueue(Database(server.address()).complete_address)
         server.stop()
         with pytest.raises(FleetDatabaseError, match="Connection refused"):
-            jobs.enqueue("job-1", "session", POOL)
+            jobs.enqueue("job-1", "session", PROGRAM)
         with pytest.raises(FleetDatabaseError):
-            jobs.resume(POOL)
+            jobs.resume(PROGRAM)
         server.start()
 
-        jobs.enqueue("job-1", "session", POOL)
+        jobs.enqueue("job-1", "session", PROGRAM)
 
-        assert jobs.unfinished(POOL) == 1
+        assert jobs.unfinished(PROGRAM) == 1
         jobs.close()
 
 
-def test_a_record_that_is_written_twice_counts_once(records: FleetRecords) -> None:
-    records.record(ended(1))
-    records.record(ended(1))
-    records.record(ended(1, RunOutcome.FENCED))
+def run(outcome: RunOutcome = RunOutcome.RUNNING) -> AgentRun:
+    return AgentRun("run-1", "job-1", "session", PROGRAM, "worker", "vm", outcome)
 
-    assert [run.outcome for run in records.runs("session")] == ["finished", "fenced"]
+
+@pytest.mark.every_store
+def test_a_used_up_quota_is_waited_for_and_a_later_time_stays(records: FleetRecords) -> None:
+    soon, later = time.time() + 60, time.time() + 3_600
+    records.wait_for_quota(PROGRAM, later)
+    records.wait_for_quota(PROGRAM, soon)
+    records.wait_for_quota("codex", time.time() - 1)
+
+    assert records.quota_until(PROGRAM) == pytest.approx(later)
+    assert records.quota_until("codex") is None
+
+
+def test_the_end_that_was_recorded_first_stays(records: FleetRecords) -> None:
+    records.start(run())
+    records.start(run())
+    assert [known.outcome for known in records.running()] == ["running"]
+
+    records.end(run(RunOutcome.WORKER_LOST))
+    records.end(run(RunOutcome.FINISHED))
+
+    assert [known.outcome for known in records.runs("session")] == ["worker lost"]
+    assert records.running() == []

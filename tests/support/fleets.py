@@ -1,4 +1,4 @@
-"""A fleet in a test: a pool whose agents are stand-ins, and workers as real processes."""
+"""A fleet in a test: a program whose agents are stand-ins, and workers as real processes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.sandbox import ENTRY, flow, put_skill, told
+
+from flowrail.operations.environment import Environment
+
+pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
+
+from flowrail.fleet import folders
 
 AGENT = Path(__file__).parent / "stand_in_agent.py"
 PROGRAMS = Path(__file__).parent / "programs"
-POOL = "stand-ins"
+PROGRAM = "stand-ins"
 _STUCK_SECONDS = 120
 
 TRIAL = """\
@@ -66,33 +73,38 @@ def put_prompted() -> None:
     put_skill("prompted", PROMPTED, texts={"steps/look.md": "Look at it, behave=$item\n"})
 
 
-def configure(*, program: str = "", **limits: object) -> None:
-    """Configure the pool, and approve the project for it. *program* is `claude` or `codex`."""
+def configure(**limits: object) -> None:
+    """Configure the fleet, and approve the project for it."""
     home = Path(os.environ["HOME"])
     memory = home / "memory"
     memory.mkdir(exist_ok=True)
     lines = [
-        f"[pools.{POOL}]",
-        f'program = "{program}"' if program else f'command = ["{sys.executable}", "{AGENT}", "{memory}"]',
+        "[fleet]",
         *(f"{name} = {value}" for name, value in {"slots": 8, "retry_seconds": 0.1, **limits}.items()),
+        "[fleet.programs]",
+        f'{PROGRAM} = ["{sys.executable}", "{AGENT}", "{memory}"]',
     ]
     file = home / ".config" / "flowrail" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(lines) + "\n")
-    shown = flow("fleet", "trust", "--digest", "0").out
-    digest = shown.partition("digest ")[2].split()[0]
-    assert flow("fleet", "trust", "--digest", digest).status == 0
+    approve_folder()
+
+
+def approve_folder() -> None:
+    """Approve the project for agents, as a person does at the terminal of a worker."""
+    environment = Environment()
+    environment.confirm = lambda _: None
+    folders.approve(environment)
 
 
 @contextmanager
-def worker(*words: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
-    """Run a worker as a process, and stop it at the end. *env* is added to its environment."""
+def worker(*words: str, program: str = PROGRAM) -> Iterator[subprocess.Popen[str]]:
+    """Run a worker as a process, and stop it at the end."""
     process = subprocess.Popen(
-        [sys.executable, "-c", ENTRY, "fleet", "worker", "--pool", POOL, *words],
+        [sys.executable, "-c", ENTRY, "fleet", "worker", "--program", program, *words],
         env={
             **os.environ,
             "PATH": f"{PROGRAMS}:{Path(sys.executable).parent}:{os.environ['PATH']}",
-            **(env or {}),
         },
         stderr=subprocess.PIPE,
         text=True,
@@ -106,9 +118,9 @@ def worker(*words: str, env: Mapping[str, str] | None = None) -> Iterator[subpro
         process.communicate(timeout=60)
 
 
-def run_session(skill: str, *words: str) -> str:
-    """Start a session in the pool and return its id."""
-    return str(told("fleet", "run", skill, "--pool", POOL, *words)["session"])
+def run_session(skill: str, *words: str, program: str = PROGRAM) -> str:
+    """Start a session that workers run and return its id."""
+    return str(told("fleet", "run", skill, "--program", program, *words)["session"])
 
 
 def until(holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
@@ -124,33 +136,39 @@ def until(holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
             status: dict[str, Any] = ran.data
             if holds(status):
                 return status
-            progress = [status[part] for part in ("sessions", "running", "runs")]
+            progress = [status["sessions"], status["runs"]]
             if progress != newest:
                 newest, deadline = progress, time.monotonic() + _STUCK_SECONDS
         assert time.monotonic() < deadline, ran
         time.sleep(0.3)
 
 
+def running(status: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the runs that have not ended."""
+    return [run for run in status["runs"] if run["outcome"] == "running"]
+
+
 def works_on(target: str) -> Callable[[dict[str, Any]], bool]:
     """Return whether an agent works on a target."""
-    return lambda status: any(start["target"] == target for start in status["running"])
+    return lambda status: any(run["target"] == target for run in running(status))
 
 
 def worker_of(status: Mapping[str, Any], target: str) -> int:
     """Return the process of the worker whose agent works on a target."""
     workers = {known["id"]: known["pid"] for known in status["workers"]}
-    return int(next(workers[start["worker"]] for start in status["running"] if start["target"] == target))
+    return int(next(workers[run["worker"]] for run in running(status) if run["target"] == target))
 
 
 def ended(session: str) -> Callable[[dict[str, Any]], bool]:
     """Return whether a session has ended or was given up, and all runs are recorded."""
     ends = {"completed", "failed", "abandoned", "given up"}
     return lambda status: (
-        not status["running"]
+        not running(status)
         and any(known["session"] == session and known["state"] in ends for known in status["sessions"])
     )
 
 
 def outcomes(status: Mapping[str, Any], target: str) -> list[str]:
     """Return the outcomes of the runs of a target, oldest first."""
-    return [run["outcome"] for run in status["runs"] if run["target"] == target]
+    found = [run["outcome"] for run in status["runs"] if run["target"] == target]
+    return [outcome for outcome in found if outcome != "running"]
