@@ -30,11 +30,10 @@ from flowrail.cli.main import COMMANDS, LazyGroup
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import markdown, mermaid
 from flowrail.discovery.compatibility import VERSIONS, compatibility
-from flowrail.discovery.diagnostics import CODES
+from flowrail.discovery.declaration import SOURCES, Beside, Meta
 from flowrail.discovery.locations import Root, Scope, bundled_folder
-from flowrail.discovery.ranking.scores import CATEGORIES
-from flowrail.discovery.scan.declaration import FIELDS, META
-from flowrail.discovery.scan.scan import scan
+from flowrail.discovery.scan import FoundSkill, scan
+from flowrail.discovery.scores import CATEGORIES
 from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.skills.loader import Loader
@@ -145,11 +144,22 @@ def dialects() -> None:
 
 
 def _dialect_rows() -> Iterator[tuple[object, ...]]:
-    for field in FIELDS:
-        new = f"`{field.new}`" if field.beside else f"`handoff.{field.new}`"
-        yield field.name, new if field.new else "", f"`handoff.{field.old}`" if field.old else ""
-    for name, key in META:
-        yield name, f"`meta.{key}`", ""
+    beside, newer = (
+        set(Beside.__dataclass_fields__),
+        {"accepts_from", "provides_to", "schema_version"},
+    )
+    for name, keys in SOURCES.items():
+        new = [key for key in keys if key in {*beside, *newer, "schema_type", "name", "description"}]
+        old = [key for key in keys if key not in new]
+        shown = [
+            f"`meta.{key}`"
+            if key in Meta.__dataclass_fields__
+            else f"`{key}`"
+            if key not in {*newer, "schema_type"}
+            else f"`handoff.{key}`"
+            for key in new
+        ]
+        yield name, ", ".join(shown), ", ".join(f"`handoff.{key}`" for key in old)
 
 
 def problem_types() -> None:
@@ -167,15 +177,6 @@ def versions() -> None:
     ]
     table("From", "To", "Possible", "How", rows=rows)
     out("", "The same version is always possible; pairs that are not listed are not.")
-
-
-def notes() -> None:
-    """Write every code of discovery with its severity and its hint."""
-    rows: list[tuple[object, ...]] = [
-        (f"`{code}`", meaning.severity, str(meaning.hint).replace("<", "&lt;"))
-        for code, meaning in CODES.items()
-    ]
-    table("Code", "Severity", "What to do", rows=rows)
 
 
 # --- bundled skills
@@ -204,8 +205,9 @@ def skills() -> None:
     """Write a section for each bundled skill: its purpose, first command, parameters, steps and diagram."""
     bundled = Path(bundled_folder())
     declared = {
-        found.skill: found.reading.declared
-        for found in scan([Root(str(bundled), Scope.GLOBAL, "home")]).skills
+        found.skill: found.declaration.values
+        for found in scan([Root(str(bundled), Scope.GLOBAL, "home")])
+        if isinstance(found, FoundSkill)
     }
     for item in items(Loader()):
         name, handoff = item["name"], declared[item["name"]]
@@ -319,9 +321,7 @@ TITLES = {
     "review": "A reviewed step",
     "diagram": "`flow diagram --json`",
     "proof": "`flow audit verify`",
-    "why": "`flow discover --why`",
     "sync": "`flow registry sync`",
-    "registry-check": "`flow registry check`",
     "hooks": "`flow hook install`",
     "unhook": "`flow hook uninstall`",
     "abandon": "`flow session abandon`",

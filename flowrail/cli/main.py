@@ -275,7 +275,6 @@ gate above it.
 
 _SEND, _RECEIVE, _PAYLOADS = "Hand off", "Take over", "Payloads"
 _HANDOFF = {
-    "targets": Entry("handoff", _SEND, "List the skills that can take over, best first"),
     "send": Entry("handoff", _SEND, "Hand the work of a session or a skill to another skill"),
     "status": Entry("handoff", _SEND, "Show the status of one handoff, or of all open ones"),
     "cancel": Entry("handoff", _SEND, "Cancel a handoff"),
@@ -326,9 +325,8 @@ needs no set-up. With a store in PostgreSQL, workers on many machines share the 
 """
 
 _REGISTRY = {
-    "sync": Entry("registry", "Commands", "Update the registry from the skills in your home folder"),
-    "check": Entry(
-        "registry", "Commands", "List the errors of the registry and its differences from the skills"
+    "sync": Entry(
+        "operations.registry", "Commands", "Update the registry from the skills in your home folder"
     ),
 }
 _REGISTRY_HELP = """
@@ -356,7 +354,7 @@ COMMANDS = {
     "check": Entry("workflows", _EVERY_DAY, "Find errors in a workflow"),
     "test": Entry("tests", _EVERY_DAY, "Walk through a workflow and check what its steps print"),
     "diagram": Entry("operations.skills.diagram", _EVERY_DAY, "Draw a workflow, or a session on it"),
-    "discover": Entry("discover", _EVERY_DAY, "Find skills that can take over a piece of work"),
+    "discover": Entry("operations.discover", _EVERY_DAY, "Find skills that can take over a piece of work"),
     "new": Entry("operations.skills.new", _EVERY_DAY, "Create a skill"),
     "install": Entry("skills", _EVERY_DAY, "Install bundled skills where agents look for them"),
     "sessions": Entry("sessions", _EVERY_DAY, "List the open sessions"),
@@ -387,9 +385,7 @@ COMMANDS = {
         _FLEET_HELP,
         extra=("fleet", "dbos", "sqlalchemy", "psycopg"),
     ),
-    "registry": Entry(
-        "", _OCCASIONALLY, "Show, sync or check the registry of workflows", _REGISTRY, _REGISTRY_HELP
-    ),
+    "registry": Entry("", _OCCASIONALLY, "Update the registry of workflows", _REGISTRY, _REGISTRY_HELP),
     "hook": Entry(
         "", _OCCASIONALLY, "Answer the hooks of an agent's host, and install them", _HOOK, _HOOK_HELP
     ),

@@ -40,8 +40,8 @@ def command_of(operation: Operation[..., object]) -> click.Command:
         click.get_current_context().call_on_close(limit_functions())
         output.keep_apart()
         parameters = operation.parameters
-        given = {parameter.name: _given(parameter, values) for parameter in parameters}
-        arguments = [given.pop(parameter.name) for parameter in parameters if parameter.is_argument]
+        given = {parameter.variable: _given(parameter, values) for parameter in parameters}
+        arguments = [given.pop(parameter.variable) for parameter in parameters if parameter.is_argument]
         result = operation(environment, *arguments, **given)
         if result is not None:
             show(result, shared["form"])
@@ -118,7 +118,7 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
             )
         return found
     is_flag = parameter.kind is bool
-    default = None if parameter.is_required or is_flag else parameter.default
+    default = None if parameter.is_required else parameter.default
     return [
         click.Option(
             [*([about.short] if about.short else []), flag, parameter.name],
@@ -127,7 +127,7 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
             required=parameter.is_required,
             multiple=parameter.is_repeated,
             default=default,
-            show_default=default not in {None, "", ()},
+            show_default=default not in {None, False, "", ()},
             help=about.text,
             metavar=about.metavar or None,
             shell_complete=complete,

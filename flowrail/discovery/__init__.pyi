@@ -2,7 +2,6 @@ from flowrail.discovery.candidate import (
     Candidate as Candidate,
     Skipped as Skipped,
 )
-from flowrail.discovery.diagnostics import Note as Note
 from flowrail.discovery.index import (
     Discovery as Discovery,
     discover as discover,
@@ -16,7 +15,7 @@ from flowrail.discovery.queries import (
     discover_handoff_targets as discover_handoff_targets,
     find_workflows as find_workflows,
 )
-from flowrail.discovery.ranking.scores import (
+from flowrail.discovery.scores import (
     Query as Query,
     Ranked as Ranked,
     Score as Score,

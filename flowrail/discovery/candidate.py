@@ -1,60 +1,67 @@
-"""A skill as discovery finds it: a candidate that can take over work, or a skipped folder with the reason."""
+"""A skill as discovery finds it: a candidate that can take over work, or a folder that was left out and why."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import re
+import shlex
+from dataclasses import dataclass
+from enum import StrEnum
 
-from flowrail.command import Hint
-from flowrail.discovery.diagnostics import CODES, Note
 from flowrail.discovery.locations import Scope
 
 ANYONE = "*"
 """Accepts work from any skill."""
+TRIGGER = "{payload_path}"
+"""The trigger of a skill that declares none, and the placeholder in the others."""
+_SHELL = re.compile(r"[;|&<>`$()\\]")
 
 
-class Candidate(NamedTuple):
-    """A skill that work can be handed to.
-
-    ``skill`` is the name of its folder and its key; ``name`` is a label. ``origins`` says where each declared field was
-    read: a key of the frontmatter, ``registry``, or ``default``. ``description`` is shown in the menu. ``priority`` is
-    that of the scope unless the registry sets another. ``overridden`` are the skill's own values of fields that a
-    person edited in the registry.
-    """
+@dataclass(frozen=True)
+class Candidate:
+    """A skill that work can be handed to."""
 
     skill: str
+    """The name of its folder, and its key."""
     scope: Scope
     path: str
+    """The path of its SKILL.md, or the address of a remote skill."""
     name: str = ""
+    """Its label; it may differ from the folder's name."""
     priority: int = 0
+    """The priority of its scope, unless the registry sets another."""
     categories: tuple[str, ...] = ()
     description: str = ""
-    trigger: str = "{payload_path}"
+    """The text for menus."""
+    trigger: str = TRIGGER
     schema_version: str = "3.0"
+    """The payload version that it reads."""
     schema_type: str = ""
     accepts_from: tuple[str, ...] = (ANYONE,)
     provides_to: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
+    """Fields that a payload must have."""
     optional_consumes: tuple[str, ...] = ()
     input_requirements: tuple[str, ...] = ()
     output_types: tuple[str, ...] = ()
     health_check: str | None = None
+    """A program that says whether it can work; run only on request."""
     duration: str = ""
+    """The estimated duration, such as ``hours``."""
     complexity: str = ""
     autonomous: bool | None = None
     version: str = ""
     tags: tuple[str, ...] = ()
+    """From the registry."""
     remarks: tuple[str, ...] = ()
-    dialect: str = ""
+    """Notes in the registry."""
     remote: bool = False
+    """Whether it is only in the registry, not on this machine."""
     root: str = ""
-    origins: Mapping[str, str] = {}
-    overridden: Mapping[str, object] = {}
-    notes: tuple[Note, ...] = ()
+    """The folder in which its own folder is."""
 
     @property
     def protocol_version(self) -> str:
-        """The schema version, by its name in the older dialect."""
+        """The payload version, by its name in the older dialect."""
         return self.schema_version
 
     def admits(self, source: str) -> bool:
@@ -63,48 +70,62 @@ class Candidate(NamedTuple):
             return False
         return ANYONE in self.accepts_from or source in self.accepts_from
 
-    def data(self) -> dict[str, object]:
-        """Return the candidate as plain data, for JSON."""
-        return {
-            **self._asdict(),
-            "scope": self.scope.value,
-            "origins": dict(self.origins),
-            "overridden": dict(self.overridden),
-            "notes": [note.data() for note in self.notes],
-        }
+
+class LeftOut(StrEnum):
+    """The kind of reason why a folder is not a candidate."""
+
+    MALFORMED = "malformed"
+    """Its SKILL.md or its handoff metadata has an error."""
+    UNSUPPORTED = "unsupported"
+    """It reads a payload version that flow does not write."""
+    DECLINES = "declines"
+    """It says that it accepts no handoffs."""
+    PLAIN = "plain"
+    """It says nothing about accepting handoffs."""
+    HIDDEN = "hidden"
+    """A nearer folder has its name."""
+    NO_SKILL = "no skill"
+    """It has no SKILL.md."""
 
 
-class Skipped(NamedTuple):
-    """A folder that is not a candidate, with the code and the reason. ``line`` is 0 for the whole file."""
+@dataclass(frozen=True)
+class Skipped:
+    """A folder that is not a candidate, with a sentence that says why."""
 
     skill: str
     scope: Scope
     path: str
-    code: str
+    kind: LeftOut
     reason: str
     line: int = 0
-    name: str = ""
+    """The line of the reason; 0 for the whole file."""
     root: str = ""
-    is_skill: bool = True
-    notes: tuple[Note, ...] = ()
     schema_version: str = ""
+    """The payload version that it declares."""
 
     @property
-    def hint(self) -> str | Hint:
-        """The change that would make it a candidate."""
-        return CODES[self.code].hint
+    def is_skill(self) -> bool:
+        """Whether the folder has a SKILL.md."""
+        return self.kind is not LeftOut.NO_SKILL
 
     @property
-    def severity(self) -> str:
-        """How serious the reason is."""
-        return CODES[self.code].severity
+    def is_wrong(self) -> bool:
+        """Whether its author meant it to be a candidate, so that menus always show the reason."""
+        return self.kind in {LeftOut.MALFORMED, LeftOut.UNSUPPORTED}
 
-    def data(self) -> dict[str, object]:
-        """Return the skipped folder as plain data, for JSON."""
-        return {
-            **self._asdict(),
-            "scope": self.scope.value,
-            "severity": self.severity,
-            "hint": str(self.hint),
-            "notes": [note.data() for note in self.notes],
-        }
+    @property
+    def place(self) -> str:
+        """The file and line, as in ``SKILL.md:4``."""
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
+def is_plain(trigger: str) -> bool:
+    """Whether *trigger* is one invocation for a shell: no operators, no expansion, no path of a program."""
+    first = trigger.split()[:1]
+    if _SHELL.search(trigger) or (first and first[0].count("/") > 1):
+        return False
+    try:
+        shlex.split(trigger)
+    except ValueError:  # an unclosed quote
+        return False
+    return True

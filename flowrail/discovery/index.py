@@ -1,55 +1,48 @@
-"""Combine the scan and the registry: which skills can take over work, which are hidden, and why the others cannot.
+"""Combine the scan and the registry: which skills can take over work, and why the others cannot.
 
-The name of a folder is its key. The nearest folder of a name is used, whether it accepts handoffs or not. The others
-are hidden, and kept so that they can be shown.
+The name of a folder is its key. The nearest folder of a name is used, whether it accepts handoffs or not.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
-from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.diagnostics import Note
-from flowrail.discovery.locations import Locations, Root, Scope, look
-from flowrail.discovery.registry_file import Registry, RegistryEntry, read_registry, registry_path
-from flowrail.discovery.scan.eligibility import judge, shadowed
-from flowrail.discovery.scan.scan import ScannedSkill, ScanResult, scan, visit
-from flowrail.text.safe_text import in_quotes
+from flowrail.discovery.candidate import Candidate, LeftOut, Skipped
+from flowrail.discovery.locations import Locations, Root, Scope, bundled_folder, look
+from flowrail.discovery.registry import Registry, RegistryEntry, read_registry, registry_path
+from flowrail.discovery.scan import FoundSkill, hidden, judge, read_skill, registry_root, scan
 
 
-class EmptyMenu(NamedTuple):
-    """The reason why a menu is empty: one of three cases, a solution, and the number of skills.
-
-    ``codes`` counts the reasons why skills were skipped.
-    """
+@dataclass(frozen=True)
+class EmptyMenu:
+    """The reason why a menu is empty, and what to do."""
 
     code: str
     message: str
     hint: str
-    skills: int
-    accepting: int
-    codes: Mapping[str, int]
 
 
-class Discovery(NamedTuple):
-    """The skills that can take over, those that cannot, and notes about them.
-
-    ``candidates`` are sorted by scope, then name. ``hidden`` are those that would be candidates if no nearer folder had
-    their name. ``skills`` counts the folders with a SKILL.md. ``described`` are the registry's entries by the path of the
-    skill that each describes.
-    """
+@dataclass(frozen=True)
+class Discovery:
+    """The skills that can take over, and those that cannot."""
 
     candidates: tuple[Candidate, ...] = ()
-    hidden: tuple[Candidate, ...] = ()
+    """Sorted by scope, then name."""
     skipped: tuple[Skipped, ...] = ()
-    notes: tuple[Note, ...] = ()
-    places: Locations = Locations(())
-    registry: Registry = Registry("")
-    skills: int = 0
-    described: Mapping[str, RegistryEntry] = {}
+    places: Locations = field(default=Locations(()))
+    registry: Registry = field(default=Registry(""))
+    found: tuple[FoundSkill, ...] = ()
+    """Every folder with a readable SKILL.md, the nearest first."""
+    described: Mapping[str, RegistryEntry] = field(default_factory=dict)
+    """The registry's entries, by the path of the SKILL.md that each describes."""
+
+    @property
+    def skills(self) -> int:
+        """The number of skills in the locations, hidden ones included."""
+        known = {skill.path for skill in self.found}
+        return len(known | {skipped.path for skipped in self.skipped if skipped.is_skill})
 
     def named(self, name: str) -> list[Candidate]:
         """Return the candidate whose folder is *name*, or else all that have it as a label."""
@@ -58,96 +51,82 @@ class Discovery(NamedTuple):
 
     def nothing(self, fitting: int) -> EmptyMenu | None:
         """Return why the menu is empty, given how many candidates fit; `None` if any fits."""
+        accepting = sum(candidate.scope is not Scope.BUNDLED for candidate in self.candidates)
         if fitting:
             return None
-        codes = dict(Counter(skill.code for skill in self.skipped if skill.is_skill))
-        accepting = len(self.candidates)
-        if not self.skills and not accepting:
-            case = ("NONE_INSTALLED", "No skills installed.", "Install skills to enable handoffs.")
-        elif not accepting:
-            case = (
-                "NONE_ACCEPTS",
-                f"{_skills(self.skills)} found, none accept handoffs.",
-                "To enable handoffs, add `handoff:` metadata to SKILL.md. See: docs/reference/discovery.md",
-            )
-        else:
-            case = (
-                "NONE_FITS",
-                f"{_skills(accepting)} accept{'s' * (accepting == 1)} handoffs, none fits the request.",
-                "Remove a filter, or see all skills with `flow discover --all`.",
-            )
-        return EmptyMenu(*case, self.skills, accepting, codes)
+        if accepting:
+            message = f"{_skills(accepting)} accept{'s' * (accepting == 1)} handoffs, none fits the request."
+            return EmptyMenu("NONE_FITS", message, "Remove a filter, or see all skills with --all.")
+        if self.skills:
+            hint = "To enable handoffs, add `handoff:` metadata to SKILL.md. See: flow explain FR183"
+            return EmptyMenu("NONE_ACCEPTS", f"{_skills(self.skills)} found, none accept handoffs.", hint)
+        return EmptyMenu("NONE_INSTALLED", "No skills installed.", "Install skills to enable handoffs.")
 
 
-_NOTHING = ScanResult(())
-
-
-def _skills(count: int) -> str:
-    return f"{count} skill{'' if count == 1 else 's'}"
-
-
-def discover(
-    cwd: str,
-    home: str,
-    environ: Mapping[str, str],
-    *,
-    extra: Iterable[str] = (),
-) -> Discovery:
+def discover(cwd: str, home: str, environ: Mapping[str, str], *, extra: Iterable[str] = ()) -> Discovery:
     """Return the skills that can take over work here, and everything else that was found."""
     locations = look(cwd, home, environ, extra)
-    scanned = scan(locations.usable)
-    registry = read_registry(registry_path(home, environ), home)
-    described = _described(scanned.skills, registry).values()
-    elsewhere = visit(entry.path for entry in registry.entries if entry.present and entry not in described)
-    return combine(locations, scanned, registry, elsewhere)
+    return discover_in(locations, read_registry(registry_path(home, environ), home))
 
 
-def combine(
-    locations: Locations, scanned: ScanResult, registry: Registry, elsewhere: ScanResult = _NOTHING
-) -> Discovery:
-    """Combine the *scanned* skills with those that the registry names *elsewhere*."""
-    skills = (*scanned.skills, *elsewhere.skills)
-    described = _described(skills, registry)
-    groups: dict[str, list[ScannedSkill]] = {}
-    for skill in skills:
-        groups.setdefault(skill.skill, []).append(skill)
-    verdicts: list[Candidate | Skipped] = []
-    shadows: list[Skipped] = []
-    hidden: list[Candidate] = []
-    notes = list(registry.notes)
-    for first, *others in groups.values():
-        verdicts.append(_judge(first, described))
-        shadows += (shadowed(other, first.path) for other in others)
-        hidden += (verdict for other in others if isinstance(verdict := _judge(other, described), Candidate))
-        notes += _collisions(first, others)
+def discover_in(locations: Locations, registry: Registry) -> Discovery:
+    """Return the skills in *locations*, described by *registry*, and those that only the registry names."""
+    results = [*scan(locations.usable)]
+    found = [skill for skill in results if isinstance(skill, FoundSkill)]
+    described = _described(found, registry)
+    for entry in registry.entries:
+        if entry.present and entry not in described.values():
+            elsewhere = read_skill(os.path.dirname(entry.path), registry_root())
+            results.append(elsewhere)
+            if isinstance(elsewhere, FoundSkill):
+                found.append(elsewhere)
+                described[elsewhere.path] = entry
+    nearest: dict[str, FoundSkill] = {}
+    for skill in found:
+        nearest.setdefault(skill.skill, skill)
+    verdicts: list[Candidate | Skipped] = [
+        judge(skill, described.get(skill.path))
+        if skill is nearest[skill.skill]
+        else hidden(skill, nearest[skill.skill].path)
+        for skill in found
+    ]
     verdicts += (
-        _judge_entry(entry, groups, registry.path)
+        _judge_entry(entry, nearest, registry.path)
         for entry in registry.entries
         if not entry.present and entry not in described.values()
     )
     candidates = [verdict for verdict in verdicts if isinstance(verdict, Candidate)]
     candidates.sort(key=lambda candidate: (candidate.scope.priority, candidate.skill))
-    skipped = [*scanned.skipped, *elsewhere.skipped]
-    return Discovery(
-        candidates=tuple(candidates),
-        hidden=tuple(hidden),
-        skipped=(*skipped, *(verdict for verdict in verdicts if isinstance(verdict, Skipped)), *shadows),
-        notes=(*notes, *_same_names(candidates)),
-        places=locations,
-        registry=registry,
-        described=described,
-        skills=len(skills) + sum(skill.is_skill for skill in skipped),
-    )
+    skipped = [skill for skill in (*results, *verdicts) if isinstance(skill, Skipped)]
+    return Discovery(tuple(candidates), tuple(skipped), locations, registry, tuple(found), described)
 
 
-def _described(skills: Iterable[ScannedSkill], registry: Registry) -> dict[str, RegistryEntry]:
+def with_bundled(installed: Discovery) -> Discovery:
+    """Return the installed skills and, after them, the bundled ones that none of them hides.
+
+    Bundled skills need no installation. Their folder is not a location of installed skills, so they are not counted.
+    """
+    folder = bundled_folder()
+    shipped = discover_in(Locations((Root(folder, Scope.BUNDLED, Scope.BUNDLED.value),)), Registry(""))
+    taken = {skill.skill for skill in installed.found} | {skill.skill for skill in installed.skipped}
+    bundled = (candidate for candidate in shipped.candidates if candidate.skill not in taken)
+    return replace(installed, candidates=(*installed.candidates, *bundled))
+
+
+def unusable(locations: Locations) -> Iterator[Root]:
+    """Yield the locations that should be usable and are not. A missing folder counts only if the user named it."""
+    for root in locations.roots:
+        is_common = root.problem.startswith(("missing", "same folder"))
+        if root.problem and (root.scope is Scope.EXTRA or not is_common):
+            yield root
+
+
+def _described(skills: Iterable[FoundSkill], registry: Registry) -> dict[str, RegistryEntry]:
     """Return the entries of the registry, by the path of the skill that an entry describes.
 
     An entry describes the skill in its folder. Otherwise it describes the skill of its name in the user's home.
     """
     described: dict[str, RegistryEntry] = {}
-    if not registry.entries:
-        return described
     by_folder = {os.path.dirname(entry.path): entry for entry in registry.entries if not entry.remote}
     by_name = {entry.folder: entry for entry in registry.entries}
     for skill in skills:
@@ -160,46 +139,20 @@ def _described(skills: Iterable[ScannedSkill], registry: Registry) -> dict[str, 
     return described
 
 
-def _judge(skill: ScannedSkill, described: Mapping[str, RegistryEntry]) -> Candidate | Skipped:
-    entry = described.get(skill.path)
-    return judge(skill, entry.reading, entry.edited) if entry else judge(skill)
-
-
-def _collisions(first: ScannedSkill, hidden_skills: list[ScannedSkill]) -> Iterator[Note]:
-    for hidden in hidden_skills:
-        if hidden.root.personal and not first.root.personal:
-            reason = (
-                f"`{in_quotes(first.skill)}` is also installed at {hidden.path}, and hosts may start that one"
-            )
-            yield Note("CLIENT_PREFERS_PERSONAL", reason, first.path)
-
-
 def _judge_entry(
-    entry: RegistryEntry, groups: Mapping[str, list[ScannedSkill]], registry: str
+    entry: RegistryEntry, nearest: Mapping[str, FoundSkill], registry: str
 ) -> Candidate | Skipped:
     """Judge an entry whose skill the scan did not find: it is remote, or it no longer exists."""
-    skipped = Skipped(entry.folder, Scope.REGISTRY, registry, "", "", entry.line, entry.name)
+    skipped = Skipped(entry.folder, Scope.REGISTRY, registry, LeftOut.NO_SKILL, "", entry.line)
     if not entry.remote:
-        reason = f"the registry names {entry.path}, which was not found"
-        return skipped._replace(code="REGISTRY_STALE", reason=reason)
-    if entry.folder in groups:
-        return skipped._replace(code="SHADOWED", reason=f"hidden by {groups[entry.folder][0].path}")
-    root = Root("", Scope.REGISTRY, "registry")
-    verdict = judge(ScannedSkill(entry.folder, entry.path, root, entry.reading))
+        return replace(skipped, reason=f"the registry names {entry.path}, which was not found")
+    if entry.folder in nearest:
+        return replace(skipped, kind=LeftOut.HIDDEN, reason=f"hidden by {nearest[entry.folder].path}")
+    verdict = judge(FoundSkill(entry.folder, entry.path, registry_root(), entry.declaration))
     if isinstance(verdict, Candidate):
-        return verdict._replace(remote=True)
-    return verdict._replace(path=registry, line=verdict.line or entry.line)
+        return replace(verdict, remote=True)
+    return replace(verdict, path=registry, line=verdict.line or entry.line)
 
 
-def _same_names(candidates: Iterable[Candidate]) -> Iterator[Note]:
-    """Yield a note for each name that several skills have, as their folder's name or as a label."""
-    called: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        for name in {candidate.skill, candidate.name}:
-            called.setdefault(name, []).append(candidate)
-    for name, several in called.items():
-        if len(several) > 1:
-            folders = ", ".join(f"`{in_quotes(candidate.skill)}`" for candidate in several)
-            yield Note(
-                "SAME_NAME", f"several skills have the name `{in_quotes(name)}`: {folders}", several[0].path
-            )
+def _skills(count: int) -> str:
+    return f"{count} skill{'' if count == 1 else 's'}"

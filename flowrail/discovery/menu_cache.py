@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+
+from pydantic import AwareDatetime, TypeAdapter, ValidationError
 
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.locations import OFFERED, Scope
 from flowrail.errors import DocumentError
 from flowrail.storage import files
-from flowrail.storage.records import from_plain, to_plain
 from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 
@@ -24,44 +25,65 @@ FILE = OFFERED
 TTL_MINUTES = 30
 _SKEW = timedelta(minutes=5)
 _FIRST = ("skill", "scope", "priority", "categories", "description", "trigger")
-_LEFT_OUT = frozenset({"notes", "origins", "overridden"})
-_BARE = Candidate("", Scope.GLOBAL, "")
+_BARE = asdict(Candidate("", Scope.GLOBAL, ""))
 
 
-class CachedMenu(NamedTuple):
-    """The content of a cache: when the skills were found, the skills, and their scores if the work was ranked."""
+@dataclass(frozen=True)
+class Search:
+    """When the skills of a cache were found."""
 
-    timestamp: datetime
-    ttl_minutes: int
-    candidates: tuple[Candidate, ...]
-    scores: Mapping[str, int] = {}
+    timestamp: AwareDatetime
+    ttl_minutes: int = TTL_MINUTES
+
+
+@dataclass(frozen=True)
+class CachedCandidate(Candidate):
+    """An entry of a cache."""
+
+    relevance_score: int | None = None
+
+
+@dataclass(frozen=True)
+class CachedMenu:
+    """The content of a cache."""
+
+    discovery: Search
+    workflows: tuple[CachedCandidate, ...]
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The skills."""
+        names = [field.name for field in fields(Candidate)]
+        return tuple(Candidate(**{name: getattr(entry, name) for name in names}) for entry in self.workflows)
+
+    @property
+    def scores(self) -> dict[str, int]:
+        """The scores by skill, if the work was ranked."""
+        scores = {entry.skill: entry.relevance_score for entry in self.workflows}
+        return {skill: score for skill, score in scores.items() if score is not None}
 
     def stale(self, now: datetime, *, resumed: datetime | None = None) -> str:
         """Return why the cache is invalid, or an empty text. *resumed* is when the session was last resumed."""
-        if resumed is not None and resumed > self.timestamp:
+        found, minutes = self.discovery.timestamp, min(self.discovery.ttl_minutes, TTL_MINUTES)
+        if resumed is not None and resumed > found:
             return "the session was resumed"
-        if now - self.timestamp > timedelta(minutes=self.ttl_minutes):
-            return f"it is older than {self.ttl_minutes} minutes"
-        if self.timestamp - now > _SKEW:
-            return "its time is in the future"
-        return ""
+        if now - found > timedelta(minutes=minutes):
+            return f"it is older than {minutes} minutes"
+        return "its time is in the future" if found - now > _SKEW else ""
 
 
-class CacheUse(NamedTuple):
-    """The source of a menu: the cache at ``path``, or a new scan for this ``reason``.
-
-    ``timestamp`` is when the skills were found. ``problem`` says why a new scan could not be written to the cache.
-    """
+@dataclass(frozen=True)
+class CacheUse:
+    """The source of a menu: the cache, or a new scan."""
 
     path: str
-    timestamp: datetime
+    timestamp: str
+    """When the skills were found."""
     used: bool
     reason: str = ""
+    """Why the cache was not used."""
     problem: str = ""
-
-    def data(self) -> dict[str, object]:
-        """Return the use as plain data, for JSON."""
-        return {**self._asdict(), "timestamp": self.timestamp.isoformat()}
+    """Why a new scan could not be written to the cache."""
 
 
 def read(folder: str) -> CachedMenu | None:
@@ -69,8 +91,8 @@ def read(folder: str) -> CachedMenu | None:
     path = os.path.join(folder, FILE)
     try:
         data = files.read_bounded(path, limit=limits.YAML_BYTES, what="the cache")
-        return _menu(yaml_text.load(data, source=path).value)
-    except (DocumentError, ValueError, TypeError, LookupError, AttributeError):
+        return TypeAdapter(CachedMenu).validate_python(yaml_text.load(data, source=path).value)
+    except (DocumentError, ValidationError):
         return None
 
 
@@ -82,12 +104,11 @@ def write(
     Scores are null until the work is ranked. Without a cache, the next menu only takes longer.
     """
     path = os.path.join(folder, FILE)
-    known = scores or {}
     moment = now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     text = yaml_text.dump(
         {
             "discovery": {"timestamp": moment, "ttl_minutes": TTL_MINUTES},
-            "workflows": [_entry(candidate, known.get(candidate.skill)) for candidate in candidates],
+            "workflows": [_entry(candidate, (scores or {}).get(candidate.skill)) for candidate in candidates],
         }
     )
     try:
@@ -98,22 +119,6 @@ def write(
 
 
 def _entry(candidate: Candidate, score: int | None) -> dict[str, object]:
-    data, bare = to_plain(candidate), to_plain(_BARE)
-    others = {
-        name: value
-        for name, value in data.items()
-        if name not in {*_FIRST, *_LEFT_OUT} and value != bare[name]
-    }
+    data = {**vars(candidate), "scope": candidate.scope.value}
+    others = {name: value for name, value in data.items() if name not in _FIRST and value != _BARE[name]}
     return {**{name: data[name] for name in _FIRST}, "relevance_score": score, **others}
-
-
-def _menu(document: Any) -> CachedMenu:
-    head, workflows = document["discovery"], document["workflows"]
-    timestamp = datetime.fromisoformat(head["timestamp"])
-    timestamp = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
-    ttl = max(0, min(int(head["ttl_minutes"]), TTL_MINUTES))
-    scores = {item["skill"]: item.pop("relevance_score", None) for item in workflows}
-    ranked = {skill: score for skill, score in scores.items() if isinstance(score, int)}
-    entries = [{"path": "", **item, "scope": Scope(item["scope"])} for item in workflows]
-    candidates = from_plain(entries, tuple[Candidate, ...])
-    return CachedMenu(timestamp, ttl, candidates, ranked)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery, discover
-from flowrail.discovery.ranking.scores import Query, Ranked, rank_for
+from flowrail.discovery.scores import Query, Ranked, rank_for
 
 
 def discover_handoff_targets(

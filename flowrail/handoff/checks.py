@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from flowrail.command import Command, Hint
-from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.candidate import Candidate, LeftOut
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.discovery.index import Discovery
 from flowrail.errors import FlowError
@@ -31,9 +31,6 @@ from flowrail.handoff.payload.build import META, SCALE, fact_for
 from flowrail.handoff.payload.document import Payload, get, read, render
 from flowrail.handoff.request import skill_file_digest
 from flowrail.handoff.store import work_folder
-
-_DECLINES_HANDOFFS = "DECLINES_HANDOFFS"
-"""The code that discovery gives to a skill that declares that it accepts no handoffs."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ def check_target(context: HandoffContext, handoff: Handoff) -> tuple[CheckResult
     skipped = next((s for s in discovery.skipped if s.skill == skill and s.is_skill), None)
     if skipped is None:
         return ()
-    if skipped.code == _DECLINES_HANDOFFS:
+    if skipped.kind is LeftOut.DECLINES:
         message = f"`{skill}` does not accept handoffs: {skipped.reason}"
         return (CheckResult("source_accepted", False, message, False),)
     return (_version_answer(handoff.schema, skipped.schema_version or handoff.schema),)

@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping
 
 from flowrail import approval, processes
 from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.declaration import read_declaration
+from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.locations import Scope
-from flowrail.discovery.scan.declaration import read_metadata
-from flowrail.discovery.scan.frontmatter import read_frontmatter
 from flowrail.errors import TrustError
 from flowrail.handoff.handoff import CheckResult
 
@@ -66,12 +66,11 @@ def run(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SE
 
 
 def _declared_check(snapshot: approval.FolderContent, candidate: Candidate) -> str | None:
-    """Return the check in the approved SKILL.md. The user's own registry may add one if it declares none."""
+    """Return the check in the approved SKILL.md."""
     skill_file = approval.file_called(snapshot, os.path.basename(candidate.path))
     frontmatter = read_frontmatter(snapshot.contents.get(skill_file, b""), skill_file)
-    declared = read_metadata(frontmatter, skill_file).declared.get("health_check")
-    added = declared is None and candidate.origins.get("health_check") == "registry"
-    return candidate.health_check if added else declared
+    declared: str | None = read_declaration(frontmatter).values.get("health_check")
+    return declared
 
 
 def _outcome(status: int) -> str:

@@ -10,12 +10,11 @@ from typing import Any
 from uuid import UUID
 
 from flowrail.command import Command, Hint
-from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.candidate import TRIGGER, Candidate, is_plain
 from flowrail.discovery.compatibility import normal_version
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
-from flowrail.discovery.ranking.scores import default_problem_type
-from flowrail.discovery.scan.eligibility import TRIGGER, is_plain
+from flowrail.discovery.scores import default_problem_type
 from flowrail.errors import DocumentError
 from flowrail.handoff.chain import chain_of, extend_chain, judge_handoff
 from flowrail.handoff.context import HandoffContext

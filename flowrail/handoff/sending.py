@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from flowrail.command import Command, Hint
+from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.errors import DocumentError
 from flowrail.handoff import checks
@@ -96,6 +97,23 @@ def send(context: HandoffContext, request: HandoffRequest) -> SentHandoff:
             if earlier.phase == FAILED:
                 new = replace(new, facts={**earlier.facts, **new.facts})
             return _Sending(context, request, source, change, new).run()
+
+
+def foreseen_refusal(
+    context: HandoffContext, request: HandoffRequest, source: HandoffSource, target: Candidate
+) -> HandoffRefusedError | None:
+    """Return why `send` would refuse a request now, or `None`. Nothing is written."""
+    try:
+        if source.session is not None:
+            _refuse_without_synthesis(context, source.session, request.facts)
+        new = requested(context, request, source, target)
+        handoff = _Sending(context, request, source, HandoffChange(context.handoffs, new), new).drafted(new)
+    except HandoffRefusedError as error:
+        return error
+    handoff = replace(handoff, checks=checks.check_all(context, handoff))
+    if all(result.holds for result in handoff.checks):
+        return None
+    return checks.refusal(handoff, send_command(context, request, root=handoff.root), None)
 
 
 def cancel(context: HandoffContext, handoff_id: str, reason: str = "") -> Handoff:
@@ -190,11 +208,11 @@ class _Sending:
         if handoff.phase not in events:  # it ended while its lock was awaited
             return SentHandoff(handoff, replayed=True)
         begun = events[handoff.phase]
-        prepared = self._checked(self._drafted(self._new), begun)
+        prepared = self._checked(self.drafted(self._new), begun)
         advance(context, self._change, prepared, (*begun, "hand_on"), _answers(prepared))
         return self._sent(prepared, (), notes)
 
-    def _drafted(self, handoff: Handoff) -> Handoff:
+    def drafted(self, handoff: Handoff) -> Handoff:
         """Return *handoff* with a payload built from the source's work."""
         context = self._context
         work = self._source.work(context, handoff, work_folder(context.store, handoff))

@@ -14,9 +14,8 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from flowrail.command import Command, Hint
-from flowrail.discovery.ranking.menu import MenuRequest, offer
-from flowrail.discovery.ranking.scores import Query
 from flowrail.errors import FlowError, UsageError
+from flowrail.formatters.data import as_data
 from flowrail.formatters.guidance.as_data import broken_item, render, session_item
 from flowrail.formatters.guidance.as_text import standing
 from flowrail.formatters.guidance.as_xml import render as as_xml
@@ -30,7 +29,6 @@ from flowrail.formatters.guidance.work import (
     put_text,
 )
 from flowrail.formatters.reports import handoff as handoff_page
-from flowrail.formatters.reports import menu as as_menu
 from flowrail.formatters.reports.handoff import as_data as handoff_data
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.request import HandoffRequest
@@ -38,9 +36,9 @@ from flowrail.handoff.sending import cancel as cancel_handoff
 from flowrail.handoff.sending import send
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.engine.question_input import parse_questions
+from flowrail.operations.discover import find_skills
 from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
-from flowrail.operations.handoffs.handoff_menu import find_targets, known_work
 from flowrail.operations.handoffs.receive import receive_handoff
 from flowrail.operations.running import dispatched_work, findings, steps
 from flowrail.operations.running import (
@@ -371,20 +369,16 @@ class Tools:
                 for item in items
             ]
             return ToolAnswer(table(["skill", "steps", "params", "purpose"], rows), {"skills": items})
-        work = known_work(world.store, session, problem_type)
-        now = self.handoffs.current_time()
-        discovery, cache = find_targets(world.store, session, now, self.handoffs.discover)
-        query = Query(
-            tuple(categories),
-            source,
-            inputs=tuple(inputs),
+        menu = find_skills(
+            self.environment,
+            session=session,
+            problem_type=problem_type or "",
+            category=tuple(categories),
+            input=tuple(inputs),
+            from_=source,
             text=text,
-            history=work.receivers,
-            chain=work.chain,
         )
-        menu = offer(discovery, MenuRequest(query, work.synthesis), top=None)
-        data = as_menu.data(menu, discovery, cache=cache)
-        return ToolAnswer(plain_text(as_menu.report(menu, discovery)), data)
+        return ToolAnswer(plain_text(menu.report()), as_data(menu))
 
     def handoff(
         self,
@@ -525,7 +519,7 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "handoff receive": ("file",),
     "handoff status": ("handoff",),
     "handoff cancel": ("handoff",),
-    "handoff targets": (),
+    "discover": (),
     "sessions": (),
     "list": (),
     "show": (),
@@ -535,7 +529,7 @@ _TOOLS = {"resume": "step", "sessions": "status", "list": "discover", "show": "d
 _FIXED = {
     "finding add": {"action": "add"},
     "finding list": {"action": "list"},
-    "handoff targets": {"what": "targets"},
+    "discover": {"what": "targets"},
 }
 _RENAMED = {"as": "holder"}
 _NOT_FOR_TOOLS = frozenset({"json", "format", "all", "root"})
@@ -547,7 +541,7 @@ def call_of(command: Command, store: str | None) -> ToolCall | None:
     if names is None or command.store not in {None, store}:
         return None
     verb, _, action = command.verb.partition(" ")
-    tool = "discover" if command.verb == "handoff targets" else _TOOLS.get(verb, verb)
+    tool = _TOOLS.get(verb, verb)
     fixed = _FIXED.get(command.verb, {"action": action} if action else {})
     arguments = dict(zip(names, command.arguments, strict=False))
     options = {

@@ -1,4 +1,4 @@
-"""Explain a code: of a finding of `flow check`, of a note about a skill, or of an error.
+"""Explain a code: of a finding of `flow check`, or of an error.
 
 The texts about findings and errors are those in the reference. A wheel contains them; a checkout has them in `docs`.
 """
@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import flowrail
 from flowrail.command import Command, Hint
-from flowrail.discovery.diagnostics import CODES as NOTES
 from flowrail.errors import UsageError
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
@@ -32,7 +31,7 @@ class Explanation(NamedTuple):
 
 
 class ListedCode(NamedTuple):
-    """A code, its kind, and a sentence about it: the meaning, or for a note what to do."""
+    """A code, its kind, and a sentence about it: when it occurs."""
 
     code: str
     kind: str
@@ -40,7 +39,7 @@ class ListedCode(NamedTuple):
 
 
 class UnknownCodeError(UsageError):
-    """No finding, no note about a skill and no error has this code."""
+    """No finding and no error has this code."""
 
     code = "UNKNOWN_CODE"
 
@@ -52,10 +51,6 @@ def explain(code: str) -> Explanation:
         when, remedy = findings[wanted]
         text = f"A finding of `flow check`. {when}\n\nWhat to do: {remedy}"
         return Explanation(wanted, "finding", f"# {wanted}\n\n{text}\n")
-    if wanted in NOTES:
-        note = NOTES[wanted]
-        text = f"Severity: {note.severity}. `flow discover` and `flow doctor` report it.\n\nWhat to do: {note.hint}."
-        return Explanation(wanted, "note", f"# {wanted}\n\n{text}\n")
     if wanted in (errors := _errors()):
         status, when = errors[wanted]
         text = f"An error, with exit status {status}. {when}\n\nThe message says what to do next."
@@ -73,10 +68,9 @@ def known_codes() -> list[str]:
 
 
 def listed_codes() -> list[ListedCode]:
-    """Return every code that can be explained, with its meaning: findings, notes about skills, errors."""
+    """Return every code that can be explained, with its meaning: findings, then errors."""
     return [
         *(ListedCode(code, "finding", when) for code, (when, _) in _findings().items()),
-        *(ListedCode(code, "note", str(note.hint)) for code, note in NOTES.items()),
         *(ListedCode(code, "error", when) for code, (_, when) in _errors().items()),
     ]
 

@@ -82,6 +82,8 @@ class Parameter:
     """The only values it takes."""
     annotation: Any = field(default=None, repr=False)
     """The annotation as it is written."""
+    variable: str = ""
+    """The parameter's own name: a name that Python reserves, such as `from`, has a `_` at its end."""
 
     @property
     def is_required(self) -> bool:
@@ -156,6 +158,7 @@ def _parameter(declared: inspect.Parameter, hint: Any) -> Parameter:
         is_repeated=is_repeated,
         choices=choices,
         annotation=hint,
+        variable=declared.name,
     )
 
 

@@ -11,11 +11,8 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 
-from flowrail.discovery.diagnostics import ERROR, Note
-from flowrail.discovery.scan.declaration import read_metadata
-from flowrail.discovery.scan.eligibility import strictly
-from flowrail.discovery.scan.frontmatter import read_frontmatter
-from flowrail.discovery.scan.spec import check as spec_notes
+from flowrail.discovery.frontmatter import read_frontmatter
+from flowrail.discovery.specification import departures, handoff_issues
 from flowrail.errors import DocumentError
 from flowrail.machines.definition.findings import Finding, Place, first
 from flowrail.machines.definition.step import WORKFLOW_NAME
@@ -56,7 +53,7 @@ def findings(file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInt
         text = decode(data, source=CARD)
     except DocumentError as error:
         return [*first(groups), _unreadable(error)]
-    groups += [_spec(file.folder, data), _handoff(data)]
+    groups += [_file_findings(file.folder, data)]
     if is_readable:
         groups.append(_commands(file, loaded.definition, text, interfaces))
     return [*first(groups)]
@@ -75,10 +72,11 @@ def _beginning(file: WorkflowFile) -> str:
     return f"flow step {file.address if WORKFLOW_NAME.match(file.address) else 'NAME'}"
 
 
-def _spec(path: str, data: bytes) -> Iterator[Finding]:
-    for note in spec_notes(read_frontmatter(data, CARD), folder=os.path.basename(path), file=CARD):
-        message = f"{note.reason} [{note.code}]"
-        yield Finding("FR168", _severity(note), message, str(note.hint), Place(CARD, note.line or 1))
+def _file_findings(folder: str, data: bytes) -> Iterator[Finding]:
+    front, name = read_frontmatter(data, CARD), os.path.basename(folder)
+    for code, issues in (("FR168", departures(front, name)), ("FR183", handoff_issues(front, name))):
+        for issue in issues:
+            yield Finding(code, issue.severity, issue.reason, issue.hint, Place(CARD, issue.line or 1))
 
 
 def of_card(path: str) -> list[Finding]:
@@ -93,7 +91,7 @@ def of_card(path: str) -> list[Finding]:
         data = _read(path)
     except DocumentError as error:
         return [*unread, _unreadable(error)]
-    return [*unread, *_spec(path, data), *_handoff(data)]
+    return [*unread, *_file_findings(path, data)]
 
 
 def _read(folder: str) -> bytes:
@@ -103,22 +101,6 @@ def _read(folder: str) -> bytes:
 def _unreadable(error: DocumentError) -> Finding:
     place = Place.of(error.place) if error.place.startswith(CARD) else Place(CARD, 1)
     return Finding("FR168", "warning", f"SKILL.md cannot be read: {error.fact}", f"fix {CARD}", place)
-
-
-def _handoff(data: bytes) -> Iterator[Finding]:
-    front = read_frontmatter(data, CARD)
-    if front.problem:
-        return  # found already
-    reading = read_metadata(front, CARD)
-    new_notes = [note for note in reading.notes if note not in front.notes]
-    for note in (*new_notes, *strictly(reading, CARD)):
-        message = f"{note.reason} [{note.code}]"
-        yield Finding("FR183", _severity(note), message, str(note.hint), Place(CARD, note.line or 1))
-
-
-def _severity(note: Note) -> str:
-    """Return the severity of the finding for a note, as in `flow discover` and `flow doctor`."""
-    return "error" if note.severity == ERROR else "warning"
 
 
 def _commands(

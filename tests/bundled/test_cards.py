@@ -12,10 +12,10 @@ from support.sandbox import BUNDLED, flow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import markdown
+from flowrail.discovery.frontmatter import read_file
 from flowrail.discovery.locations import Root, Scope, bundled_folder
-from flowrail.discovery.scan.frontmatter import read_file
-from flowrail.discovery.scan.scan import scan
-from flowrail.discovery.scan.spec import FIELDS, check
+from flowrail.discovery.scan import FoundSkill, scan
+from flowrail.discovery.specification import departures, handoff_issues
 from flowrail.skills.loader import Loader
 
 SKILLS = Path(bundled_folder())
@@ -48,8 +48,7 @@ def commands(skill: str) -> list[str]:
 def test_a_card_keeps_to_the_open_format(skill: str) -> None:
     front = read_file(str(SKILLS / skill / "SKILL.md"))
 
-    assert check(front, folder=skill, file="SKILL.md") == []
-    assert set(front.values) <= set(FIELDS)
+    assert [*departures(front, skill), *handoff_issues(front, skill)] == []
     assert front.values["name"] == skill
     allowed = str(front.values["allowed-tools"]).split(", ")
     assert {rule.removesuffix(")").removeprefix("Bash(flow ").removesuffix(":*") for rule in allowed} == {
@@ -92,14 +91,13 @@ def test_the_first_command_works_as_written_and_so_do_all_others(skill: str) -> 
 
 def test_only_those_that_take_over_work_or_hand_it_over_say_so() -> None:
     found = scan([Root(str(SKILLS), Scope.GLOBAL, "home")])
-    read = {each.skill: each.reading for each in found.skills}
+    read = {each.skill: each.declaration for each in found if isinstance(each, FoundSkill)}
 
     assert sorted(read) == BUNDLED
-    assert not [note for each in read.values() for note in each.notes]
-    for skill, reading in read.items():
-        assert set(reading.declared.get("categories", ())) == ACCEPTING.get(skill, set()), skill
-        assert ("provides_to" in reading.declared) == (skill == GIVING), skill
-        assert bool(reading.dialect) == (skill == GIVING or skill in ACCEPTING), skill
+    for skill, declaration in read.items():
+        assert set(declaration.values.get("categories", ())) == ACCEPTING.get(skill, set()), skill
+        assert ("provides_to" in declaration.values) == (skill == GIVING), skill
+        assert bool(declaration.line) == (skill == GIVING or skill in ACCEPTING), skill
 
 
 @pytest.mark.parametrize("skill", BUNDLED)

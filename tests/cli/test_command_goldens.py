@@ -123,7 +123,7 @@ SCENARIOS = {
     "handoff": """
         discover --top 1
         start source
-        handoff targets --top 1 --session source-000001
+        discover --top 1 --session source-000001
         handoff send receiver --session source-000001
         step source ok -s synthesis_summary='All of it.' --session source-000001
         handoff send receiver --session source-000001
@@ -158,7 +158,6 @@ SCENARIOS = {
         skill preview asking look
         skill trust python
         new made
-        explain UNKNOWN_KEY
         explain REVISION_CONFLICT
         explain FR163
         registry sync

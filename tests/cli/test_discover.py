@@ -7,15 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import (
-    flow,
-    home_skills,
-    project_skills,
-    put_skill,
-    sessions_folder,
-    told,
-)
-from support.skills import head, put
+from support.handoffs import ours, receive, send, target
+from support.handoffs import session as source_session
+from support.sandbox import SMALL, flow, home_skills, project_skills, put_skill, sessions_folder, told
+from support.skills import ACCEPTING, head, put
 
 from flowrail.discovery import menu_cache
 from flowrail.operations.environment import Environment
@@ -39,77 +34,168 @@ def names(*words: str) -> list[str]:
 # --- the menu -------------------------------------------------------------------------------------
 
 
-def test_the_menu_tells_name_description_score_and_why_schema_and_duration() -> None:
+def test_the_menu_shows_name_description_score_and_why_payload_and_duration() -> None:
     put(home_skills(), "builder", builder())
     put(home_skills(), "reader")
 
-    ran = flow("discover", "--category", "implementation")
+    ran = flow("discover", "--category", "implementation", "--top", "1")
 
     assert (ran.status, ran.err) == (0, "")
-    installed, beside = ran.out.split("\n\nBundled", maxsplit=1)
-    assert beside.startswith(" skills that can take over\n  planner ")
-    assert installed == (
-        "1 skill can take over, of 2 that accept handoffs. Score: fit to the request, at most 100.\n\n"
+    assert ran.out == (
+        "4 skills can take over, of 9 that accept handoffs. Score: fit to the request, at most 100.\n\n"
         "1. builder  70 of 100\n"
         "   Builds what is specified.\n"
         "   why: category +40 (has implementation); schema +20 (reads payload version 3.0); "
         "autonomy +10 (works supervised)\n"
-        "   payload 3.0 · takes days-to-weeks · global\n"
+        "   payload 3.0, compatible · takes days-to-weeks · global\n"
         "   for implementation, architecture\n"
-        "   needs specification"
+        "   needs specification\n\n"
+        "3 more with --all.\n"
     )
 
 
-# --- nothing to offer -----------------------------------------------------------------------------
+def test_bundled_skills_come_after_installed_ones_of_the_same_score() -> None:
+    put(home_skills(), "planning", builder("planning").replace(", autonomous: false", ""))
+
+    data = told("discover", "--category", "implementation")
+
+    assert [candidate["scope"] for candidate in data["candidates"]] == [
+        "global",
+        "bundled",
+        "bundled",
+        "bundled",
+    ]
+    assert {candidate["score"] for candidate in data["candidates"]} == {60}
+    assert data["skills"] == 1
 
 
-def test_where_none_is_installed_it_says_where_it_looked() -> None:
+def test_the_duration_may_be_at_the_top_of_the_frontmatter() -> None:
+    put(home_skills(), "reader", head("reader", ACCEPTING, "estimated_duration: 2 hours"))
+
+    assert (
+        "payload 2.0, partly compatible (downgrade: the trace and the context tiers are lost) · takes 2 hours"
+        in (flow("discover").out)
+    )
+
+
+def test_if_none_is_installed_it_says_where_it_looked() -> None:
     ran = flow("discover")
 
     assert ran.status == 0
     assert ran.out.startswith("No skills installed.\nInstall skills to enable handoffs.\nLooked in:\n")
-    assert f"  {home_skills()} (home) (missing)" in ran.out
+    assert f"  {home_skills()} (home, missing)" in ran.out
     assert told("discover")["nothing"]["code"] == "NONE_INSTALLED"
 
 
-# --- everything, and all about one ----------------------------------------------------------------
+def test_an_installed_user_can_open_the_page_on_handoff_metadata() -> None:
+    put(home_skills(), "plain", head("plain"))
+
+    hint = told("discover")["nothing"]["hint"]
+
+    assert hint.startswith("To enable handoffs, add `handoff:` metadata to SKILL.md. See: flow ")
+    assert "handoff" in flow(*hint.partition("flow ")[2].split()).out
 
 
-def test_everything_includes_what_does_not_fit_what_is_hidden_and_what_was_passed_over() -> None:
+def test_all_includes_what_does_not_fit_and_one_sentence_for_each_skill_that_was_left_out() -> None:
     near, far = put(project_skills(), "both"), put(home_skills(), "both")
     put(home_skills(), "builder", builder())
     broken = put(home_skills(), "broken", "no frontmatter")
-    put(home_skills(), "closed", head("closed"))
+    closed = put(home_skills(), "closed", head("closed"))
 
     out = flow("discover", "--all", "--category", "research").out
     data = told("discover", "--all", "--category", "research")
 
     assert "Accept handoffs, but do not fit the request\n  builder: its categories are" in out
-    assert f"    both: hidden by {near} ({far})" in out
-    assert f"    broken: the file does not begin with `---` ({broken}:1)" in out
-    assert "  NO_HANDOFF: declare handoff metadata if the skill should take over work" in out
-    assert "    closed: it declares no handoff metadata" in out
-    assert [(candidate["skill"], candidate["fits"]) for candidate in data["candidates"]] == [
-        ("both", True),
-        ("builder", False),
-    ]
-    assert data["candidates"][1]["misses"] == ["its categories are implementation, architecture"]
-    assert [skill["path"] for skill in data["skipped"] if skill["code"] == "SHADOWED"] == [str(far)]
+    assert f"Cannot take over\n  broken: the file does not begin with `---` ({broken}:1)\n" in out
+    assert f"\n  closed: it declares no handoff metadata ({closed})\n" in out
+    assert f"\n  both: hidden by {near}, though some hosts start this one ({far})" in out
+    assert "both" in [candidate["skill"] for candidate in data["candidates"]]
+    assert data["unfit"][0]["misses"] == ["its categories are implementation, architecture"]
 
 
-def test_why_tells_places_score_and_where_each_field_was_read() -> None:
-    path = put(home_skills(), "builder", builder("builder", "metadata: {version: '7'}"))
-
-    out = flow("discover", "--why", "builder", "--category", "implementation").out
-
-    assert out.startswith(
-        f"`builder` is offered, from {path}\n\nNumber 1 of 1 in the list of skills that fit.\n\nScore 70 of 100\n"
+def test_a_skill_with_an_error_is_always_named_with_its_line() -> None:
+    put(home_skills(), "reader")
+    broken = put(home_skills(), "broken", head("broken", "metadata:\n  handoff: 'accepts_handoff: [a'"))
+    loose = put(
+        home_skills(), "loose", head("loose", "handoff: {accepts_handoff: maybe, handoff_categories: [a]}")
     )
-    assert "  category   40 of 40  has implementation\n" in out
-    assert "  categories: implementation, architecture  (from categories)\n" in out
-    assert "  trigger: {payload_path}  (from default)\n" in out
-    assert f"  {project_skills()} (cwd): missing\n" in out
-    assert f"  {home_skills()} (home): {path}\n" in out
+    old = put(
+        home_skills(),
+        "old",
+        head("old", 'handoff: {accepts_from: ["*"], schema_version: "1.2"}', "categories: [a]"),
+    )
+    put(home_skills(), "closed", head("closed"))
+
+    out = flow("discover").out
+    findings = {
+        name: [finding["severity"] for finding in flow("check", str(path.parent), "--json").data["findings"]]
+        for name, path in (("broken", broken), ("loose", loose), ("old", old))
+    }
+    examined = [finding["place"] for finding in flow("doctor", "--json").data["findings"]]
+
+    assert "  broken: `metadata.handoff` cannot be read: " in out
+    assert f"({broken}:5)" in out
+    assert f"  loose: `handoff.accepts_handoff` must be `true` or `false` ({loose}:4)" in out
+    assert f"  old: it reads payload version 1.2, and flow writes 2.0 and 3.0 ({old}:4)" in out
+    assert "1 skill left out; --all says why." in out
+    assert findings == {"broken": ["error"], "loose": ["error"], "old": ["warning"]}
+    assert {f"{broken}:5", f"{loose}:4", f"{old}:4"} <= set(examined)
+
+
+def test_a_location_that_cannot_be_used_is_named() -> None:
+    out = flow("discover", "--root", "missing").out
+
+    assert f"Locations that cannot be used\n  {Path.cwd() / 'missing'}: missing" in out
+
+
+# --- commands that hand over ----------------------------------------------------------------------
+
+
+def test_no_command_is_printed_for_a_target_that_would_be_refused() -> None:
+    for name in ("a", "b"):
+        ours(name)
+    taken = receive(send("b", source_session("a"))).data["session"]
+
+    out = flow("discover", "--session", taken, "--text", "does").out
+    offers = {offer["skill"]: offer for offer in told("discover", "--session", taken)["candidates"]}
+
+    assert offers["a"]["command"] is None
+    assert "a already appears in the handoff chain" in offers["a"]["refused"]
+    assert "add `--yes` and `--reason WHY` if the user wants this" in offers["a"]["refused"]
+    assert "flow handoff send a " not in out
+    assert "b" not in offers
+    assert offers["planner"]["command"] == f"flow handoff send planner --session {taken}"
+
+
+def test_a_target_that_needs_a_fact_says_so_instead_of_a_command() -> None:
+    target("digger", requires="[insights.uncertainties]")
+
+    offers = told("discover", "--session", source_session())["candidates"]
+
+    (digger,) = [offer for offer in offers if offer["skill"] == "digger"]
+    assert digger["command"] is None
+    assert "the target requires `insights.uncertainties`" in digger["refused"]
+    assert "report these facts: flow handoff send digger" in digger["refused"]
+
+
+def test_a_received_handoff_counts_for_its_target_and_its_session_has_a_problem_type() -> None:
+    def parts(*words: str) -> dict[str, dict[str, int]]:
+        found = told("discover", *words)["candidates"]
+        return {c["skill"]: {part["rule"]: part["points"] for part in c["parts"]} for c in found}
+
+    for name in ("digger", "other"):
+        target(name)
+    ours("builder", SMALL)
+    session_id = source_session()
+    asked = ["--category", "research"]
+    assert parts(*asked)["digger"]["history"] == 0
+    send("other", session_id)
+    receive(send("digger", session_id))
+    taken = receive(send("builder", session_id)).data["session"]
+
+    assert parts(*asked)["digger"]["history"] == 10
+    assert parts(*asked)["other"]["history"] == 0
+    assert parts("--session", taken)["digger"]["problem type"] == 3
 
 
 # --- kept for a session ---------------------------------------------------------------------------
@@ -157,7 +243,7 @@ def test_what_is_offered_is_kept_for_the_session(session: str, clock: Any) -> No
     assert again["cache"]["timestamp"] == first["cache"]["timestamp"]
     assert [c["skill"] for c in again["candidates"]] == [c["skill"] for c in first["candidates"]]
     assert "later" in names("--session", session, "--rescan")
-    assert "Cached for this session at " in flow("discover", "--session", session).out
+    assert "Cached at " in flow("discover", "--session", session).out
 
 
 @pytest.mark.parametrize(
@@ -172,48 +258,10 @@ def test_the_menu_is_read_again_when_it_has_expired_or_on_request(
     clock(minutes)
     out = flow("discover", "--session", session, *words).out
 
-    assert f"Searched again, because {reason}; cached for this session in " in out
-    assert abs(cached_menu(session).timestamp - (SOON + timedelta(minutes=minutes))) < timedelta(seconds=1)
-
-
-def test_an_error_in_a_declaration_is_shown_with_its_line() -> None:
-    put(home_skills(), "reader")
-    broken = put(home_skills(), "broken", head("broken", "metadata:\n  handoff: 'accepts_handoff: [a'"))
-    loose = put(
-        home_skills(), "loose", head("loose", "handoff: {accepts_handoff: 1, handoff_categories: [a]}")
+    assert f"Searched again, because {reason}; cached in " in out
+    assert abs(cached_menu(session).discovery.timestamp - (SOON + timedelta(minutes=minutes))) < timedelta(
+        seconds=1
     )
-    old = put(
-        home_skills(),
-        "old",
-        head("old", 'handoff: {accepts_from: ["*"], schema_version: "1.2"}', "categories: [a]"),
-    )
-    put(home_skills(), "closed", head("closed"))
-
-    out = flow("discover").out
-    skipped = {skill["skill"]: (skill["code"], skill["severity"]) for skill in told("discover")["skipped"]}
-    findings = {
-        name: flow("check", str(path.parent), "--json").data["findings"]
-        for name, path in (("broken", broken), ("loose", loose), ("old", old))
-    }
-    examined = {
-        (finding["severity"], finding["code"]) for finding in flow("doctor", "--json").data["findings"]
-    }
-
-    assert "broken: `metadata.handoff` cannot be read: " in out
-    assert f"({broken}:5)" in out
-    assert f"    loose: `handoff.accepts_handoff` is `1`; expected `true` or `false` ({loose}:4)" in out
-    assert f"    old: it reads payload version 1.2, and flow writes 2.0 and 3.0 ({old}:4)" in out
-    assert "Skipped: 1 NO_HANDOFF." in out
-    assert skipped == {
-        "broken": ("INVALID_HANDOFF", "error"),
-        "loose": ("INVALID_ACCEPTANCE", "error"),
-        "old": ("UNSUPPORTED_VERSION", "warning"),
-        "closed": ("NO_HANDOFF", "info"),
-    }
-    for name in ("broken", "loose", "old"):
-        code, severity = skipped[name]
-        assert [f["severity"] for f in findings[name] if f"[{code}]" in f["message"]] == [severity]
-        assert (severity, code) in examined
 
 
 def test_a_menu_that_cannot_be_cached_is_shown(session: str) -> None:
@@ -224,3 +272,17 @@ def test_a_menu_that_cannot_be_cached_is_shown(session: str) -> None:
     assert ran.status == 0
     assert "1. builder" in ran.out
     assert "\nThe skills are not cached for this session: " in ran.out
+
+
+def test_the_cache_is_invalid_after_the_session_was_resumed(session: str) -> None:
+    ranked = told("discover", "--session", session, "--problem-type", "strategic")
+    put(home_skills(), "later")
+
+    menu = told("discover", "--session", session)
+    cached = cached_menu(session).scores
+    told("resume", session)
+
+    assert (ranked["cache"]["used"], menu["cache"]["used"]) == (False, True)
+    assert "later" not in [candidate["skill"] for candidate in menu["candidates"]]
+    assert cached["reader"] == 3
+    assert "later" in names("--session", session)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from support.sandbox import flow, home_skills, refused, told
+from support.sandbox import flow, home_skills, refused
 from support.skills import ACCEPTING, head, put
 
 
@@ -26,8 +26,22 @@ def test_a_sync_writes_it_and_a_second_one_has_nothing_to_do() -> None:
     assert first.out == f"Wrote {registry()}: adds reader.\n"
     assert 'name: "reader"' in registry().read_text()
     assert second.out == f"{registry()} is up to date: no skill in your home folder declares anything new.\n"
-    assert told("registry", "sync") == {
+
+
+def test_a_check_writes_nothing_and_says_whether_the_registry_is_up_to_date() -> None:
+    put(home_skills(), "reader")
+
+    missing = flow("registry", "sync", "--check")
+    assert not registry().exists()
+    flow("registry", "sync")
+    up_to_date = flow("registry", "sync", "--check", "--json")
+
+    assert missing.status == 1
+    assert '+  - name: "reader"' in missing.out
+    assert up_to_date.status == 0
+    assert up_to_date.data == {
         "path": str(registry()),
+        "exists": True,
         "changes": False,
         "written": False,
         "added": [],
@@ -37,6 +51,7 @@ def test_a_sync_writes_it_and_a_second_one_has_nothing_to_do() -> None:
         "removed": [],
         "stale": [],
         "difference": "",
+        "checked": True,
     }
 
 

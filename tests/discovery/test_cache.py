@@ -58,7 +58,7 @@ def test_each_entry_begins_with_the_keys_of_the_document(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "odd",
-    [{"scope": {}}, {"scope": "far"}, {"categories": [["a"]]}, {"autonomous": "no"}, {"mood": "good"}],
+    [{"scope": {}}, {"scope": "far"}, {"categories": [["a"]]}, {"autonomous": "maybe"}, {"path": None}],
 )
 def test_a_cache_with_a_value_of_another_type_is_not_read(tmp_path: Path, odd: dict[str, object]) -> None:
     menu_cache.write(str(tmp_path), SKILLS[:1], NOW)
@@ -87,6 +87,6 @@ def test_a_cache_with_a_value_of_another_type_is_not_read(tmp_path: Path, odd: d
 def test_a_cache_is_valid_for_30_minutes_unless_the_session_was_resumed(
     later: timedelta, resumed: datetime | None, reason: str
 ) -> None:
-    cached = menu_cache.CachedMenu(NOW, 30, ())
+    cached = menu_cache.CachedMenu(menu_cache.Search(NOW), ())
 
     assert cached.stale(NOW + later, resumed=resumed) == reason

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.skills import ACCEPTING, candidate, head, put
+from support.skills import candidate, head, put
 
 from flowrail.discovery import find_workflows
 from flowrail.discovery.index import Discovery, discover
@@ -23,10 +23,6 @@ def project(tree: Path) -> Path:
 
 def skills(discovery: Discovery) -> list[str]:
     return [candidate.skill for candidate in discovery.candidates]
-
-
-def codes(discovery: Discovery) -> list[str]:
-    return [note.code for note in discovery.notes]
 
 
 def test_candidates_come_in_order_of_scope_then_name(home: Path, project: Path) -> None:
@@ -55,23 +51,9 @@ def test_the_nearest_folder_of_a_name_hides_the_others(home: Path, project: Path
     discovery = discover(str(project), str(home), {})
 
     assert [candidate.path for candidate in discovery.candidates] == [str(near)]
-    assert [candidate.path for candidate in discovery.hidden] == [str(far)]
-    assert [(skipped.code, skipped.path) for skipped in discovery.skipped] == [("SHADOWED", str(far))]
-    assert codes(discovery) == ["CLIENT_PREFERS_PERSONAL"]
-
-
-def test_a_name_that_several_go_by_is_told(home: Path, project: Path) -> None:
-    put(home / ".claude/skills", "one", head("shared", ACCEPTING))
-    put(home / ".claude/skills", "two", head("shared", ACCEPTING))
-    put(home / ".claude/skills", "three", head("one", ACCEPTING))
-
-    discovery = discover(str(project), str(home), {})
-
-    assert codes(discovery) == ["SAME_NAME", "SAME_NAME"]
-    assert {note.reason for note in discovery.notes} == {
-        "several skills have the name `one`: `one`, `three`",
-        "several skills have the name `shared`: `one`, `two`",
-    }
+    assert [(skipped.path, skipped.reason) for skipped in discovery.skipped] == [
+        (str(far), f"hidden by {near}, though some hosts start this one")
+    ]
 
 
 def test_a_skill_is_found_by_its_folder_first_then_by_its_name() -> None:
@@ -95,9 +77,8 @@ def test_without_any_that_accepts_it_says_how_many_there_are(home: Path, project
     nothing = discover(str(project), str(home), {}).nothing(0)
 
     assert nothing
-    assert (nothing.code, nothing.skills, nothing.accepting) == ("NONE_ACCEPTS", 3, 0)
+    assert nothing.code == "NONE_ACCEPTS"
     assert nothing.message == "3 skills found, none accept handoffs."
-    assert nothing.codes == {"NO_HANDOFF": 2, "DECLINES_HANDOFFS": 1}
 
 
 def test_without_any_that_fits_it_says_how_many_accept(home: Path, project: Path) -> None:
@@ -107,6 +88,6 @@ def test_without_any_that_fits_it_says_how_many_accept(home: Path, project: Path
     nothing = discovery.nothing(len(find_workflows(category="cooking", discovery=discovery)))
 
     assert nothing
-    assert (nothing.code, nothing.skills, nothing.accepting) == ("NONE_FITS", 1, 1)
+    assert nothing.code == "NONE_FITS"
     assert nothing.message == "1 skill accepts handoffs, none fits the request."
     assert discovery.nothing(1) is None

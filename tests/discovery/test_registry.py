@@ -1,4 +1,4 @@
-"""The optional registry: read leniently, merged with what the skills declare, checked strictly."""
+"""The optional registry: read leniently, and merged with what the skills declare."""
 
 from pathlib import Path
 
@@ -8,8 +8,7 @@ from support.skills import ACCEPTING, REGISTRY, head, put
 from flowrail.discovery import find_workflows
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.locations import Scope
-from flowrail.discovery.registry.check import check
-from flowrail.discovery.registry_file import Registry, read_registry
+from flowrail.discovery.registry import Registry, read_registry
 
 REMOTE = """\
 version: "1.0"
@@ -45,29 +44,28 @@ def read(home: Path, text: str) -> Registry:
     return read_registry(str(registry(home, text)), str(home))
 
 
-def codes(registry_read: Registry) -> list[tuple[str, int]]:
-    return [(note.code, note.line) for note in registry_read.notes]
+def problems(registry_read: Registry) -> list[tuple[str, int]]:
+    return [(problem.reason, problem.line) for problem in registry_read.problems]
 
 
 def test_the_example_of_the_document_is_read(home: Path) -> None:
     registry_read = read(home, REGISTRY)
 
     first, second = registry_read.entries
-    assert registry_read.notes == ()
+    assert registry_read.problems == ()
     assert (first.name, first.path, first.line) == (
         "programming-pm",
         str(home / ".claude/skills/programming-pm/SKILL.md"),
         5,
     )
-    assert first.reading.declared["provides_to"] == (
+    assert first.values["provides_to"] == (
         "senior-developer",
         "junior-developer",
         "systems-architect",
     )
-    assert first.reading.declared["duration"] == "days-to-weeks"
-    assert first.reading.declared["autonomous"] is False
-    assert second.reading.declared["autonomous"] is True
-    assert set(first.reading.origins.values()) == {"registry"}
+    assert first.values["duration"] == "days-to-weeks"
+    assert first.values["autonomous"] is False
+    assert second.values["autonomous"] is True
     assert not first.present
 
 
@@ -103,8 +101,15 @@ def test_the_frontmatter_wins_and_the_registry_adds(home: Path) -> None:
     assert candidate.categories == ("research",)
     assert candidate.description == "Digs deeper"
     assert (candidate.priority, candidate.tags, candidate.duration) == (7, ("big",), "days-to-weeks")
-    assert candidate.origins["categories"] == "handoff.handoff_categories"
-    assert candidate.origins["priority"] == candidate.origins["provides_to"] == "registry"
+
+
+def test_the_registry_cannot_add_a_program_to_run(home: Path) -> None:
+    put(home / ".claude/skills", "programming-pm", head("programming-pm", ACCEPTING))
+    registry(home, REGISTRY.replace('accepts_from: ["*"]', 'accepts_from: ["*"]\n      health_check: rm -rf'))
+
+    (candidate,) = discovered(home).candidates
+
+    assert candidate.health_check is None
 
 
 def test_a_skill_that_says_no_is_not_overruled(home: Path) -> None:
@@ -160,75 +165,41 @@ def test_a_registry_that_cannot_be_read_costs_nothing_but_itself(home: Path, tex
     discovery = discovered(home)
 
     assert [candidate.skill for candidate in discovery.candidates] == ["a-skill"]
-    assert [(note.code, note.line) for note in discovery.notes if note.line == line] != []
-    assert {note.code for note in check(discovery)} & {"REGISTRY_UNREADABLE", "REGISTRY_ENTRY_INVALID"}
+    assert [problem.line for problem in discovery.registry.problems] == [line]
 
 
 @pytest.mark.parametrize(
-    ("entry", "code"),
+    ("entry", "reason"),
     [
-        ("just text", "REGISTRY_ENTRY_INVALID"),
-        ("{description: no name}", "REGISTRY_ENTRY_INVALID"),
-        ("{name: x, priority: high}", "REGISTRY_ENTRY_INVALID"),
-        ("{name: x, priority: 12345678}", "REGISTRY_ENTRY_INVALID"),
-        ("{name: x, handoff: {accept: a}}", "UNKNOWN_KEY"),
-        ("{name: far-away, remote: [x], skill_path: [y]}", "REGISTRY_DUPLICATE"),
+        ("just text", "entry 2: must be keys and values"),
+        ("{description: no name}", "entry 2 has no name"),
+        ("{name: x, priority: high}", "entry 2: `priority` must be a whole number"),
+        ("{name: x, priority: 12345678}", "entry 2: `priority` must be at most 999999"),
+        ("{name: x, meta: {autonomous: sometimes}}", "entry 2: `meta.autonomous` must be `true` or `false`"),
+        ("{name: far-away, remote: true, skill_path: y}", "`far-away` is already in line 3, which is used"),
     ],
 )
-def test_a_bad_entry_costs_nothing_but_itself(home: Path, entry: str, code: str) -> None:
+def test_a_bad_entry_costs_nothing_but_itself(home: Path, entry: str, reason: str) -> None:
     registry_read = read(home, f"{REMOTE}  - {entry}\n")
 
-    assert registry_read.entries[0].name == "far-away"
-    assert codes(registry_read) == [(code, 11)]
-
-
-# --- the strict reading ---------------------------------------------------------------------------
-
-
-def checked(home: Path) -> list[tuple[str, int]]:
-    return [(note.code, note.line) for note in check(discovered(home))]
-
-
-def install(home: Path) -> None:
-    for name in ("programming-pm", "skill-editor"):
-        put(home / ".claude/skills", name, head(name))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "code", "line"),
-    [
-        ('version: "1.2"', "priority: high", "REGISTRY_ENTRY_INVALID", 6),
-        ('- name: "programming-pm"', "- label: x", "REGISTRY_ENTRY_INVALID", 5),
-        ('accepts_from: ["*"]', 'accepts_from: "*"', "NOT_A_LIST", 10),
-        ("autonomous: false", "autonomous: sometimes", "INVALID_FIELD", 20),
-    ],
-)
-def test_every_error_is_named_with_its_line(home: Path, old: str, new: str, code: str, line: int) -> None:
-    install(home)
-    registry(home, REGISTRY.replace(old, new, 1))
-
-    assert (code, line) in checked(home)
+    assert [entry.name for entry in registry_read.entries] == ["far-away"]
+    assert problems(registry_read) == [(reason, 11)]
 
 
 def test_a_remote_workflow_must_declare_what_it_accepts(home: Path) -> None:
-    registry(
-        home, "version: '1.0'\nworkflows:\n  - {name: far, remote: true, handoff: {accepts_from: [x]}}\n"
-    )
+    entry = "{name: far, remote: true, handoff: {accepts_from: [x]}}"
+    path = registry(home, f"version: '1.0'\nworkflows:\n  - {entry}\n")
 
-    assert checked(home) == [("NO_CATEGORIES", 3)]
+    (skipped,) = discovered(home).skipped
+
+    assert "declares no category" in skipped.reason
+    assert skipped.place == f"{path}:3"
 
 
-def test_what_differs_from_the_skills_is_told(home: Path) -> None:
-    put(home / ".claude/skills", "programming-pm", head("programming-pm", ACCEPTING))
-    put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    put(home / "project/.claude/skills", "local", head("local", ACCEPTING))
+def test_an_entry_without_its_skill_is_named(home: Path) -> None:
     registry(home, REGISTRY)
 
-    notes = check(discover(str(home / "project"), str(home), {}))
-
-    assert [(note.code, note.line) for note in notes] == [
-        ("REGISTRY_STALE", 22),
-        ("REGISTRY_MISSES", 0),
-        ("REGISTRY_DIFFERS", 5),
+    assert [(skipped.skill, skipped.line) for skipped in discovered(home).skipped] == [
+        ("programming-pm", 5),
+        ("skill-editor", 22),
     ]
-    assert notes[2].reason == "`programming-pm` declares other values: categories"

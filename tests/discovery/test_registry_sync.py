@@ -7,8 +7,7 @@ import pytest
 from support.skills import ACCEPTING, REGISTRY, head, put
 
 from flowrail.discovery.index import discover
-from flowrail.discovery.registry.check import check
-from flowrail.discovery.registry.sync import RegistryChangedError, Sync, apply, plan
+from flowrail.discovery.registry_sync import Plan, RegistryChangedError, Sync, apply, plan
 from flowrail.errors import DocumentError, UsageError
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -33,18 +32,23 @@ def file_of(home: Path) -> Path:
     return home / ".claude/handoff-registry.yaml"
 
 
-def sync(home: Path, cwd: Path | None = None, replace: tuple[str, ...] = ()) -> Sync:
+def planned(home: Path, cwd: Path | None = None, replace: tuple[str, ...] = ()) -> Plan:
     discovery = discover(str(cwd or home / "nowhere"), str(home), {})
-    return plan(str(file_of(home)), discovery, home=str(home), now=NOW, replace=replace)
+    return plan(discovery, home=str(home), now=NOW, replaced=replace)
+
+
+def sync(home: Path, cwd: Path | None = None, replace: tuple[str, ...] = ()) -> Sync:
+    """Return what a sync would change; nothing is written."""
+    return planned(home, cwd, replace).sync
 
 
 def synced(home: Path) -> str:
-    apply(sync(home))
+    apply(planned(home))
     return file_of(home).read_text()
 
 
-def changed_lines(planned: Sync) -> list[str]:
-    lines = planned.difference.splitlines()[2:]
+def changed_lines(changes: Sync) -> list[str]:
+    lines = changes.difference.splitlines()[2:]
     return [line for line in lines if line.startswith(("+", "-"))]
 
 
@@ -52,10 +56,9 @@ def test_where_there_is_none_a_registry_is_made_of_the_skills_in_home(home: Path
     put(home / ".claude/skills", "programming-pm", head("programming-pm", PM))
     put(home / "project/.claude/skills", "local", head("local", ACCEPTING))
 
-    planned = sync(home, home / "project")
-    apply(planned)
+    changes = apply(planned(home, home / "project"))
 
-    assert planned.added == ["programming-pm"]
+    assert changes.added == ["programming-pm"]
     assert file_of(home).read_text() == (
         'version: "1.0"\n'
         'updated_at: "2026-03-01T12:00:00Z"\n'
@@ -83,7 +86,7 @@ def test_where_there_is_none_a_registry_is_made_of_the_skills_in_home(home: Path
         '  discovery_mode: "hybrid"\n'
     )
     assert file_of(home).stat().st_mode & 0o777 == 0o600
-    assert check(discover(str(home), str(home), {})) == []
+    assert not sync(home).changes
 
 
 EDITED = (
@@ -116,11 +119,11 @@ def test_only_what_a_skill_declares_otherwise_is_changed(home: Path) -> None:
     put(home / ".claude/skills", "skill-editor", head("skill-editor", description=same))
     file_of(home).write_text(EDITED)
 
-    planned = sync(home, replace=("description", "provides_to", "programming-pm.duration"))
+    changes = sync(home, replace=("description", "provides_to", "programming-pm.duration"))
 
-    assert (planned.added, planned.updated, planned.stale) == ([], ["programming-pm"], [])
-    assert {change.field for change in planned.replaced} == {"description", "provides_to", "duration"}
-    assert changed_lines(planned) == [
+    assert (changes.added, changes.updated, changes.stale) == ([], ["programming-pm"], [])
+    assert {change.field for change in changes.replaced} == {"description", "provides_to", "duration"}
+    assert changed_lines(changes) == [
         '-updated_at: "2026-02-07T18:30:00Z"',
         '+updated_at: "2026-03-01T12:00:00Z"',
         '-    description: "Multi-phase project management workflow for software development"',
@@ -157,7 +160,7 @@ def test_line_ends_and_permissions_stay_as_they_are(home: Path) -> None:
     file_of(home).write_bytes(REGISTRY.replace("\n", "\r\n").encode())
     file_of(home).chmod(0o644)
 
-    apply(sync(home))
+    apply(planned(home))
 
     data = file_of(home).read_bytes()
     assert data.count(b"\n") == data.count(b"\r\n") > 40
@@ -170,7 +173,7 @@ def test_a_linked_registry_is_written_where_it_lies(home: Path) -> None:
     real.write_text(REGISTRY)
     file_of(home).symlink_to(real)
 
-    apply(sync(home))
+    apply(planned(home))
 
     assert file_of(home).is_symlink()
     assert '"new"' in real.read_text()
@@ -184,16 +187,6 @@ def test_the_entry_of_a_remote_workflow_is_not_changed(home: Path, location: str
     assert not sync(home).changes
 
 
-def test_values_of_another_type_are_replaced_on_request(home: Path) -> None:
-    put(home / ".claude/skills", "a-skill", head("a-skill", ACCEPTING))
-    file_of(home).write_text("workflows:\n  - {name: a-skill, handoff: text, categories: text}\nmeta: text\n")
-
-    apply(sync(home, replace=("a-skill",)))
-
-    assert "text" not in file_of(home).read_text()
-    assert check(discover(str(home), str(home), {})) == []
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -203,6 +196,7 @@ def test_values_of_another_type_are_replaced_on_request(home: Path) -> None:
         "\xff",
         "version: '1.0'\nworkflows: []\nx: >#:",
         "version: '1.0'\nworkflows: []\nx: 2024-99-99",
+        "workflows:\n  - {name: a-skill, handoff: text, categories: text}\n",
     ],
 )
 def test_a_registry_with_mistakes_is_not_touched(home: Path, text: str) -> None:
@@ -218,11 +212,11 @@ def test_a_registry_with_mistakes_is_not_touched(home: Path, text: str) -> None:
 
 def test_a_registry_that_was_written_meanwhile_is_not_overwritten(home: Path) -> None:
     put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    planned = sync(home)
+    early = planned(home)
     file_of(home).write_text(REGISTRY)
 
     with pytest.raises(RegistryChangedError):
-        apply(planned)
+        apply(early)
 
     assert file_of(home).read_text() == REGISTRY
 
@@ -262,25 +256,20 @@ def test_an_edit_survives_two_syncs_wins_in_discovery_and_can_be_replaced(
     file_of(home).write_text(text.replace(line, edit))
 
     [candidate] = discover(str(home), str(home), {}).candidates
-    first, notes = sync(home), check(discover(str(home), str(home), {}))
-    apply(first)
+    first = apply(planned(home))
     card.write_text(card.read_text().replace("Does things.", "Does more.").replace("days", "hours"))
-    second = sync(home)
-    apply(second)
+    second = apply(planned(home))
 
     assert getattr(candidate, attribute) == value
-    assert candidate.origins[field] == "registry, edited"
-    assert [(note.code, note.severity) for note in notes] == [("REGISTRY_EDITED", "info")]
     assert [change.field for change in first.edited] == [change.field for change in second.edited] == [field]
     assert {change.field for change in second.replaced} == {"description", "duration"} - {field}
     assert edit in file_of(home).read_text()
 
-    replacing = sync(home, replace=(f"pm.{field}",))
-    apply(replacing)
+    replacing = apply(planned(home, replace=(f"pm.{field}",)))
 
     assert [change.field for change in replacing.replaced] == [field]
     assert sync(home).edited == []
-    assert check(discover(str(home), str(home), {})) == []
+    assert not sync(home).changes
 
 
 def test_removed_values_and_entries_stay_removed_until_they_are_replaced(home: Path) -> None:
@@ -295,14 +284,13 @@ def test_removed_values_and_entries_stay_removed_until_they_are_replaced(home: P
         )
     )
 
-    first = sync(home)
-    apply(first)
+    first = apply(planned(home))
     second = sync(home)
 
     assert first.removed == second.removed == ["reader"]
     assert [(change.field, change.registry) for change in second.edited] == [("duration", None)]
     assert not second.changes
-    apply(sync(home, replace=("reader", "duration")))
+    apply(planned(home, replace=("reader", "duration")))
     assert 'name: "reader"' in file_of(home).read_text()
     assert "estimated_duration" in file_of(home).read_text()
 
@@ -315,13 +303,13 @@ def test_own_values_and_other_entries_are_not_touched(home: Path) -> None:
     )
     file_of(home).write_text(text)
 
-    planned = sync(home)
+    changes = sync(home)
     [candidate] = discover(str(home), str(home), {}).candidates
 
-    assert not planned.changes
-    assert planned.edited == []
+    assert not changes.changes
+    assert changes.edited == []
     assert (candidate.priority, candidate.remarks, candidate.tags) == (0, ("mine",), ("x",))
-    assert check(discover(str(home), str(home), {})) == []
+    assert not sync(home).changes
 
 
 def test_a_name_that_is_neither_field_nor_skill_cannot_be_replaced(home: Path) -> None:

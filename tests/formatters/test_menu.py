@@ -8,28 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.skills import candidate
 
-from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.diagnostics import Note
+from flowrail.discovery.candidate import Candidate, LeftOut, Skipped
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Locations, Root, Scope
-from flowrail.discovery.ranking.explain import explain
-from flowrail.discovery.ranking.menu import MenuRequest, offer
-from flowrail.discovery.ranking.scores import Query, Synthesis
-from flowrail.formatters.reports import doctor, menu, skill_explanation
+from flowrail.discovery.menu import MenuRequest, offer
+from flowrail.discovery.scores import Query, Synthesis
+from flowrail.formatters.reports import doctor, menu
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import visible
 
 
-def discovery_of(*candidates: Candidate, **more: Any) -> Discovery:
-    return Discovery(candidates=candidates, skills=len(candidates), **more)
-
-
-def text(discovery: Discovery, query: Query = Query(), **more: Any) -> str:  # noqa: B008 - a query is immutable
-    return plain_text(menu.report(offer(discovery, MenuRequest(query)), discovery, **more))
-
-
-def is_harmless(page: str) -> bool:
-    return visible(page) == page and "\t" not in page
+def text(discovery: Discovery, asked: MenuRequest, *, everything: bool = False) -> str:
+    return plain_text(menu.report(offer(discovery, asked), everything=everything))
 
 
 # --- the menu -------------------------------------------------------------------------------------
@@ -41,16 +31,18 @@ def test_an_offer_is_a_short_block_with_everything_to_choose_by() -> None:
         name="Literature",
         description="Comprehensive literature review (4-24 hours)",
         categories=("research", "literature"),
+        schema_version="2.0",
         duration="4-24 hours",
         input_requirements=("question",),
     )
 
-    assert text(discovery_of(skill), Query(categories=("research", "law"))) == (
+    assert text(Discovery((skill,)), MenuRequest(Query(("research", "law")))) == (
         "1 skill can take over. Score: fit to the request, at most 100.\n\n"
-        "1. lit-pm (its name is Literature)  40 of 100\n"
+        "1. lit-pm (its name is Literature)  20 of 100\n"
         "   Comprehensive literature review (4-24 hours)\n"
-        "   why: category +20 (has research of research, law); schema +20 (reads payload version 3.0)\n"
-        "   payload 3.0 · takes 4-24 hours · global\n"
+        "   why: category +20 (has research of research, law)\n"
+        "   payload 2.0, partly compatible (downgrade: the trace and the context tiers are lost)"
+        " · takes 4-24 hours · global\n"
         "   for research, literature\n"
         "   needs question"
     )
@@ -67,19 +59,11 @@ skills = st.builds(
     schema_version=foreign,
     duration=foreign,
     tags=st.lists(foreign, max_size=3).map(tuple),
-    origins=st.dictionaries(st.sampled_from(["name", "tags"]), foreign),
-    notes=st.lists(st.builds(Note, st.just("SHADOWED"), foreign, foreign), max_size=3).map(tuple),
     scope=st.sampled_from(Scope),
     remote=st.booleans(),
 )
 skipped_skills = st.builds(
-    Skipped,
-    foreign,
-    st.sampled_from(Scope),
-    foreign,
-    st.sampled_from(["UNREADABLE", "NO_HANDOFF"]),
-    foreign,
-    notes=st.just(()),
+    Skipped, foreign, st.sampled_from(Scope), foreign, st.sampled_from(LeftOut), foreign
 )
 
 
@@ -87,23 +71,14 @@ skipped_skills = st.builds(
 def test_no_text_of_a_skill_can_touch_a_terminal(
     candidates: list[Candidate], skipped: list[Skipped], path: str, word: str
 ) -> None:
-    discovery = discovery_of(
-        *candidates,
-        hidden=tuple(candidates),
-        skipped=tuple(skipped),
-        places=Locations((Root(path, Scope.EXTRA, "--root", "missing"),)),
-    )
-    for request in (MenuRequest(Query(text=word)), MenuRequest(synthesis=Synthesis(word))):
-        menu_of_skills = offer(discovery, request)
-        assert is_harmless(plain_text(menu.report(menu_of_skills, discovery, everything=True)))
-        for name in {path, *(skill.skill for skill in candidates)}:
-            assert is_harmless(
-                plain_text(
-                    skill_explanation.report(
-                        explain(discovery, name, asked=request.by), menu_of_skills, discovery
-                    )
-                )
-            )
+    places = Locations((Root(path, Scope.EXTRA, "--root", "missing"),))
+    discovery = Discovery(tuple(candidates), tuple(skipped), places)
+    for asked in (MenuRequest(Query(text=word)), MenuRequest(synthesis=Synthesis(word))):
+        page = text(discovery, asked, everything=True)
+        lettered = plain_text(menu.options(offer(discovery, asked), everything=True))
+
+        assert visible(page + lettered) == page + lettered
+        assert "\t" not in page + lettered
 
 
 # --- the diagnosis --------------------------------------------------------------------------------

@@ -19,11 +19,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 
 def frontmatter(data: bytes) -> None:
-    """Any file can be read as a SKILL.md; problems become notes."""
-    from flowrail.discovery.scan.declaration import read_metadata
-    from flowrail.discovery.scan.frontmatter import read_frontmatter
+    """Any file can be read as a SKILL.md; problems are values."""
+    from flowrail.discovery.declaration import read_declaration
+    from flowrail.discovery.frontmatter import read_frontmatter
 
-    read_metadata(read_frontmatter(data, "SKILL.md"), "SKILL.md")
+    read_declaration(read_frontmatter(data, "SKILL.md"))
 
 
 def yaml(data: bytes) -> None:

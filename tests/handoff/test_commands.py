@@ -81,7 +81,7 @@ def test_control_characters_of_a_skill_are_never_printed() -> None:
     )
     session_id = session()
 
-    ran = flow("handoff", "targets", "--session", session_id)
+    ran = flow("discover", "--session", session_id)
     sent = send("digger", session_id)
 
     assert "\x1b" not in ran.out

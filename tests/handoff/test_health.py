@@ -8,6 +8,7 @@ import shlex
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.handoffs import card, send, session, target
@@ -23,7 +24,8 @@ ENVIRON = {"PATH": os.environ["PATH"], "SECRET": "hidden"}
 
 def candidate(command: str | None, **more: object) -> Candidate:
     session_id = str(Path.cwd() / "SKILL.md")
-    return Candidate("digger", Scope.GLOBAL, session_id, health_check=command)._replace(**more)  # type: ignore[arg-type]
+    fields: dict[str, Any] = {"skill": "digger", "scope": Scope.GLOBAL, "path": session_id, **more}
+    return Candidate(health_check=command, **fields)
 
 
 def python(code: str) -> str:
@@ -143,5 +145,5 @@ def test_discovery_sending_and_receiving_run_nothing_by_themselves() -> None:
     sent = send("digger", session())
 
     assert process(*sent["receive_command"].split()[1:]).status == 0
-    assert flow("handoff", "targets").status == 0
+    assert flow("discover").status == 0
     assert not canary.exists()

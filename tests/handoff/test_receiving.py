@@ -80,7 +80,7 @@ def test_the_users_request_is_passed_on_by_a_skill_that_does_not_report_it() -> 
     assert (payload["context"]["problem_type"], payload["context"]["focus_areas"]) == ("strategic", ["costs"])
     [came] = payload["payload"]["references"]["files"]
     assert came["path"] == str(sessions_folder() / session_id / "received-payload.json")
-    ranked = flow("handoff", "targets", "--session", session_id, "--json")
+    ranked = flow("discover", "--session", session_id, "--json")
     assert (ranked.data["scorer"], ranked.err) == ("relevance", "")  # by the problem type that it received
     second = send("digger", session_id, "-s", "topic=Another question", "-s", "problem_type=decision")
     assert payload_of(second)["context"]["original_prompt"] == "Another question"
@@ -322,7 +322,7 @@ def told_now() -> str:
     [
         ("closed", {"accepts_from": "[other]"}, "accepts work from other; the source is `skill-editor`"),
         ("closed/inner", {"accepts_from": "[nobody]"}, "accepts work from nobody"),
-        ("closed/inner", {"accepts_from": "[]"}, "it declares in `handoff.accepts_from`"),
+        ("closed/inner", {"accepts_from": "[]"}, "it declares that it accepts no handoffs"),
         ("closed", {"requires": "[context.mood]"}, "the target requires `context.mood`"),
         ("closed", {"schema_version": '"1.2"'}, "3.0 to 1.2: no"),
     ],

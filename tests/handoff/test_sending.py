@@ -127,12 +127,12 @@ def test_a_skill_that_reads_a_version_that_is_not_written_is_no_target(version: 
     session_id = session()
 
     status, error = refused("handoff", "send", "digger", "--session", session_id)
-    listed = told("handoff", "targets", "--session", session_id)
+    listed = told("discover", "--session", session_id)
 
     assert (status, error["code"], error["recoverable"]) == (6, "TARGET_NOT_FOUND", False)
     assert f"it reads payload version {version}, and flow writes 2.0 and 3.0" in error["message"]
     assert "digger" not in [candidate["skill"] for candidate in listed["candidates"]]
-    assert ("digger", "UNSUPPORTED_VERSION") in [(s["skill"], s["code"]) for s in listed["skipped"]]
+    assert ("digger", "unsupported") in [(s["skill"], s["kind"]) for s in listed["skipped"]]
 
 
 def test_what_the_target_requires_must_be_in_the_payload() -> None:
@@ -205,8 +205,10 @@ def test_a_loop_needs_consent_and_a_reason() -> None:
     assert third["notes"] == ["this is a loop: a → b → c → a (the user wants another round)"]
     assert payload_of(third)["meta"]["handoff_chain"] == ["a", "b", "c"]
     assert [sent["hops"] for sent in (first, second, third)] == [1, 2, 3]
-    offers = told("handoff", "targets", "--session", session_id)["candidates"]
-    assert next(offer["loop"] for offer in offers if offer["skill"] == "a") == "a → b → c → a"
+    offers = told("discover", "--session", session_id)["candidates"]
+    again = next(offer for offer in offers if offer["skill"] == "a")
+    assert again["command"] is None
+    assert "Chain: a -> b -> c -> a" in again["refused"]
     assert len({sent["trace_id"] for sent in (first, second, third)}) == 1
     assert [sent["parent_span"] for sent in (first, second, third)] == [
         "",
@@ -253,7 +255,7 @@ def test_every_command_names_the_root_of_the_target() -> None:
     session_id = session()
     [offered] = [
         candidate
-        for candidate in told("handoff", "targets", "--session", session_id, "--root", "more")["candidates"]
+        for candidate in told("discover", "--session", session_id, "--root", "more")["candidates"]
         if candidate["skill"] == "digger"
     ]
     assert offered["command"] == f"flow handoff send digger --session {session_id} --root {place}"
@@ -336,7 +338,7 @@ def test_targets_are_ranked_by_what_the_session_reported() -> None:
     target("builder", categories="[implementation]")
     session_id = session("source", "-s", "synthesis_summary=Build the thing")
 
-    candidates = told("handoff", "targets", "--session", session_id)["candidates"]
+    candidates = told("discover", "--session", session_id)["candidates"]
 
     by_skill = {candidate["skill"]: candidate for candidate in candidates}
     assert by_skill["digger"]["score"] > by_skill["builder"]["score"] > 0
@@ -344,13 +346,11 @@ def test_targets_are_ranked_by_what_the_session_reported() -> None:
     assert "source" not in by_skill
     assert "solution-design" in by_skill
     assert (sessions_folder() / session_id / "available-workflows.yaml").exists()
-    text = flow("handoff", "targets", "--session", session_id).out
-    assert "Hand off (add `--reason WHY`)" in text
-    assert (
-        told("handoff", "targets", "--problem-type", "strategic", "--from", "digger")["scorer"] == "relevance"
-    )
-    assert "digger" in flow("handoff", "targets").out
-    other = told("handoff", "targets", "--session", session_id, "--problem-type", "Creative")["candidates"]
+    text = flow("discover", "--session", session_id).out
+    assert f"flow handoff send digger --session {session_id}" in text
+    assert told("discover", "--problem-type", "strategic", "--from", "digger")["scorer"] == "relevance"
+    assert "digger" in flow("discover").out
+    other = told("discover", "--session", session_id, "--problem-type", "Creative")["candidates"]
     command = next(candidate["command"] for candidate in other if candidate["skill"] == "digger")
     assert command == f"flow handoff send digger --session {session_id} -s problem_type=creative"
 

@@ -179,11 +179,11 @@ def test_2_0_keeps_the_files_as_references_and_lists_the_facts_that_it_has_no_fi
 
 def test_targets_print_the_command_of_a_skill_without_a_session() -> None:
     documents_skills()
-    first = told("handoff", "targets", "--from", "perspective-swarm", "--problem-type", "implementation")
+    first = told("discover", "--from", "perspective-swarm", "--problem-type", "implementation")
     sent = told("handoff", "send", "lit-pm", "--from", "perspective-swarm", *PROMPT)
     received(sent)
     Path(sent["payload"]).unlink()  # the record has its content
-    second = told("handoff", "targets", "--from", "lit-pm")
+    second = told("discover", "--from", "lit-pm")
 
     commands = {c["skill"]: c["command"] for c in first["candidates"]}
     assert commands["lit-pm"].replace("'", "") == (

@@ -110,7 +110,7 @@ TAKES = {
 @pytest.mark.parametrize("skill", TAKES)
 def test_each_skill_that_takes_over_begins_with_what_the_user_asked(skill: str) -> None:
     session = handed_over_by_the_swarm()["session"]
-    targets = told("handoff", "targets", "--session", session)["candidates"]
+    targets = told("discover", "--session", session)["candidates"]
 
     chosen = next(target for target in targets if target["skill"] == skill)
     sent = run(chosen["command"], "--reason", "the user wants it so")
@@ -128,10 +128,10 @@ def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
     session = answer["session"]
     assert answer["step"]["id"] == "handoff"
     told_there = " ".join(answer["actions"])
-    assert "flow handoff targets --session" in told_there
+    assert "flow discover --session" in told_there
     assert "flow handoff send" in told_there
 
-    targets = told("handoff", "targets", "--session", session)["candidates"]
+    targets = told("discover", "--session", session)["candidates"]
     chosen = next(target for target in targets if target["skill"] == "solution-design")
     sent = run(chosen["command"], "--reason", "the user wants a design")
     taken = receive(sent).data
@@ -183,17 +183,20 @@ def test_a_wrong_number_of_perspectives_is_refused(version: str, claim: str) -> 
 def test_the_first_stage_fills_the_cache_and_the_last_offers_the_ranked_targets() -> None:
     target("lit-pm", handoff_description='"Comprehensive literature review (4-24 hours)"')
     answer = told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
-    first = told("handoff", "targets", "--session", answer["session"])
-    again = told("handoff", "targets", "--session", answer["session"])
+    first = told("discover", "--session", answer["session"])
+    again = told("discover", "--session", answer["session"])
     session = handed_over_by_the_swarm(answer)["session"]
 
-    lines = flow("handoff", "targets", "--session", session, "--options").out.splitlines()
-    whole = flow("handoff", "targets", "--session", session, "--all").out
+    lines = flow("discover", "--session", session, "--options").out.splitlines()
+    whole = flow("discover", "--session", session, "--all").out
 
     assert (first["cache"]["used"], again["cache"]["used"]) == (False, True)
-    assert lines[0] == "C. lit-pm: Comprehensive literature review (4-24 hours) (score: 5 of 10)"
+    assert lines[0] == (
+        "C. lit-pm: Comprehensive literature review (4-24 hours) "
+        "(score: 5 of 10; payload 3.0, compatible; duration unknown)"
+    )
     assert [line[:2] for line in lines[:5]] == ["C.", "D.", "E.", "F.", "G."]
-    assert lines[5:] == [f"3 more with `flow handoff targets --session {session} --options --all`."]
+    assert lines[5:] == ["3 more with --all."]
     assert whole.count("flow handoff send ") == 8
     cached = (sessions_folder() / session / "available-workflows.yaml").read_text()
     assert "- skill: lit-pm" in cached

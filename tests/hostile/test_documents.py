@@ -15,7 +15,7 @@ from support.canary import nothing_runs, plant
 from support.payloads import FILES, example
 from support.sandbox import ASKING, CARD, project_skills, put_skill, told
 
-from flowrail.discovery.registry_file import REGISTRY_FILE
+from flowrail.discovery.registry import REGISTRY_FILE
 
 Documents = Iterator[tuple[str, bytes]]
 
@@ -28,7 +28,7 @@ steps:
 READING = ("check evil --json", "discover --all --json", "step evil --format xml")
 OTHERS = (
     "list --json", "show evil --json", "diagram evil", "skill preview evil first --format text", "step evil ok --format xml",
-    "test evil", "discover --why evil --json", "discover --all", "registry sync --dry-run",
+    "test evil", "discover --all --json", "discover --all", "registry sync --check",
     "skill trust evil --digest 0", "status", "resume", "sessions --json", "session verify", "doctor --json",
 )  # fmt: skip
 PAYLOAD = (
@@ -40,9 +40,7 @@ REPORT = (
     "finding list ID", "resume ID --format xml", "resume ID --format text",
 )  # fmt: skip
 REGISTRY = (
-    "registry check",
-    "registry check --json",
-    "registry sync --dry-run",
+    "registry sync --check",
     "discover --all",
 )
 

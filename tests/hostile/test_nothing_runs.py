@@ -62,7 +62,7 @@ READING = (
     ["check", ".claude/skills/py/workflow.py"], ["diagram", "py"], ["diagram", "evil"], ["discover", "--all"],
     ["discover", "--recursive", "--rescan"], ["discover", "--why", "py"], ["doctor"], ["registry", "show"],
     ["registry", "check"], ["registry", "sync", "--dry-run"], ["sessions", "--all"], ["status"], ["session", "verify"],
-    ["audit"], ["handoff", "status"], ["handoff", "targets"], ["handoff", "check", "yaml.py"],
+    ["audit"], ["handoff", "status"], ["discover"], ["handoff", "check", "yaml.py"],
     ["handoff", "diagram"], ["skill", "schema", "workflow"], ["skill", "trust", "py", "--digest", "0"],
     ["skill", "untrust", "py"], ["session", "prune", "--dry-run"],
     ["explain", "FR163"],
@@ -199,7 +199,7 @@ steps:
 """
 WITHOUT_A_SESSION = (
     "start py", "step py", "step py done", "skill preview py first", "test py", "test .claude/skills/py",
-    "test lead", "check", "check py", "show py", "diagram py", "discover --all --why py",
+    "test lead", "check", "check py", "show py", "diagram py", "discover --all --json",
     "doctor", "list",
 )  # fmt: skip
 WITH_A_SESSION = (

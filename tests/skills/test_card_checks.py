@@ -178,16 +178,20 @@ BLOCK = 'handoff: "{accepts_handoff: true, handoff_categories: [a], handoff_desc
         ("", "", []),
         (BLOCK, 'handoff: "{accepts_handoff: false}"', []),
         (BLOCK, 'handoff: "{provides_to: [x]}"', []),
-        (", handoff_description: x", "", ["DESCRIPTION_BORROWED"]),
-        (", handoff_categories: [a]", "", ["NO_CATEGORIES"]),
-        ("[a]", "a, odd: 1", ["NOT_A_LIST", "UNKNOWN_KEY"]),
-        (BLOCK, "handoff: soon", ["INVALID_HANDOFF"]),
+        (", handoff_description: x", "", ["the menu shows the skill's `description`"]),
+        (", handoff_categories: [a]", "", ["it accepts handoffs and declares no category"]),
+        ("[a]", "a, odd: 1", ["`metadata.handoff.odd` is not a key of handoff metadata"]),
+        (BLOCK, "handoff: soon", ["`metadata.handoff` must be keys and values"]),
         (
             "handoff_description: x",
             "handoff_description: x, handoff_trigger: go, protocol_version: '7'",
-            ["UNSUPPORTED_VERSION"],
+            ["it reads payload version 7.0"],
         ),
-        ("description: x", "description: x, handoff_trigger: go | sh", ["TRIGGER_NOT_PLAIN"]),
+        (
+            "description: x",
+            "description: x, handoff_trigger: go | sh",
+            ["the trigger `go | sh` is more than one invocation"],
+        ),
     ],
 )
 @pytest.mark.parametrize("workflow", [True, False])
@@ -200,5 +204,5 @@ def test_what_discovery_forgives_in_a_handoff_block_is_found(
     [report] = check([str(write(tmp_path / "demo", files))], Loader(), str(tmp_path))
 
     assert [finding.code for finding in report.findings] == ["FR183"] * len(told)
-    assert [finding.message.rpartition("[")[2][:-1] for finding in report.findings] == told
+    assert all(finding.message.startswith(text) for finding, text in zip(report.findings, told, strict=True))
     assert report.is_workflow is workflow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -12,37 +11,23 @@ from functools import cached_property
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.commands.discover import menu_options
 from flowrail.cli.environment import SessionCall, facts_of
 from flowrail.command import Command
-from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS
-from flowrail.discovery.ranking.menu import MenuRequest, offer
-from flowrail.discovery.ranking.scores import CATEGORIES, Query
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance.as_data import render as as_data
 from flowrail.formatters.reports import handoff as page
-from flowrail.formatters.reports import menu as as_menu
-from flowrail.handoff.chain import LOOP, format_chain
+from flowrail.handoff.chain import LOOP
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import (
     ValidationFailedError,
 )
 from flowrail.handoff.payload.check import check_payload
-from flowrail.handoff.payload.convert import narrowed
 from flowrail.handoff.payload.models import VERSIONS
-from flowrail.handoff.request import HandoffRequest, extra_root, skill_source
+from flowrail.handoff.request import HandoffRequest
 from flowrail.handoff.sending import SentHandoff, cancel, send
 from flowrail.handoff.sending import send_command as command_of
-from flowrail.machines.sessions.session import Session
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
-from flowrail.operations.handoffs.handoff_menu import (
-    KnownWork,
-    find_targets,
-    keep_scores,
-    known_work,
-    synthesis,
-)
 from flowrail.operations.handoffs.receive import receive_handoff
 from flowrail.storage.records import to_plain
 from flowrail.text.phrases import count
@@ -68,119 +53,6 @@ send_options = options.stacked(
     click.option("--approved", is_flag=True, help="The user approved a chain of more than five skills."),
     options.facts,
 )
-
-
-@HandoffCall.command(
-    "targets", "flow handoff targets", "flow handoff targets --problem-type analytical --top 3"
-)
-@click.option(
-    "--from", "source", default="", metavar="SKILL", help="The skill that hands off, if there is no session."
-)
-@click.option(
-    "--options",
-    "lettered",
-    is_flag=True,
-    help="Print one line per skill: C, D, E …, after accept and refine.",
-)
-@menu_options
-def targets_command(
-    call: HandoffCall,
-    session_id: str | None,
-    problem_type: str | None,
-    source: str,
-    categories: tuple[str, ...],
-    autonomous: bool,
-    top: int | None,
-    everything: bool,
-    rescan: bool,
-    lettered: bool,
-) -> None:
-    """List the skills that can take over, best first
-
-    With --session they are ranked by what the session reported, and the command that hands off to each
-    is printed. They are cached in the session's folder for 30 minutes. Reads what skills declare and
-    runs nothing.
-    """
-    context = call.context
-    work = known_work(context.store, session_id, problem_type)
-    session = work.session
-    query = Query(
-        categories,
-        session.skill if session else source,
-        supervised=not autonomous,
-        history=work.receivers,
-        chain=work.chain,
-    )
-    asked = MenuRequest(query, work.synthesis)
-    output.notes(asked.unknown())
-    cache = None
-    if call.roots or everything:  # the cache does not have this
-        discovery = context.discover()
-    else:
-        now = context.current_time()
-        discovery, cache = find_targets(context.store, session_id, now, context.discover, rescan=rescan)
-    menu = offer(discovery, asked, top=top)
-    if session is not None and cache is not None:
-        keep_scores(context.store, session.id, discovery, cache, menu)
-    candidates = [ranked.candidate for ranked in menu.ranked]
-    offers = list(_offers(context, work, source, asked, candidates))
-    again = str(
-        context.command(
-            "handoff targets",
-            session=session_id,
-            problem_type=problem_type,
-            category=categories,
-            autonomous=autonomous,
-            options=lettered,
-            root=next(iter(call.roots), ""),
-            **{"from": source or None},
-        )
-    )
-    if call.as_json:
-        data = as_menu.data(menu, discovery, cache=cache, everything=everything, top=top)
-        by_skill = {entry["skill"]: entry for entry in offers}
-        for item in data["candidates"]:
-            item.update(by_skill.get(item["skill"], {}))
-        output.data(data)
-    elif lettered and not menu.nothing:
-        output.text(as_menu.options(menu, again, everything=everything))
-    else:
-        length = len(as_menu.shown_places(menu, everything=everything))
-        shown = as_menu.report(menu, discovery, cache=cache, everything=everything, command=again)
-        output.report(page.targets_report(shown, offers[:length] if session or source else ()))
-
-
-def _offers(
-    context: HandoffContext, work: KnownWork, source: str, asked: MenuRequest, candidates: Iterable[Candidate]
-) -> Iterator[dict[str, object]]:
-    """Yield the command that hands off to each candidate, and the loop that this would be, if it is one."""
-    chain, origin, prompt = work.chain, dict[str, str](), dict[str, str]()
-    if work.session is not None:
-        origin = {"session": work.session.id}
-    elif source:
-        sender = skill_source(context, source, "")
-        chain, origin = sender.chain, {"from": source}
-        prompt = {} if sender.received else {"prompt": "…"}
-    for candidate in candidates:
-        skill = candidate.skill
-        facts = {**prompt, **_problem_type_fact(work.session, candidate, asked)}
-        command = context.command("handoff send", skill, **origin, facts=facts, root=extra_root(candidate))
-        loop = format_chain(chain, skill) if skill in chain else ""
-        yield {"skill": skill, "loop": loop, "command": str(command) if origin else ""}
-
-
-def _problem_type_fact(session: Session | None, candidate: Candidate, asked: MenuRequest) -> dict[str, str]:
-    """Return the problem type as a fact for a command, if the work has another one.
-
-    A candidate that reads 2.0 gets the type that 2.0 has.
-    """
-    wanted, known = asked.synthesis, synthesis(session)
-    if wanted is None or wanted.problem_type not in CATEGORIES:
-        return {}
-    if known is not None and known.problem_type == wanted.problem_type:
-        return {}
-    is_older = candidate.schema_version == "2.0"
-    return {"problem_type": narrowed(wanted.problem_type) if is_older else wanted.problem_type}
 
 
 @HandoffCall.command(

@@ -32,8 +32,6 @@ from flowrail.text.report import (
     columns,
     command,
     line,
-    paragraphs,
-    title,
 )
 from flowrail.text.safe_text import shortened, visible
 
@@ -211,18 +209,6 @@ def render_check(checked: CheckedPayload, source: str) -> str:
     number = len(errors(checked.findings))
     lines.append(f"{version}: {count(number, 'error') if number else 'valid'}")
     return "\n".join(lines)
-
-
-def targets_report(menu: Report, offers: Sequence[Mapping[str, Any]]) -> Report:
-    """Return a menu of targets, and the command that hands off to each of them."""
-    lines: list[str | Line] = []
-    for offer in offers:
-        if offer["loop"]:
-            lines.append(
-                f"  {shortened(offer['skill'], 80)} already had this work: {shortened(offer['loop'])}"
-            )
-        lines.append(command(visible(offer["command"])))
-    return paragraphs(menu, [title("Hand off (add `--reason WHY`)"), *lines] if lines else [])
 
 
 def _check_lines(checks: Sequence[Mapping[str, Any]]) -> list[str | Line]:

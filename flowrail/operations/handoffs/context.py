@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 
 from flowrail.command import Command, Hint
-from flowrail.discovery.index import Discovery, discover
+from flowrail.discovery.index import Discovery, discover, with_bundled
 from flowrail.discovery.locations import bundled_folder
 from flowrail.handoff.context import HandoffContext
 from flowrail.operations.environment import Environment, World
 from flowrail.operations.running.conversations import NoOpenSessionError, summaries, the_open_session
-from flowrail.skills.bundled import bundled, with_bundled
 
 
 def handoff_context_of(environment: Environment, *, wait: float) -> HandoffContext:
@@ -24,7 +24,7 @@ def handoff_context_of(environment: Environment, *, wait: float) -> HandoffConte
     return HandoffContext(
         store=environment.store,
         discover=cache(lambda: with_bundled(installed())),
-        skills=cache(lambda: _names(installed()) | _names(bundled(installed()))),
+        skills=cache(lambda: _names(installed()) | frozenset(os.listdir(bundled_folder()))),
         now=lambda: environment.now,
         by=environment.by,
         state=environment.state,

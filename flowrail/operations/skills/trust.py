@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from flowrail.approval import Approval, FolderContent, file_called, is_name, revoke, revoke_commands
+from flowrail.approval import Approval, FolderContent, is_name, revoke, revoke_commands
+from flowrail.discovery.declaration import read_declaration
+from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.locations import Root
-from flowrail.discovery.scan.declaration import read_metadata
-from flowrail.discovery.scan.frontmatter import read_frontmatter
-from flowrail.discovery.scan.scan import SKILL_FILE, skill_file_in
+from flowrail.discovery.scan import SKILL_FILE
 from flowrail.skills.catalog import OWN_SCOPES, Skill, UnknownSkillError, find, places, workflows
 from flowrail.skills.loader import Loader
 
@@ -91,7 +91,7 @@ def _without_workflow(name: str, roots: Iterable[Root]) -> Skill | None:
         return None
     for source, root in places(roots):
         folder = os.path.join(root, name)
-        if source not in OWN_SCOPES and os.path.isdir(folder) and skill_file_in(folder):
+        if source not in OWN_SCOPES and os.path.isfile(os.path.join(folder, SKILL_FILE)):
             return Skill(name, folder, source)
     return None
 
@@ -99,7 +99,7 @@ def _without_workflow(name: str, roots: Iterable[Root]) -> Skill | None:
 def _runs(now: FolderContent) -> Iterator[str]:
     if "workflow.yaml" not in now.contents and "workflow.py" in now.contents:
         yield "runs workflow.py each time a step is shown or reported"
-    front = read_frontmatter(now.contents.get(file_called(now, SKILL_FILE), b""), SKILL_FILE)
-    command = read_metadata(front, SKILL_FILE).declared.get("health_check")
+    front = read_frontmatter(now.contents.get(SKILL_FILE, b""), SKILL_FILE)
+    command = read_declaration(front).values.get("health_check")
     if command:
         yield f"runs, if a health check is requested: {command}"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import Self
 
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import VERSIONS, CompatibilityLevel, compatibility
@@ -47,13 +48,16 @@ _LOOP_PENALTY = -30
 _FEWEST, _MOST = 3, 5
 
 
-class ScorePart(NamedTuple):
-    """The points of one rule, its highest possible points, and the reason."""
+@dataclass(frozen=True)
+class ScorePart:
+    """The points of one rule."""
 
     rule: str
     points: int
     most: int
+    """The highest possible points."""
     reason: str
+    """A fact about the candidate."""
 
 
 class Score(int):
@@ -68,20 +72,20 @@ class Score(int):
         score.parts = known
         return score
 
-    def data(self) -> dict[str, object]:
-        """Return the score as plain data, for JSON."""
-        return {"score": int(self), "parts": [part._asdict() for part in self.parts]}
 
-
-class Ranked(NamedTuple):
-    """A candidate and its score; `None` if nothing was requested, or if it does not fit because of what it ``misses``."""
+@dataclass(frozen=True)
+class Ranked:
+    """A candidate and its score."""
 
     candidate: Candidate
     score: Score | None
+    """`None` if nothing was requested, or if it does not fit."""
     misses: tuple[str, ...] = ()
+    """Why it does not fit; empty if it does."""
 
 
-class Synthesis(NamedTuple):
+@dataclass(frozen=True)
+class Synthesis:
     """The results of the work so far that decide which skill should take over."""
 
     problem_type: str = ""
@@ -90,21 +94,23 @@ class Synthesis(NamedTuple):
     convergence_level: str = ""
 
 
-class Query(NamedTuple):
-    """The requirements on a candidate. Empty fields require nothing.
-
-    ``source`` is the skill that hands off. ``supervised`` says whether a person watches the work. ``history`` are the
-    skills that received handoffs before, ``chain`` those that the work came through.
-    """
+@dataclass(frozen=True)
+class Query:
+    """The requirements on a candidate. Empty fields require nothing."""
 
     categories: tuple[str, ...] = ()
     source: str = ""
+    """The skill that hands off."""
     schema_version: str = ""
     inputs: tuple[str, ...] = ()
     text: str = ""
+    """Words that must all be in the description."""
     supervised: bool = True
+    """Whether a person watches the work."""
     history: Collection[str] = ()
+    """The skills that received handoffs before."""
     chain: Sequence[str] = ()
+    """The skills that the work came through."""
 
     @property
     def asks(self) -> bool:

@@ -1,6 +1,5 @@
 """What a frontmatter declares about taking over work, in both dialects."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,15 +7,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.discovery.candidate import Candidate, Skipped
+from flowrail.discovery.candidate import Candidate, LeftOut, Skipped
+from flowrail.discovery.declaration import read_declaration
+from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan.declaration import (
-    Reading,
-    read_metadata,
-)
-from flowrail.discovery.scan.eligibility import judge
-from flowrail.discovery.scan.frontmatter import read_frontmatter
-from flowrail.discovery.scan.scan import ScannedSkill
+from flowrail.discovery.scan import FoundSkill, judge
 
 V2 = """\
 handoff:
@@ -47,25 +42,17 @@ meta:
 """
 
 
-def reading(lines: str, *, name: str = "a-skill", description: str = "Does things") -> Reading:
-    text = f"---\nname: {name}\ndescription: {description}\n{lines}---\n"
-    return read_metadata(read_frontmatter(text.encode(), "SKILL.md"), "SKILL.md")
-
-
-def verdict(lines: str, *, description: str = "Does things") -> Candidate | Skipped:
+def verdict(lines: str, *, name: str = "a-skill") -> Candidate | Skipped:
+    text = f"---\nname: {name}\ndescription: Does things\n{lines}---\n"
+    declaration = read_declaration(read_frontmatter(text.encode(), "SKILL.md"))
     root = Root("/skills", Scope.GLOBAL, "home")
-    file = reading(lines, description=description)
-    return judge(ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", root, file))
+    return judge(FoundSkill("a-skill", "/skills/a-skill/SKILL.md", root, declaration))
 
 
 def candidate(lines: str) -> Candidate:
     judged = verdict(lines)
     assert isinstance(judged, Candidate)
     return judged
-
-
-def codes(lines: str) -> set[str]:
-    return {note.code for note in candidate(lines).notes}
 
 
 def test_the_older_dialect_is_read() -> None:
@@ -79,8 +66,6 @@ def test_the_older_dialect_is_read() -> None:
     assert result.requires == ("context.original_prompt",)
     assert result.optional_consumes == ("insights.uncertainties",)
     assert result.accepts_from == ("*",)
-    assert result.dialect == "v2"
-    assert codes(V2) == set()
 
 
 def test_the_newer_dialect_is_read() -> None:
@@ -93,8 +78,6 @@ def test_the_newer_dialect_is_read() -> None:
     assert result.output_types == ("code",)
     assert (result.duration, result.complexity, result.autonomous) == ("hours", "high", False)
     assert result.description == "Does things"
-    assert result.dialect == "v3"
-    assert result.notes == ()
 
 
 def test_where_both_dialects_speak_the_newer_wins_field_by_field() -> None:
@@ -103,30 +86,10 @@ def test_where_both_dialects_speak_the_newer_wins_field_by_field() -> None:
 
     result = candidate(both.replace('  accepts_from: ["*"]\n', f'  accepts_from: ["*"]\n{block}'))
 
-    assert result.dialect == "v2+v3"
     assert result.categories == ("implementation", "architecture")
     assert result.schema_version == "3.0"
     assert result.trigger == "--handoff {payload_path}"
     assert result.description == "Brief description"
-    assert [note.code for note in result.notes] == ["DIALECTS_DISAGREE", "DIALECTS_DISAGREE"]
-
-
-def test_every_field_says_where_it_was_read() -> None:
-    assert candidate(V2).origins == {
-        "name": "name",
-        "summary": "description",
-        "accepts_from": "handoff.accepts_handoff",
-        "categories": "handoff.handoff_categories",
-        "description": "handoff.handoff_description",
-        "trigger": "handoff.handoff_trigger",
-        "schema_version": "handoff.protocol_version",
-        "requires": "handoff.requires",
-        "optional_consumes": "handoff.optional_consumes",
-        "health_check": "handoff.health_check",
-    }
-    assert candidate(V3).origins["description"] == "description"
-    assert candidate(V3).origins["trigger"] == "default"
-    assert candidate(V3).origins["duration"] == "meta.estimated_duration"
 
 
 MINIMAL = "handoff:\n  accepts_handoff: true\n  handoff_categories: [research]\n"
@@ -141,7 +104,6 @@ def test_what_is_optional_has_its_default() -> None:
     assert result.requires == ()
     assert result.optional_consumes == ()
     assert result.description == "Does things"
-    assert codes(MINIMAL) == {"DESCRIPTION_BORROWED"}
 
 
 @pytest.mark.parametrize(
@@ -154,77 +116,98 @@ def test_what_is_optional_has_its_default() -> None:
     ],
 )
 def test_the_block_may_stand_under_metadata(block: str) -> None:
-    result = candidate(block)
-
-    assert result.categories == ("research",)
-    assert result.origins["accepts_from"].startswith("metadata.handoff.")
+    assert candidate(block).categories == ("research",)
 
 
-@pytest.mark.parametrize("value", ["[a, b]", "true", ""])
-def test_a_handoff_that_is_no_mapping_is_told_and_passed_over(value: str) -> None:
-    result = verdict(f"handoff: {value}\n")
-
-    assert isinstance(result, Skipped)
-    assert (result.code, result.line) == ("NO_HANDOFF", 0)
-    assert [(note.code, note.line) for note in result.notes] == [("HANDOFF_NOT_MAPPING", 4)]
-    assert candidate(f"handoff: {value}\nmetadata:\n  {MINIMAL.replace(chr(10), chr(10) + '  ')}\n").skill
+@pytest.mark.parametrize("key", ["estimated_duration: 2 hours\n", "meta: {estimated_duration: 2 hours}\n"])
+def test_the_duration_may_be_at_the_top_or_below_meta(key: str) -> None:
+    assert candidate(MINIMAL + key).duration == "2 hours"
 
 
 @pytest.mark.parametrize(
-    ("block", "code", "categories"),
+    ("block", "categories"),
     [
-        ("handoff:\n  accepts_handoff: true\n  handoff_categories: research\n", "NOT_A_LIST", ("research",)),
+        ("handoff:\n  accepts_handoff: true\n  handoff_categories: research\n", ("research",)),
+        ("handoff:\n  accepts_handoff: true\n  handoff_categories: [a, a, '', ' b']\n", ("a", "b")),
+        ("handoff:\n  accepts_handoff: yes\n  handoff_categories: [a]\n", ("a",)),
+        ("handoff:\n  accepts_from: true\ncategories: [a]\n", ("a",)),
+        ("handoff:\n  accepts_from: ['*']\n  accept_handoff: true\ncategories: [a]\n", ("a",)),
+        ("handoff:\n  accepts_from: ['*']\n  accepts_handoff: false\ncategories: [a]\n", ("a",)),
+    ],
+)
+def test_what_is_loosely_written_is_read(block: str, categories: tuple[str, ...]) -> None:
+    assert candidate(block).categories == categories
+
+
+@pytest.mark.parametrize("trigger", ["'{payload_path} | sh'", "'\"'", "/usr/bin/evil {payload_path}"])
+def test_a_trigger_that_is_more_than_one_invocation_is_not_used(trigger: str) -> None:
+    assert candidate(f"{MINIMAL}  handoff_trigger: {trigger}\n").trigger == "{payload_path}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind", "reason", "line"),
+    [
+        ("handoff: [a, b]\n", LeftOut.MALFORMED, "`handoff` must be keys and values", 4),
         (
-            "handoff:\n  accepts_handoff: true\n  handoff_categories: [a, a, '', {b: c}]\n",
-            "INVALID_FIELD",
-            ("a",),
+            "handoff:\n  accepts_from: ['*']\n  health_check: [a]\n",
+            LeftOut.MALFORMED,
+            "`handoff.health_check` must be text",
+            6,
         ),
         (
-            "handoff:\n  accepts_handoff: true\n  handoff_categories: \"[a, 'b',, c\"\n",
-            "NOT_A_LIST",
-            ("a", "b", "c"),
-        ),
-        ("handoff:\n  accepts_handoff: yes\n  handoff_categories: [a]\n", "LOOSE_BOOLEAN", ("a",)),
-        ("handoff:\n  accepts_from: true\ncategories: [a]\n", "NOT_A_LIST", ("a",)),
-        ("handoff:\n  accepts_from: ['*']\n  accept_handoff: true\ncategories: [a]\n", "UNKNOWN_KEY", ("a",)),
-        ("handoff:\n  accepts_from: ['*']\n  health_check: [a]\ncategories: [a]\n", "INVALID_FIELD", ("a",)),
-        (
-            "handoff:\n  accepts_from: ['*']\n  handoff_trigger: go\ncategories: [a]\n",
-            "TRIGGER_WITHOUT_PAYLOAD",
-            ("a",),
+            "handoff:\n  accepts_handoff: true\n  handoff_categories:\n    - a\n    - {b: c}\n",
+            LeftOut.MALFORMED,
+            "`handoff.handoff_categories.1` must be text",
+            8,
         ),
         (
-            "handoff:\n  accepts_from: ['*']\n  handoff_trigger: '{payload_path} | sh'\ncategories: [a]\n",
-            "TRIGGER_NOT_PLAIN",
-            ("a",),
+            "handoff: {accepts_handoff: true}\nmeta: {autonomous: sometimes}\n",
+            LeftOut.MALFORMED,
+            "`meta.autonomous` must be `true` or `false`",
+            5,
+        ),
+        ("meta: {autonomous: sometimes}\n", LeftOut.PLAIN, "it declares no handoff metadata", 0),
+        (
+            "handoff: {}\n",
+            LeftOut.PLAIN,
+            "its `handoff:` block has neither `accepts_handoff` nor `accepts_from`",
+            4,
+        ),
+        ("handoff: {accepts_from: none}\n", LeftOut.DECLINES, "it declares that it accepts no handoffs", 4),
+        (
+            MINIMAL.replace("[research]", "[]"),
+            LeftOut.MALFORMED,
+            "it accepts handoffs and declares no category; add `categories: [research]`, for example",
+            4,
         ),
         (
-            "handoff:\n  accepts_from: ['*']\n  accepts_handoff: false\ncategories: [a]\n",
-            "DIALECTS_DISAGREE",
-            ("a",),
-        ),
-        (
-            "handoff:\n  accepts_from: [x]\n  accepts_handoff: true\ncategories: [a]\n",
-            "VERSION_ASSUMED",
-            ("a",),
+            f"{MINIMAL}  protocol_version: '1.2'\n",
+            LeftOut.UNSUPPORTED,
+            "it reads payload version 1.2, and flow writes 2.0 and 3.0",
+            4,
         ),
     ],
 )
-def test_what_is_loosely_written_is_read_and_told(block: str, code: str, categories: tuple[str, ...]) -> None:
-    result = candidate(block)
+def test_one_sentence_says_why_a_skill_is_left_out(lines: str, kind: LeftOut, reason: str, line: int) -> None:
+    skipped = verdict(lines)
 
-    assert result.categories == categories
-    assert code in {note.code for note in result.notes}
+    assert isinstance(skipped, Skipped)
+    assert (skipped.kind, skipped.reason, skipped.line) == (kind, reason, line)
 
 
-def test_a_name_unlike_the_folder_is_told_and_the_folder_counts() -> None:
-    root = Root("/skills", Scope.GLOBAL, "home")
-    file = reading(MINIMAL, name="Other Name")
+def test_an_error_in_a_text_below_metadata_has_its_line() -> None:
+    skipped = verdict("metadata:\n  handoff: |\n    accepts_handoff: true\n    requires: [\n")
 
-    result = judge(ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", root, file))
+    assert isinstance(skipped, Skipped)
+    assert skipped.reason.startswith("`metadata.handoff` cannot be read: ")
+    assert skipped.line in {7, 8}
 
+
+def test_the_folder_is_the_key_and_the_name_a_label() -> None:
+    result = verdict(MINIMAL, name="Other Name")
+
+    assert isinstance(result, Candidate)
     assert (result.skill, result.name) == ("a-skill", "Other Name")
-    assert "NAME_DIFFERS" in {note.code for note in result.notes}
 
 
 KNOWN = st.sampled_from(
@@ -259,24 +242,15 @@ def test_whatever_is_declared_has_one_of_two_outcomes(
     document: dict[str, Any], block: dict[str, Any]
 ) -> None:
     text = yaml.safe_dump({**document, "handoff": block})
-    file = read_metadata(read_frontmatter(f"---\n{text}---\n".encode(), "SKILL.md"), "SKILL.md")
+    declaration = read_declaration(read_frontmatter(f"---\n{text}---\n".encode(), "SKILL.md"))
+    root = Root("/skills", Scope.GLOBAL, "home")
 
-    result = judge(
-        ScannedSkill("a-skill", "/skills/a-skill/SKILL.md", Root("/skills", Scope.GLOBAL, "home"), file)
-    )
+    result = judge(FoundSkill("a-skill", "/skills/a-skill/SKILL.md", root, declaration))
 
-    json.dumps(result.data())
     if isinstance(result, Candidate):
         assert result.categories
         assert result.description
         assert result.accepts_from
     else:
-        assert result.code in {
-            "DECLINES_HANDOFFS",
-            "INVALID_ACCEPTANCE",
-            "NOT_ACCEPTING",
-            "NO_CATEGORIES",
-            "NO_DESCRIPTION",
-            "UNSUPPORTED_VERSION",
-        }
+        assert result.kind not in {LeftOut.HIDDEN, LeftOut.NO_SKILL}
         assert result.reason

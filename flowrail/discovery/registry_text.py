@@ -12,9 +12,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from flowrail.command import Command, Hint
-from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.registry_file import SYNCED_FIELDS
+from flowrail.discovery.registry import SYNCED_FIELDS
 from flowrail.errors import DocumentError
 from flowrail.text import limits
 
@@ -23,13 +21,44 @@ _BEGUN = re.compile(r"(?:[ \t]*+(?:#.*+)?\n)*+---[ \t]*+(?:#.*+)?\n")
 _INSIDE = re.compile(r"^\w+:[ \t]*(?:#.*)?\n( +)\w", re.MULTILINE)
 
 
-def entry_of(candidate: Candidate, path: str) -> CommentedMap:
+class RegistryText:
+    """The registry at *path* with the content *text*, to be edited."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self._head, body = _without_head(text)
+        self._ends = "\r\n" if "\r\n" in text else "\n"
+        self._yaml = _written_like(body)
+        try:
+            self._data: CommentedMap = self._yaml.load(body)
+        except Exception as error:  # its own errors, and those of the libraries below it
+            raise DocumentError(
+                f"ruamel.yaml cannot read it ({type(error).__name__})", hint="simplify the file", place=path
+            ) from error
+        self._data["workflows"].fa.set_block_style()
+
+    @property
+    def entries(self) -> list[Any]:
+        """The entries, to be changed in place."""
+        entries: list[Any] = self._data["workflows"]
+        return entries
+
+    def dump(self, now: datetime) -> str:
+        """Return the text with the date and the number of workflows."""
+        moment = _quoted(now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"))
+        meta = _part(self._data, "meta", CommentedMap)
+        self._data["updated_at"] = meta["last_scan"] = moment
+        meta["total_workflows"] = len(self.entries)
+        stream = io.StringIO()
+        self._yaml.dump(self._data, stream)
+        return (self._head + stream.getvalue()).replace("\n", self._ends)
+
+
+def entry_of(skill: str, path: str, values: Mapping[str, Any]) -> CommentedMap:
     """Return a new entry for a skill."""
-    entry = CommentedMap({"name": _quoted(candidate.skill)})
+    entry = CommentedMap({"name": _quoted(skill)})
     for field in SYNCED_FIELDS:
-        value = getattr(candidate, field)
-        if value not in (None, "", ()):
-            put(entry, field, value)
+        if values.get(field) not in (None, "", ()):
+            put(entry, field, values[field])
         if field == "description":
             entry["skill_path"] = _quoted(path)
     return entry
@@ -39,7 +68,10 @@ def value_of(entry: Mapping[str, Any], field: str) -> object:
     """Return the value of a field in an entry, or `None`."""
     section, key = SYNCED_FIELDS[field]
     part = entry.get(section) if section else entry
-    return plain(part.get(key)) if isinstance(part, Mapping) else None
+    value = part.get(key) if isinstance(part, Mapping) else None
+    if isinstance(value, list):
+        return [str(item) for item in value]
+    return str(value) if isinstance(value, str) else value
 
 
 def put(entry: CommentedMap, field: str, value: object) -> None:
@@ -63,53 +95,16 @@ def _part(mapping: CommentedMap, key: str, kind: type[Any]) -> Any:
     return mapping[key]
 
 
-def plain(value: object) -> object:
-    """Return a value as plain data for JSON, without the types of ruamel.yaml."""
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    return str(value) if isinstance(value, str) else value
-
-
-def put_date(data: CommentedMap, now: datetime) -> None:
-    """Write the date, and the number of workflows."""
-    moment = _quoted(now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"))
-    meta = _part(data, "meta", CommentedMap)
-    data["updated_at"] = meta["last_scan"] = moment
-    meta["total_workflows"] = len(data["workflows"])
-
-
-def written_like(text: str) -> YAML:
+def _written_like(text: str) -> YAML:
     """Return a reader and writer that indents as *text* does."""
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
     yaml.width = limits.YAML_BYTES
-    yaml.explicit_start = _without_head(text)[1].startswith("---")  # there is text on the line of `---`
+    yaml.explicit_start = text.startswith("---")  # there is text on the line of `---`
     entry, inside = _ENTRY.search(text), _INSIDE.search(text)
     dash, gap = (len(entry[1]), len(entry[2])) if entry else (2, 1)
     yaml.indent(mapping=len(inside[1]) if inside else 2, sequence=dash + 1 + gap, offset=dash)
     return yaml
-
-
-def load(yaml: YAML, text: str, path: str) -> CommentedMap:
-    """Return the document in *text*, comments included."""
-    try:
-        data: CommentedMap = yaml.load(_without_head(text)[1])
-    except Exception as error:  # its own errors, and those of the libraries below it
-        raise DocumentError(
-            f"ruamel.yaml cannot read it ({type(error).__name__})",
-            hint=Hint("simplify it; see where: ", Command("registry check")),
-            place=path,
-        ) from error
-    data["workflows"].fa.set_block_style()
-    return data
-
-
-def dump(yaml: YAML, data: CommentedMap, like: str) -> str:
-    """Return *data* as text, with the head and the line ends of *like*."""
-    stream = io.StringIO()
-    yaml.dump(data, stream)
-    text = _without_head(like)[0] + stream.getvalue()
-    return text.replace("\n", "\r\n") if "\r\n" in like else text
 
 
 def _without_head(text: str) -> tuple[str, str]:

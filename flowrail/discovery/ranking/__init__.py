@@ -1,1 +1,0 @@
-"""Score candidates, sort them, and explain each score."""

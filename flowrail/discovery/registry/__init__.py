@@ -1,1 +1,0 @@
-"""The optional registry file: read, check, list and synchronise it."""

@@ -1,1 +1,0 @@
-"""Read the skill folders in the known locations."""

@@ -1,0 +1,178 @@
+"""Find the skills that can take over a piece of work."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated
+
+from flowrail.discovery.index import Discovery
+from flowrail.discovery.locations import OFFERED
+from flowrail.discovery.menu import RELEVANCE, Menu, MenuRequest, Offer, offer
+from flowrail.discovery.menu_cache import CacheUse, read, write
+from flowrail.discovery.scores import CATEGORIES, Query, Synthesis, read_synthesis
+from flowrail.formatters.reports import menu as page
+from flowrail.handoff.chain import chain_of
+from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.payload.convert import narrowed
+from flowrail.handoff.request import HandoffRequest, extra_root, skill_source, source_of
+from flowrail.handoff.sending import foreseen_refusal, send_command
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.store import Store
+from flowrail.operations.environment import Environment
+from flowrail.operations.handoffs.context import handoff_context_of
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import SessionId
+from flowrail.text.phrases import moment
+from flowrail.text.report import Report, paragraphs
+
+RESUMING = frozenset({"resume", "rewind", "fork", "migrate", "adopt"})
+"""Records after which a cached menu is out of date."""
+
+
+@dataclass(frozen=True)
+class SkillMenu(Menu):
+    """The skills that can take over a piece of work."""
+
+    notes: tuple[str, ...] = ()
+    """Names in the request that are unknown."""
+    everything: bool = False
+    lettered: bool = False
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        if self.lettered and not self.nothing:
+            return page.options(self, everything=self.everything)
+        return paragraphs(
+            [f"note: {note}" for note in self.notes], page.report(self, everything=self.everything)
+        )
+
+
+@operation("discover", "flow discover", "flow discover --category planning --all")
+def find_skills(
+    environment: Environment,
+    *,
+    session: Annotated[
+        SessionId | None, Help("Rank by what this session reported.", metavar="ID", completes="sessions")
+    ] = None,
+    from_: Annotated[str, Help("The skill that hands off, without a session.", metavar="SKILL")] = "",
+    problem_type: Annotated[
+        str, Help("Rank by this problem type, not by the reported one.", metavar="TYPE")
+    ] = "",
+    category: Annotated[
+        tuple[str, ...], Help("Only skills with one of these categories. May be repeated.", metavar="NAME")
+    ] = (),
+    input: Annotated[  # noqa: A002 - as the registry's document calls it
+        tuple[str, ...], Help("Only skills that accept one of these. May be repeated.", metavar="NAME")
+    ] = (),
+    schema: Annotated[str, Help("Only skills that take this payload version.", metavar="VERSION")] = "",
+    text: Annotated[
+        str, Help("Only skills whose description contains all these words.", metavar="TEXT")
+    ] = "",
+    autonomous: Annotated[bool, Help("Prefer skills that work without supervision.")] = False,
+    top: Annotated[int | None, Help("Show at most N (default: three to five).", metavar="N")] = None,
+    all: Annotated[bool, Help("Include skills that do not fit or were left out, and why.")] = False,  # noqa: A002
+    options: Annotated[bool, Help("One line per skill: C, D, E …, after accept and refine.")] = False,
+    rescan: Annotated[bool, Help("Ignore the session's cache.")] = False,
+) -> SkillMenu:
+    """Find skills that can take over a piece of work
+
+    Reads SKILL.md files and runs nothing. Shows the best three to five with their scores and reasons, and,
+    with --session or --from, the command that hands the work to each of them. With --session, the skills
+    are cached in available-workflows.yaml for 30 minutes.
+    """
+    context = handoff_context_of(environment, wait=0)
+    work = context.store.read(session).session if session else None
+    query = Query(
+        category,
+        work.skill if work else from_,
+        schema,
+        input,
+        text,
+        not autonomous,
+        context.handoffs.receivers(),
+        chain_of(work) if work else (),
+    )
+    asked = MenuRequest(query, synthesis(work, problem_type))
+    cache = None
+    if work is None or all or environment.extra:  # the cache does not have this
+        discovery = context.discover()
+    else:
+        discovery, cache = _cached(context, work.id, rescan=rescan)
+    menu = offer(discovery, asked, top=top, cache=cache)
+    if work is not None and cache is not None and asked.scorer == RELEVANCE:
+        write(context.store.folder(work.id), discovery.candidates, _found(cache), menu.scores)
+    if work is not None or from_:
+        offers = tuple(_with_command(context, entry, work, from_, asked) for entry in menu.candidates)
+        menu = replace(menu, candidates=offers)
+    return SkillMenu(**vars(menu), notes=tuple(asked.unknown()), everything=all, lettered=options)
+
+
+def synthesis(session: Session | None, problem_type: str = "") -> Synthesis | None:
+    """Return the known facts about the work of *session*, or `None`.
+
+    The problem type is *problem_type* if given, otherwise the reported one, otherwise that of the received handoff.
+    """
+    if session is None:
+        return Synthesis(problem_type.strip().lower()) if problem_type else None
+    reported = read_synthesis({**session.params, **session.state})
+    received = session.received.asked.get("problem_type") if session.received else None
+    known = problem_type or reported.problem_type or str(received or "")
+    updated = replace(reported, problem_type=known.strip().lower())
+    return updated if updated != Synthesis() else None
+
+
+def _cached(context: HandoffContext, session_id: str, *, rescan: bool) -> tuple[Discovery, CacheUse]:
+    """Return the skills that can take over: from the session's cache while it is valid, otherwise from a scan."""
+    folder, now = context.store.folder(session_id), context.current_time()
+    path = os.path.join(folder, OFFERED)
+    cached = None if rescan else read(folder)
+    reason = "a new scan was requested" if rescan else "no cache was found"
+    if cached is not None:
+        reason = cached.stale(now, resumed=_resumed(context.store, session_id))
+        if not reason:
+            discovery = Discovery(cached.candidates)
+            return discovery, CacheUse(path, cached.discovery.timestamp.isoformat(), used=True)
+    discovery = context.discover()
+    problem = write(folder, discovery.candidates, now)
+    return discovery, CacheUse(path, now.isoformat(), used=False, reason=reason, problem=problem)
+
+
+def _found(cache: CacheUse) -> datetime:
+    return datetime.fromisoformat(cache.timestamp)
+
+
+def _resumed(store: Store, session_id: str) -> datetime | None:
+    stamps = [record.at for record in store.records(session_id) if record.kind in RESUMING]
+    return moment(stamps[-1]) if stamps else None
+
+
+def _with_command(
+    context: HandoffContext, entry: Offer, work: Session | None, source: str, asked: MenuRequest
+) -> Offer:
+    """Return *entry* with the command that hands the work to it, or the reason why it would be refused."""
+    sender = source_of(work) if work else skill_source(context, source)
+    facts = {} if work or sender.received else {"prompt": "…"}
+    facts |= _problem_type_fact(work, entry, asked)
+    request = HandoffRequest(entry.skill, work.id if work else "", source, facts=facts)
+    refusal = foreseen_refusal(context, request, sender, entry)
+    if refusal is not None:
+        return replace(entry, refused=f"{refusal.message}; {refusal.hint}")
+    return replace(
+        entry, command=send_command(context, request, root=extra_root(entry)).with_options(facts=facts)
+    )
+
+
+def _problem_type_fact(session: Session | None, candidate: Offer, asked: MenuRequest) -> dict[str, str]:
+    """Return the problem type as a fact for a command, if the work has another one.
+
+    A candidate that reads 2.0 gets the type that 2.0 has.
+    """
+    wanted, known = asked.synthesis, synthesis(session)
+    if wanted is None or wanted.problem_type not in CATEGORIES:
+        return {}
+    if known is not None and known.problem_type == wanted.problem_type:
+        return {}
+    is_older = candidate.schema_version == "2.0"
+    return {"problem_type": narrowed(wanted.problem_type) if is_older else wanted.problem_type}
