@@ -52,7 +52,7 @@ EXIT_STATUSES = {
     4: ("the command does not match the current state", "look at the state: `flow status`"),
     5: ("the workflow changed during the session", "`flow session migrate`"),
     6: ("a handoff was refused", "read the reasons"),
-    7: ("the code is not approved", "ask a person to run `flow skill trust`"),
+    7: ("the code is not approved", "ask a person to run `flow trust`"),
 }
 """What each exit status means, and what to do."""
 
@@ -331,8 +331,8 @@ TITLES = {
     "rewind": "`flow session rewind`",
     "verify": "`flow session verify`",
     "preview": "`flow skill preview`",
+    "waiting": "`flow trust` without a skill",
     "uninstall": "`flow skill uninstall`",
-    "untrust": "`flow skill untrust`",
     "error": "An error of any command",
 }
 

@@ -1,8 +1,8 @@
-"""Approvals of folders. A folder may run code only if the user approved exactly its content.
+"""Skills and commands may run in a project if a person approved exactly their content.
 
-A digest covers every file of a folder: its path, its executable bit and its bytes. A folder that contains a link
-or a device has no digest and cannot be approved. Approvals are stored in the user's own state folder by the
-folder's real path, so nothing in a project can grant one.
+A digest covers every file of a folder that git would keep: its path, its executable bit and its bytes. A folder that
+contains a link or a device has no digest and cannot be approved. Approvals are stored in the user's own state folder
+by the real paths of folder and project, so nothing in a project can grant one.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import re
 import shutil
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
 
+from flowrail import git
 from flowrail.command import Command, Hint
 from flowrail.errors import DocumentError, StorageError, TrustError
 from flowrail.storage import files as storage_files
@@ -27,113 +27,24 @@ MOST_FILES = 2_000
 LARGEST_FILE = 4 * 1024 * 1024
 LARGEST_FOLDER = 64 * 1024 * 1024
 _NAME = r"\w[\w.-]{0,99}(?:/\w[\w.-]{0,99})?\Z"
+_IGNORED = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--exclude=__pycache__/")
+"""Asks git for the files that it would not keep. A compiled file that someone committed is not among them."""
+_UNUSABLE = (DocumentError, StorageError, ValueError, KeyError, TypeError, RecursionError)
+"""Raised for a missing or damaged approval, and for one that another user may have written."""
 
 
-class FolderContent(NamedTuple):
-    """A folder's content and its digest. `files` holds the executable bit and digest of each path."""
+@dataclass(frozen=True)
+class FolderContent:
+    """The content of a folder."""
 
     folder: str
+    """Its real path."""
     digest: str
+    """The digest of the whole content."""
     files: Mapping[str, str]
+    """The executable bit and the digest of each file by its path."""
     contents: Mapping[str, bytes]
-
-
-class Approval(NamedTuple):
-    """A folder that may run code as long as it has this digest."""
-
-    folder: str
-    digest: str
-    files: Mapping[str, str]
-    at: str
-
-
-def snapshot(folder: str) -> FolderContent:
-    """Return the content and digest of *folder*; `TrustError` if it cannot be approved."""
-    root = os.path.realpath(folder)
-    files: dict[str, str] = {}
-    contents: dict[str, bytes] = {}
-    size = 0
-    for path, executable in sorted(_walk(root)):
-        data = storage_files.read_bounded(os.path.join(root, path), limit=LARGEST_FILE, what=f"`{path}`")
-        size += len(data)
-        if size > LARGEST_FOLDER:
-            raise _refused(root, f"contains more than {LARGEST_FOLDER} bytes")
-        contents[path] = data
-        files[path] = f"{'x' if executable else '-'}{sha256_hex(data)}"
-    whole = json.dumps(sorted(files.items()), ensure_ascii=True).encode()
-    return FolderContent(root, sha256_hex(whole), files, contents)
-
-
-def file_called(content: FolderContent, name: str) -> str:
-    """Return the path of the file *name* in a folder, ignoring upper and lower case."""
-    alike = sorted(path for path in content.contents if path.lower() == name.lower())
-    return name if name in alike or not alike else alike[0]
-
-
-def is_name(skill: str) -> bool:
-    """Return whether a skill's name can be used in a command that a person types."""
-    return re.match(_NAME, skill) is not None
-
-
-def how_to_approve(skill: str, root: str = "") -> str | Hint:
-    """Return a hint with the command that approves *skill*, with its *root* if it needs one."""
-    if not is_name(skill):
-        return "rename its folder first: use letters, digits, `.`, `_` and `-`"
-    return Hint("a person runs: ", Command("skill trust", skill, root=root or None))
-
-
-def require(
-    folder: str,
-    state: str,
-    *,
-    skill: str,
-    why: str,
-    instead: str | Hint = "",
-    root: str = "",
-    content: FolderContent | None = None,
-) -> FolderContent:
-    """Return the content of *folder* if exactly this content is approved; `TrustError` otherwise.
-
-    *why* says what needs approval. *instead* is a hint at another solution. *content* is the content if it was read
-    already.
-    """
-    content = snapshot(folder) if content is None else content
-    approved = approval_of(folder, state)
-    if approved is not None and approved.digest == content.digest:
-        return content
-    if approved is None:
-        problem = f"{why} and has not been approved"
-    else:
-        difference = joined(changes(approved.files, content.files))
-        problem = f"{why}, and it changed since it was approved: {difference}"
-    hint = how_to_approve(skill, root)
-    raise TrustError(
-        f"skill `{skill}` {problem}",
-        hint=Hint(hint, "; ", instead) if instead else hint,
-        skill=skill,
-        folder=content.folder,
-        digest=content.digest,
-    )
-
-
-def approval_of(folder: str, state: str) -> Approval | None:
-    """Return the approval of *folder*, or `None`."""
-    try:
-        data = _read(_path(state, folder))
-        return Approval(str(data["folder"]), str(data["digest"]), dict(data["files"]), str(data["at"]))
-    except _UNUSABLE:
-        return None
-
-
-def approve(content: FolderContent, state: str, *, at: str) -> None:
-    """Approve exactly this content."""
-    approval = Approval(content.folder, content.digest, content.files, at)
-    _write(_path(state, content.folder), approval._asdict())
-
-
-def revoke(folder: str, state: str) -> bool:
-    """Delete the approval of *folder*; return whether there was one."""
-    return _delete(_path(state, folder))
+    """The bytes of each file by its path."""
 
 
 @dataclass(frozen=True)
@@ -146,15 +57,182 @@ class Program:
     """The digest of its content if it is in the project, otherwise empty."""
 
 
+@dataclass(frozen=True)
+class Approval:
+    """A folder whose code, commands and health check may run in a project, as long as it has this digest."""
+
+    folder: str
+    """The real path of the folder."""
+    project: str
+    """The real path of the project."""
+    digest: str
+    """The digest of the content."""
+    files: Mapping[str, str]
+    """The executable bit and the digest of each file by its path."""
+    at: str
+    """When it was approved."""
+    programs: Mapping[str, Program] = field(default_factory=dict)
+    """The programs of its commands, by the word that names each."""
+    owner: int | None = None
+    """The user whose later edits are approved, too."""
+
+    def covers(self, content: FolderContent) -> bool:
+        """Return whether the folder has the approved content, or one that only the approved owner can have written."""
+        return self.digest == content.digest or (self.owner is not None and _is_only_of(self.owner, content))
+
+
+def snapshot(folder: str) -> FolderContent:
+    """Return the content and digest of *folder*; `TrustError` if it cannot be approved."""
+    root = os.path.realpath(folder)
+    files: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
+    size = 0
+    ignored = _ignored_by_git(root)
+    for path, executable in sorted(_walk(root)):
+        if path in ignored:
+            continue
+        data = storage_files.read_bounded(os.path.join(root, path), limit=LARGEST_FILE, what=f"`{path}`")
+        size += len(data)
+        if size > LARGEST_FOLDER:
+            raise _refused(root, f"contains more than {LARGEST_FOLDER} bytes")
+        contents[path] = data
+        files[path] = f"{'x' if executable else '-'}{sha256_hex(data)}"
+    whole = json.dumps(sorted(files.items()), ensure_ascii=True).encode()
+    return FolderContent(root, sha256_hex(whole), files, contents)
+
+
+def is_name(skill: str) -> bool:
+    """Return whether a skill's name can be used in a command that a person types."""
+    return re.match(_NAME, skill) is not None
+
+
+def how_to_approve(skill: str, root: str = "") -> str | Hint:
+    """Return a hint with the command that approves *skill*, with its *root* if it needs one."""
+    if not is_name(skill):
+        return "rename its folder first: use letters, digits, `.`, `_` and `-`"
+    return Hint("a person runs: ", Command("trust", skill, root=root or None))
+
+
+def require(
+    folder: str,
+    project: str,
+    state: str,
+    *,
+    skill: str,
+    why: str,
+    instead: str | Hint = "",
+    root: str = "",
+    content: FolderContent | None = None,
+) -> FolderContent:
+    """Return the content of *folder* if exactly this content is approved for *project*; `TrustError` otherwise.
+
+    *why* says what needs approval. *instead* is a hint at another solution. *content* is the content if it was read
+    already.
+    """
+    content = snapshot(folder) if content is None else content
+    approved = approval_of(folder, project, state)
+    if approved is not None and approved.covers(content):
+        return content
+    problem = f"{why} and has not been approved for this project"
+    if approved is not None:
+        problem = (
+            f"{why}, and it changed since it was approved: {joined(changes(approved.files, content.files))}"
+        )
+    hint = how_to_approve(skill, root)
+    raise TrustError(
+        f"skill `{skill}` {problem}",
+        hint=Hint(hint, "; ", instead) if instead else hint,
+        skill=skill,
+        folder=content.folder,
+        digest=content.digest,
+    )
+
+
+def approval_of(folder: str, project: str, state: str) -> Approval | None:
+    """Return the approval of *folder* for *project*, or `None`."""
+    path = _path(state, folder, project)
+    try:
+        storage_files.check_private_dir(os.path.dirname(path))
+        data = json.loads(storage_files.read_bounded(path, limit=LARGEST_FILE, what="the approval"))
+        programs = {word: Program(**program) for word, program in data.pop("programs").items()}
+        return Approval(**data, programs=programs)
+    except _UNUSABLE:
+        return None
+
+
+def approve(
+    content: FolderContent,
+    project: str,
+    state: str,
+    *,
+    at: str,
+    programs: Mapping[str, Program] | None = None,
+    edits: bool = False,
+) -> Approval:
+    """Approve exactly this content and these programs in *project*; with *edits*, also later edits by the folder's owner."""
+    owner = os.stat(content.folder).st_uid if edits else None
+    if owner is not None and not _is_only_of(owner, content):
+        raise _refused(content.folder, "can be changed by other users")
+    approval = Approval(
+        content.folder, os.path.realpath(project), content.digest, content.files, at, programs or {}, owner
+    )
+    path = _path(state, content.folder, project)
+    storage_files.make_private_dir(os.path.dirname(path))
+    storage_files.write_atomic(path, json.dumps(asdict(approval), indent=1).encode() + b"\n")
+    return approval
+
+
+def revoke(folder: str, project: str, state: str) -> bool:
+    """Delete the approval of *folder* for *project*; return whether there was one."""
+    path = _path(state, folder, project)
+    if not os.path.lexists(path):
+        return False
+    storage_files.remove(path)
+    return True
+
+
 def programs(words: Iterable[str], project: str, environ: Mapping[str, str]) -> dict[str, Program]:
     """Return the programs that the first *words* of commands name: paths in the project, or names on the PATH."""
     found: dict[str, Program] = {}
     for word in words:
-        path = (
-            os.path.join(project, word) if "/" in word else shutil.which(word, path=environ.get("PATH")) or ""
-        )
-        found[word] = Program(os.path.normpath(path) if path else "", _digest_in(path, project))
+        named = os.path.join(project, word) if "/" in word else shutil.which(word, path=environ.get("PATH"))
+        found[word] = Program(os.path.normpath(named) if named else "", _digest_in(named or "", project))
     return found
+
+
+def approved_program(folder: str, project: str, word: str, state: str, *, skill: str, root: str = "") -> str:
+    """Return the path of the program *word* of a command of *skill*; `TrustError` unless a person approved it as it is."""
+    content = snapshot(folder)
+    approved = approval_of(folder, project, state)
+    program = Program("", "") if approved is None else approved.programs.get(word, Program("", ""))
+    if approved is None:
+        problem = "may not run commands in this project"
+    elif not approved.covers(content):
+        problem = "changed since its commands were approved"
+    elif not program.path:
+        problem = f"may not run `{word}`, which was not found when its commands were approved"
+    elif program.digest != _digest_in(program.path, project):
+        problem = f"may not run `{word}`, which changed since it was approved"
+    else:
+        return program.path
+    raise TrustError(
+        f"skill `{skill}` {problem}", hint=how_to_approve(skill, root), skill=skill, folder=content.folder
+    )
+
+
+def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return each path whose digest differs, with the word `new`, `gone` or `changed`."""
+    return [
+        f"{path} ({'new' if path not in before else 'gone' if path not in now else 'changed'})"
+        for path in sorted({*before, *now})
+        if before.get(path) != now.get(path)
+    ]
+
+
+def _path(state: str, folder: str, project: str) -> str:
+    """Return the file of the approval of a folder for a project."""
+    name = sha256_hex(os.fsencode("\0".join(map(os.path.realpath, (folder, project)))))
+    return os.path.join(state, "trust", f"{name}.json")
 
 
 def _digest_in(path: str, project: str) -> str:
@@ -165,96 +243,22 @@ def _digest_in(path: str, project: str) -> str:
     return sha256_hex(storage_files.read_bounded(real, limit=LARGEST_FOLDER, what=f"`{path}`"))
 
 
-def commands_digest(content: FolderContent, project: str, found: Mapping[str, Program]) -> str:
-    """Return the digest of the content, project and programs that `approve_commands` approves."""
-    parts = [
-        content.digest,
-        os.path.realpath(project),
-        {word: asdict(program) for word, program in found.items()},
-    ]
-    return sha256_hex(json.dumps(parts, sort_keys=True).encode())
-
-
-def approve_commands(
-    content: FolderContent, project: str, found: Mapping[str, Program], state: str, *, at: str
-) -> None:
-    """Approve the commands of exactly this content to run these programs in *project*."""
-    approved = {
-        "folder": content.folder,
-        "project": os.path.realpath(project),
-        "digest": content.digest,
-        "programs": {word: asdict(program) for word, program in found.items()},
-        "at": at,
-    }
-    _write(_path(state, content.folder, project), approved)
-
-
-def approved_program(folder: str, project: str, word: str, state: str, *, skill: str, root: str = "") -> str:
-    """Return the path of the program *word* of a command of *skill*; `TrustError` unless a person approved it as it is."""
-    content = snapshot(folder)
-    try:
-        approved = _read(_path(state, folder, project))
-        program = Program(**approved["programs"][word]) if word in approved["programs"] else Program("", "")
-        if approved["digest"] != content.digest:
-            problem = "changed since its commands were approved"
-        elif not program.path:
-            problem = f"may not run `{word}`, which was not found when its commands were approved"
-        elif program.digest != _digest_in(program.path, project):
-            problem = f"may not run `{word}`, which changed since it was approved"
-        else:
-            return program.path
-    except _UNUSABLE:
-        problem = "may not run commands in this project"
-    raise TrustError(
-        f"skill `{skill}` {problem}",
-        hint=Hint("a person runs: ", Command("skill trust", skill, commands=True, root=root or None)),
-        skill=skill,
-        folder=content.folder,
-    )
-
-
-def revoke_commands(folder: str, project: str, state: str) -> bool:
-    """Delete the approval of the commands in *project*; return whether there was one."""
-    return _delete(_path(state, folder, project))
-
-
-_UNUSABLE = (DocumentError, StorageError, ValueError, KeyError, TypeError, RecursionError)
-"""Raised for a missing or damaged approval, and for one that another user may have written."""
-
-
-def _path(state: str, *folders: str) -> str:
-    """Return the file of the approval of a folder, or of its commands in a project."""
-    name = sha256_hex(os.fsencode("\0".join(map(os.path.realpath, folders))))
-    return os.path.join(state, "trust", f"{'commands-' if len(folders) > 1 else ''}{name}.json")
-
-
-def _read(path: str) -> dict[str, Any]:
-    storage_files.check_private_dir(os.path.dirname(path))
-    approval: dict[str, Any] = json.loads(
-        storage_files.read_bounded(path, limit=LARGEST_FILE, what="the approval")
-    )
-    return approval
-
-
-def _write(path: str, approval: Mapping[str, object]) -> None:
-    storage_files.make_private_dir(os.path.dirname(path))
-    storage_files.write_atomic(path, json.dumps(approval, indent=1).encode() + b"\n")
-
-
-def _delete(path: str) -> bool:
-    if not os.path.lexists(path):
-        return False
-    storage_files.remove(path)
+def _is_only_of(owner: int, content: FolderContent) -> bool:
+    """Return whether only *owner* can have written the files of a folder."""
+    for path in ("", *content.files):
+        status = os.lstat(os.path.join(content.folder, path))
+        if status.st_uid != owner or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return False
     return True
 
 
-def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return each path whose digest differs, with the word `new`, `gone` or `changed`."""
-    return [
-        f"{path} ({'new' if path not in before else 'gone' if path not in now else 'changed'})"
-        for path in sorted({*before, *now})
-        if before.get(path) != now.get(path)
-    ]
+def _ignored_by_git(folder: str) -> frozenset[str]:
+    """Return the paths of files in *folder* that git ignores; none if the folder is not in a repository."""
+    try:
+        output = git.output_of(folder, _IGNORED, os.environ)
+    except git.GitFailedError:
+        return frozenset()
+    return frozenset(os.fsdecode(path) for path in output.split(b"\0"))
 
 
 def _walk(root: str) -> list[tuple[str, bool]]:

@@ -11,6 +11,8 @@ import pytest
 from flowrail import approval
 from flowrail.errors import TrustError
 
+PROJECT = "/nowhere/project"
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -27,12 +29,12 @@ def state(tmp_path: Path) -> str:
 
 
 def approve(folder: Path, state: str) -> None:
-    approval.approve(approval.snapshot(str(folder)), state, at="now")
+    approval.approve(approval.snapshot(str(folder)), PROJECT, state, at="now")
 
 
 def refusal(folder: Path, state: str) -> TrustError:
     with pytest.raises(TrustError) as caught:
-        approval.require(str(folder), state, skill="a-skill", why="is code")
+        approval.require(str(folder), PROJECT, state, skill="a-skill", why="is code")
     return caught.value
 
 
@@ -52,13 +54,13 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_every_change_ends_the_approval_and_is_named(folder: Path, state: str, what: str) -> None:
     approve(folder, state)
-    approval.require(str(folder), state, skill="a-skill", why="is code")
+    approval.require(str(folder), PROJECT, state, skill="a-skill", why="is code")
 
     CHANGES[what](folder)
 
     error = refusal(folder, state)
     assert error.message == f"skill `a-skill` is code, and it changed since it was approved: {what}"
-    assert str(error.hint) == "a person runs: flow skill trust a-skill"
+    assert str(error.hint) == "a person runs: flow trust a-skill"
     assert error.details["digest"] == approval.snapshot(str(folder)).digest
 
 
@@ -77,7 +79,7 @@ def test_times_permissions_and_empty_folders_do_not_count(folder: Path, state: s
     (folder / "workflow.py").chmod(0o640)
     (folder / "empty").mkdir()
 
-    assert approval.require(str(folder), state, skill="a-skill", why="").contents == {
+    assert approval.require(str(folder), PROJECT, state, skill="a-skill", why="").contents == {
         "steps/first.md": b"Do it.\n",
         "workflow.py": b"WORKFLOW = 1\n",
     }
@@ -95,14 +97,14 @@ def test_a_folder_behind_a_link_is_known_by_its_real_path(folder: Path, state: s
 
     approve(link, state)
 
-    assert approval.require(str(folder), state, skill="a-skill", why="").folder == str(folder)
+    assert approval.require(str(folder), PROJECT, state, skill="a-skill", why="").folder == str(folder)
 
 
 def test_an_approval_can_be_revoked(folder: Path, state: str) -> None:
     approve(folder, state)
 
-    assert approval.revoke(str(folder), state)
-    assert not approval.revoke(str(folder), state)
+    assert approval.revoke(str(folder), PROJECT, state)
+    assert not approval.revoke(str(folder), PROJECT, state)
     assert "has not been approved" in refusal(folder, state).message
 
 
@@ -176,4 +178,4 @@ def test_a_file_name_that_is_not_utf_8_has_a_digest(folder: Path, state: str) ->
 
     approve(folder, state)
 
-    approval.require(str(folder), state, skill="a-skill", why="")
+    approval.require(str(folder), PROJECT, state, skill="a-skill", why="")

@@ -303,8 +303,6 @@ _WRITE, _APPROVE = "Write and test", "Approve and remove"
 _SKILL = {
     "preview": Entry("workflows", _WRITE, "Show what a step prints, without a session"),
     "schema": Entry("documents", _WRITE, "Print the JSON Schema of a document"),
-    "trust": Entry("skills", _APPROVE, "Approve a project's skill, so that it may run"),
-    "untrust": Entry("skills", _APPROVE, "Withdraw the approval of a skill"),
     "uninstall": Entry("skills", _APPROVE, "Remove what `flow install` wrote"),
 }
 
@@ -356,6 +354,11 @@ COMMANDS = {
     "diagram": Entry("operations.skills.diagram", _EVERY_DAY, "Draw a workflow, or a session on it"),
     "discover": Entry("operations.discover", _EVERY_DAY, "Find skills that can take over a piece of work"),
     "new": Entry("operations.skills.new", _EVERY_DAY, "Create a skill"),
+    "trust": Entry(
+        "operations.skills.trust",
+        _EVERY_DAY,
+        "Approve a skill to run, or list what waits for approval",
+    ),
     "install": Entry("skills", _EVERY_DAY, "Install bundled skills where agents look for them"),
     "sessions": Entry("sessions", _EVERY_DAY, "List the open sessions"),
     "history": Entry("sessions", _EVERY_DAY, "Show what happened in a session, when and by whom"),

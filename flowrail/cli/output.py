@@ -298,10 +298,12 @@ def indented(texts: Iterable[str]) -> str:
 def confirm(asked: Confirmation) -> None:
     """Show what a person decides about, and ask at the terminal."""
     shown = indented(asked.lines)
+    together()  # what a person decides about is part of the answer
     is_seen = is_shown_to_person()
     if is_seen:
         text(shown)
     ask(asked.question, shown="" if is_seen else shown, hint=asked.hint, digest=asked.digest)
+    keep_apart()
 
 
 def ask(question: str, *, shown: str, hint: str | Hint, **details: object) -> None:

@@ -39,7 +39,7 @@ def content_of(project: str) -> FolderContent:
 def approve(environment: Environment) -> None:
     """Ask the person at the terminal to approve the project, unless it is approved already."""
     content = content_of(environment.project)
-    known = approval.approval_of(content.folder, environment.state)
+    known = approval.approval_of(content.folder, environment.project, environment.state)
     if known is not None and known.files == content.files:
         return
     present = [name for name, digest in content.files.items() if digest != _ABSENT]
@@ -47,13 +47,13 @@ def approve(environment: Environment) -> None:
     lines += [f"  {name}: agents run the commands in it without asking" for name in present]
     question = "Let workers run agents in this folder as you, without asking?"
     environment.confirm(Confirmation(question, lines, _HINT, content.digest))
-    approval.approve(content, environment.state, at=environment.now)
+    approval.approve(content, environment.project, environment.state, at=environment.now)
 
 
 def require_approved(project: str, state: str) -> None:
     """Refuse a folder whose host settings changed since it was approved."""
     content = content_of(project)
-    known = approval.approval_of(content.folder, state)
+    known = approval.approval_of(content.folder, project, state)
     if known is None or known.files != content.files:
         raise TrustError(f"{os.path.realpath(project)} changed since it was approved for agents", hint=_HINT)
 

@@ -239,8 +239,9 @@ def _health_check_passed(subject: GuardInput) -> CheckResult | None:
         return None
     if subject.target.health_check and not subject.target.remote:
         try:
+            context = subject.context
             health_check.require_approval(
-                subject.target, subject.context.state, subject.context.trusted_roots
+                subject.target, context.project, context.state, context.trusted_roots
             )
         except FlowError as error:
             return CheckResult(name, False, f"the health check did not run: {error.message}; {error.hint}")

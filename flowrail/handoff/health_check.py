@@ -25,14 +25,14 @@ LARGEST_OUTPUT = 1024 * 1024
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 
 
-def require_approval(candidate: Candidate, state: str, trusted_roots: Collection[str]) -> None:
+def require_approval(candidate: Candidate, project: str, state: str, trusted_roots: Collection[str]) -> None:
     """Raise `TrustError` if the skill is not approved, or if its SKILL.md declares another check now."""
     folder = os.path.dirname(candidate.path)
     if candidate.scope is Scope.GLOBAL or candidate.root in trusted_roots:
         return
     root = candidate.root if candidate.scope in {Scope.EXTRA, Scope.REGISTRY} else ""
     why = "declares a health check, which is a program"
-    snapshot = approval.require(folder, state, skill=candidate.skill, why=why, root=root)
+    snapshot = approval.require(folder, project, state, skill=candidate.skill, why=why, root=root)
     if candidate.health_check != _declared_check(snapshot, candidate):
         raise TrustError(
             f"the approved content of skill `{candidate.skill}` declares another health check",
@@ -67,7 +67,7 @@ def run(candidate: Candidate, environ: Mapping[str, str], *, seconds: float = SE
 
 def _declared_check(snapshot: approval.FolderContent, candidate: Candidate) -> str | None:
     """Return the check in the approved SKILL.md."""
-    skill_file = approval.file_called(snapshot, os.path.basename(candidate.path))
+    skill_file = os.path.basename(candidate.path)
     frontmatter = read_frontmatter(snapshot.contents.get(skill_file, b""), skill_file)
     declared: str | None = read_declaration(frontmatter).values.get("health_check")
     return declared

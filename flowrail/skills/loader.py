@@ -95,7 +95,14 @@ class Loader:
         why, instead = ("contains Python code", "") if file.is_python else _why_not(skill, copy)
         content = None if copy is None else copy.content
         return approval.require(
-            skill.folder, self.state, skill=skill.name, why=why, instead=instead, root=root, content=content
+            skill.folder,
+            self.project,
+            self.state,
+            skill=skill.name,
+            why=why,
+            instead=instead,
+            root=root,
+            content=content,
         ).contents
 
     def convention(self, name: str) -> str | None:

@@ -156,7 +156,7 @@ SCENARIOS = {
         diagram small -o small.md
         diagram small --check small.md
         skill preview asking look
-        skill trust python
+        trust python
         new made
         explain REVISION_CONFLICT
         explain FR163

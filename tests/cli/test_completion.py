@@ -70,8 +70,7 @@ def test_skills_are_completed() -> None:
         "show",
         "skill preview",
         "diagram",
-        "skill trust",
-        "skill untrust",
+        "trust",
         "check",
     ):
         offered = completed(f"flow {command} ")

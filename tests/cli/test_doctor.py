@@ -259,7 +259,7 @@ def test_a_projects_code_is_told_with_its_leave() -> None:
 
     assert (finding["severity"], finding["place"]) == ("warning", str(folder))
     assert "`py` is not approved" in finding["message"]
-    assert finding["remedy"] == "a person runs: flow skill trust py"
+    assert finding["remedy"] == "a person runs: flow trust py"
     allow("py")
     assert "NOT_TRUSTED" not in codes()
     assert "that need approval: 1 approved\n" in flow("doctor").out

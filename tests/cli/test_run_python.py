@@ -59,7 +59,7 @@ def test_code_that_is_not_approved_does_not_run(command: str) -> None:
     answer = flow(*command.split())
 
     assert answer.status == 7
-    assert "flow skill trust built" in answer.err + answer.out
+    assert "flow trust built" in answer.err + answer.out
     assert not ran()
 
 
@@ -72,8 +72,8 @@ def test_a_skill_that_is_not_approved_is_listed_by_name_with_the_command_that_ap
 
     items = {item["name"]: item for item in answer["skills"]}
     assert (items["built"]["total_steps"], items["mine"]["total_steps"]) == (0, 3)
-    assert items["built"]["needs_approval"] == "a person runs: flow skill trust built"
-    assert "not approved; a person runs: flow skill trust built" in row
+    assert items["built"]["needs_approval"] == "a person runs: flow trust built"
+    assert "not approved; a person runs: flow trust built" in row
     assert told("check")["not_approved"] == ["built"]
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.evidence import git
+from support.forged import disown
 from support.sandbox import (
     SMALL,
     allow,
@@ -40,8 +43,10 @@ def test_a_projects_code_runs_only_when_allowed() -> None:
     for words in (["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"]):
         status, error = refused(*words)
         assert (status, error["code"]) == (7, "NOT_TRUSTED")
-        assert error["message"] == "skill `py` contains Python code and has not been approved"
-        assert error["hint"] == "a person runs: flow skill trust py"
+        assert (
+            error["message"] == "skill `py` contains Python code and has not been approved for this project"
+        )
+        assert error["hint"] == "a person runs: flow trust py"
         assert error["details"] == {
             "skill": "py",
             "folder": str(folder),
@@ -51,7 +56,6 @@ def test_a_projects_code_runs_only_when_allowed() -> None:
     assert not Path(".flow").exists()
 
     allow("py")
-    assert not canary().exists()
     assert told("step", "py")["source"] == "project"
     assert canary().exists()
     assert told("step", "py", "done")["step"]["id"] == "second"
@@ -62,13 +66,13 @@ def test_a_skill_in_a_place_that_was_named_is_allowed_by_the_command_that_is_sho
     folder = put_canary(where=root)
 
     status, error = refused("step", "py", "--root", "my skills")
-    assert (status, error["hint"]) == (7, f"a person runs: flow skill trust py --root '{root}'")
-    words = ["skill", "trust", "py", "--root", str(root)]
+    assert (status, error["hint"]) == (7, f"a person runs: flow trust py --root '{root}'")
+    words = ["trust", "py", "--root", str(root)]
     unasked = process(*words, before="import os; os.setsid()")
     assert (unasked.status, unasked.err.splitlines()[1].strip()) == (7, error["hint"])
 
     ran = flow(*words, "--digest", snapshot(str(folder)).digest)
-    assert f"to withdraw the approval: flow skill untrust py --root '{root}'" in ran.out
+    assert f"to remove the approval: flow trust py --remove --root '{root}'" in ran.out
     assert told("step", "py", "--root", "my skills")["source"] == "extra"
 
 
@@ -91,9 +95,9 @@ def test_what_was_allowed_can_be_taken_back() -> None:
     put_python("py")
     allow("py")
 
-    assert flow("skill", "untrust", "py").out == "py may no longer run\n"
+    assert flow("trust", "py", "--remove").out == "py may no longer run\n"
     assert refused("step", "py")[0] == 7
-    assert flow("skill", "untrust", "py").out == "py was not approved\n"
+    assert flow("trust", "py", "--remove").out == "py was not approved\n"
 
 
 @pytest.mark.parametrize(("where", "behind"), [("home", "global"), ("bundled", "bundled")])
@@ -121,10 +125,90 @@ def test_a_projects_skill_that_hides_ones_own_needs_to_be_allowed_too(where: str
     )
 
 
+def repository() -> None:
+    git("init", "-q")
+    Path(".gitignore").write_text("__pycache__/\n*.log\n")
+
+
+def test_files_that_git_ignores_do_not_end_an_approval_and_those_that_someone_committed_count() -> None:
+    repository()
+    folder = put_python("py")
+    allow("py")
+    for path in ("__pycache__/helper.cpython-311.pyc", "debug.log"):
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text("x")
+
+    assert flow("start", "py").status == 0
+
+    git("add", "-f", str(folder / "__pycache__"))
+    assert refused("start", "py")[1]["message"].endswith("__pycache__/helper.cpython-311.pyc (new)")
+
+
+def test_an_approval_is_for_one_project() -> None:
+    put_python("py", where=Path.cwd() / "shared")
+    allow_in = ["--root", str(Path.cwd() / "shared")]
+    digest = refused("trust", "py", "--digest", "0", *allow_in)[1]["details"]["digest"]
+    assert told("trust", "py", "--digest", digest, *allow_in)["allowed"]
+    assert flow("start", "py", *allow_in).status == 0
+
+    other = Path.cwd() / "other"
+    (other / ".git").mkdir(parents=True)
+    os.chdir(other)
+
+    assert refused("start", "py", *allow_in)[1]["code"] == "NOT_TRUSTED"
+
+
+def test_with_edits_the_owner_may_change_the_folder_and_nobody_else() -> None:
+    folder = put_python("py")
+    digest = refused("trust", "py", "--digest", "0")[1]["details"]["digest"]
+    assert told("trust", "py", "--edits", "--digest", digest)["allowed"]
+
+    (folder / "helper.txt").write_text("new")
+    assert flow("start", "py").status == 0
+
+    (folder / "helper.txt").chmod(0o666)
+    assert refused("start", "py")[1]["code"] == "NOT_TRUSTED"
+    if os.geteuid() == 0:
+        (folder / "helper.txt").chmod(0o644)
+        os.chown(folder / "helper.txt", 12345, -1)
+        assert refused("start", "py")[1]["code"] == "NOT_TRUSTED"
+
+
+def test_without_an_argument_what_waits_is_listed_with_its_command() -> None:
+    assert flow("trust").out == "nothing waits for approval\n"
+    put_skill("small")
+    session = told("start", "small")["session"]
+    put_python("py")
+    put_skill("decision-critic")
+    disown(session)
+
+    waiting = told("trust")["waiting"]
+
+    assert {entry["name"]: entry["command"] for entry in waiting} == {
+        "py": "flow trust py",
+        "decision-critic": "flow trust decision-critic",
+        session: f"flow trust --session {session}",
+    }
+
+
+def test_a_foreign_session_is_accepted_by_a_person_who_saw_what_it_contains() -> None:
+    put_skill("small")
+    session = str(told("start", "small")["session"])
+    disown(session)
+
+    assert refused("trust", "--session", session)[0] == 7
+    refusing, _ = at_a_terminal(["trust", "--session", session], "no")
+    assert "workflow small, step first, active" in refusing
+    assert refused("resume", session)[0] != 0
+
+    at_a_terminal(["trust", "--session", session], "yes")
+    assert told("resume", session)["step"]["id"] == "first"
+
+
 def test_a_digest_that_is_not_the_folders_allows_nothing() -> None:
     folder = put_python("py")
 
-    status, error = refused_plainly("skill", "trust", "py", "--digest", "0" * 64)
+    status, error = refused_plainly("trust", "py", "--digest", "0" * 64)
 
     assert status == 7
     assert f"the digest is {snapshot(str(folder)).digest}, not {'0' * 64}" in error
@@ -141,12 +225,13 @@ def test_a_person_is_shown_what_they_allow() -> None:
     (folder / "odd\x1b[31m\n.md").touch()
     (folder / "digest 0000").touch()
 
-    out = flow("skill", "trust", "py", "--digest", "0").out
+    out, _ = at_a_terminal(["trust", "py"], "no")
 
-    assert f"folder {folder}\n" in out
-    assert f"digest {snapshot(str(folder)).digest}\n" in out
-    assert "\n  digest 0000 (0 bytes)\n" in out
-    assert "\x1b" not in out
+    lines = [line.rstrip("\r") for line in out.splitlines()]
+    assert f"folder {folder}" in lines
+    assert f"digest {snapshot(str(folder)).digest}" in lines
+    assert "  digest 0000 (0 bytes)" in lines
+    assert "\x1b[31m" not in out
 
 
 def test_what_runs_is_what_was_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +254,7 @@ def test_what_runs_is_what_was_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_terminal_nobody_can_be_asked() -> None:
     put_python("py")
 
-    ran = process("skill", "trust", "py", stdin="yes\n", before="import os; os.setsid()")
+    ran = process("trust", "py", stdin="yes\n", before="import os; os.setsid()")
 
     assert ran.status == 7
     assert "only a person at a terminal can approve this" in ran.err
@@ -180,9 +265,9 @@ def test_without_a_terminal_nobody_can_be_asked() -> None:
 def test_a_person_is_asked_at_the_terminal(answer: str, status: int) -> None:
     put_python("py")
 
-    screen, ended = at_a_terminal(["skill", "trust", "py"], answer)
+    screen, ended = at_a_terminal(["trust", "py"], answer)
 
-    assert "Allow skill py to run its code as you? Type yes: " in screen
+    assert "Allow skill py to run as you in this project? Type yes: " in screen
     assert ended == status, screen
     assert (flow("step", "py").status == 0) == (status == 0)
 
@@ -191,7 +276,7 @@ def test_a_person_sees_what_they_allow_though_the_answer_goes_elsewhere() -> Non
     folder = put_python("py")
 
     screen, ended = at_a_terminal(
-        ["skill", "trust", "py"], "no", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
+        ["trust", "py"], "no", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
     )
 
     assert ended == 7
@@ -202,13 +287,13 @@ def test_a_skill_without_a_workflow_is_allowed_for_its_health_check() -> None:
     put(project_skills(), "sick")
     digest = snapshot(str(project_skills() / "sick")).digest
 
-    assert told("skill", "trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
-    assert flow("skill", "untrust", "sick").out == "sick may no longer run\n"
+    assert told("trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
+    assert flow("trust", "sick", "--remove").out == "sick may no longer run\n"
 
     put_skill("sick", where=home_skills())
-    assert told("skill", "trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
+    assert told("trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
     for name in ("", "..", "../sick", "nobody"):
-        assert refused("skill", "trust", name, "--digest", digest)[1]["code"] == "UNKNOWN_SKILL"
+        assert refused("trust", name, "--digest", digest)[1]["code"] == "UNKNOWN_SKILL"
 
 
 def test_what_lies_behind_a_projects_link_is_the_projects(tmp_path: Path) -> None:
@@ -228,7 +313,13 @@ def test_what_lies_behind_a_projects_link_is_the_projects(tmp_path: Path) -> Non
 
 def allowed(name: str) -> None:
     """Allow a folder of the project as it was possible before every name was looked at."""
-    approve(snapshot(str(project_skills() / name)), Environment().state, at="2026-01-01T00:00:00Z")
+    environment = Environment()
+    approve(
+        snapshot(str(project_skills() / name)),
+        environment.project,
+        environment.state,
+        at="2026-01-01T00:00:00Z",
+    )
 
 
 @pytest.mark.parametrize("name", ["two\nlines", "read? Type", "b\udcffad", "\x1b[2J", "a" * 120])
@@ -236,15 +327,15 @@ def test_a_name_that_could_pass_for_something_else_is_not_asked_about(name: str)
     put(project_skills(), name, "---\nname: x\n---\n")
     digest = snapshot(str(project_skills() / name)).digest
 
-    for verb in (["skill", "trust", "--digest", digest], ["skill", "untrust"]):
+    for verb in (["trust", "--digest", digest], ["trust", "--remove"]):
         status, error = refused(*verb, name)
         assert (status, error["code"]) == (2, "UNKNOWN_SKILL")
     allowed(name)
-    assert told("skill", "untrust", name)["changed"] is True
+    assert told("trust", "--remove", name)["changed"] is True
     allowed(name)
-    assert flow("skill", "untrust", name).out.count("\n") == 1
-    assert refused("skill", "untrust", name)[1]["code"] == "UNKNOWN_SKILL"
-    screen, ended = at_a_terminal(["skill", "trust", name], "yes")
+    assert flow("trust", "--remove", name).out.count("\n") == 1
+    assert refused("trust", "--remove", name)[1]["code"] == "UNKNOWN_SKILL"
+    screen, ended = at_a_terminal(["trust", name], "yes")
     assert ended == 2
     assert "Type yes: " not in screen
     assert "Traceback" not in screen

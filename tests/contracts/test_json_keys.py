@@ -87,13 +87,15 @@ def evidence() -> dict[str, Any]:
     """Return the answers about a step that demands evidence, met and not met."""
     put_skill("proven", PROVEN)
     session = told("start", "proven")["session"]
-    _, error = refused("skill", "trust", "proven", "--commands", "--digest", "0")
-    approved = told("skill", "trust", "proven", "--commands", "--digest", error["details"]["digest"])
+    waiting = told("trust")
+    _, error = refused("trust", "proven", "--digest", "0")
+    approved = told("trust", "proven", "--digest", error["details"]["digest"])
     refusal = flow("step", "proven", "ok", "--session", session, "--json").data
     ran = told("run", "version", "--session", session)
     accepted = told("step", "proven", "ok", "--session", session)
     return {
-        "trust-commands": approved,
+        "trust": approved,
+        "waiting": waiting,
         "evidence-missing": refusal,
         "run": ran,
         "evidence-step": told("start", "proven"),
@@ -119,7 +121,6 @@ def of_the_set_up() -> dict[str, Any]:
         "new": told("new", "fresh"),
         "install": told("install", "decision-critic"),
         "uninstall": told("skill", "uninstall", "decision-critic"),
-        "untrust": told("skill", "untrust", "small"),
         "hooks": told("hook", "install"),
         "unhook": told("hook", "uninstall"),
     }

@@ -401,7 +401,7 @@ def test_an_unknown_command_is_refused_with_those_of_the_step() -> None:
 
 def is_refused(session: str) -> bool:
     status, error = refused("run", "tests", "--session", session)
-    assert error["hint"] == "a person runs: flow skill trust built --commands"
+    assert error["hint"] == "a person runs: flow trust built"
     return (status, error["code"], runs()) == (7, "NOT_TRUSTED", 0)
 
 
@@ -412,7 +412,7 @@ def test_no_command_runs_before_a_person_approved_it_for_this_content_and_projec
     card.write_text(before + "more\n")
     assert is_refused(session)
     card.write_text(before)
-    assert told("skill", "untrust", "built")["changed"]
+    assert told("trust", "built", "--remove")["changed"]
     assert is_refused(session)
 
     allow_commands()
@@ -455,13 +455,13 @@ def test_an_approval_is_for_one_project() -> None:
 def test_a_person_sees_every_command_and_program_before_approving() -> None:
     demand(CHECK, commands={"tests": SCRIPT, "lint": {"run": ["no-such-linter", "check", "."]}})
 
-    output, status = at_a_terminal(["skill", "trust", "built", "--commands"], "yes")
+    output, status = at_a_terminal(["trust", "built"], "yes")
 
     assert status == 0
-    assert "built, step build, command lint: no-such-linter check ." in output
+    assert "may run, for built, step build, lint: no-such-linter check ." in output
     assert "no-such-linter is not found" in output
-    assert "Allow `flow run` to run 2 commands as you in this project? Type yes:" in output
-    assert process("skill", "trust", "built", "--commands", before="import os; os.setsid()").status == 7
+    assert "Allow skill built to run as you in this project? Type yes:" in output
+    assert process("trust", "built", before="import os; os.setsid()").status == 7
 
 
 def test_a_session_in_a_child_worktree_and_a_script_of_a_bundled_skill_need_no_approval_of_their_own() -> (

@@ -109,7 +109,7 @@ def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
     assert not canary.exists()
 
     command = error["message"].partition("a person runs: ")[2].split()
-    assert command == ["flow", "skill", "trust", "digger"]
+    assert command == ["flow", "trust", "digger"]
     digest = approval.snapshot(str(project_skills() / "digger")).digest
     allowed = told(*command[1:], "--digest", digest)
     assert allowed["folder"] == str(project_skills() / "digger")
@@ -133,7 +133,7 @@ def test_a_check_that_a_person_was_not_shown_does_not_run(end: str) -> None:
     status, error = refused("handoff", "send", "digger", "--session", session(), "--health-check")
 
     assert (status, error["code"]) == (6, "TARGET_NOT_FOUND"), "what is shown and what runs is read alike"
-    assert str(canary) not in flow("skill", "trust", "digger", "--digest", "0").out
+    assert str(canary) not in flow("trust", "digger", "--digest", "0").out
     assert not canary.exists()
 
 

@@ -63,8 +63,8 @@ READING = (
     ["discover", "--recursive", "--rescan"], ["discover", "--why", "py"], ["doctor"], ["registry", "show"],
     ["registry", "check"], ["registry", "sync", "--dry-run"], ["sessions", "--all"], ["status"], ["session", "verify"],
     ["audit"], ["handoff", "status"], ["discover"], ["handoff", "check", "yaml.py"],
-    ["handoff", "diagram"], ["skill", "schema", "workflow"], ["skill", "trust", "py", "--digest", "0"],
-    ["skill", "untrust", "py"], ["session", "prune", "--dry-run"],
+    ["handoff", "diagram"], ["skill", "schema", "workflow"], ["trust"], ["trust", "py", "--digest", "0"],
+    ["trust", "py", "--remove"], ["session", "prune", "--dry-run"],
     ["explain", "FR163"],
 )  # fmt: skip
 RUNNING = (
@@ -168,7 +168,7 @@ def no_longer_approved() -> None:
     started()
     put_evil()
     allow("py")
-    assert flow("skill", "untrust", "py").status == 0
+    assert flow("trust", "py", "--remove").status == 0
 
 
 def replaced_by_a_link() -> None:

@@ -43,7 +43,7 @@ def test_a_changed_copy_asks_for_leave_and_names_the_change(installed: Path, cha
     assert (status, error["code"]) == (7, "NOT_TRUSTED")
     assert f"differs from it: {named} and has not been approved" in error["message"]
     again = f"flow install {SKILL} --to {installed.parent} --force"
-    assert error["hint"] == f"a person runs: flow skill trust {SKILL}; or replace it: {again}"
+    assert error["hint"] == f"a person runs: flow trust {SKILL}; or replace it: {again}"
     assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is False
 
 

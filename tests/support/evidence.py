@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support import skills
-from support.sandbox import flow, put_skill, refused, told
+from support.sandbox import allow, flow, put_skill
 
 WORKFLOW = """\
 name: NAME
@@ -73,6 +73,5 @@ def report(session: str, outcome: str = "ok", *words: str, name: str = "built") 
 
 
 def allow_commands(name: str = "built") -> None:
-    """Approve the commands of a skill by the digest that a person would have looked at."""
-    _, error = refused("skill", "trust", name, "--commands", "--digest", "0")
-    assert told("skill", "trust", name, "--commands", "--digest", error["details"]["digest"])["allowed"]
+    """Approve the commands of a skill."""
+    allow(name)

@@ -74,7 +74,7 @@ def test_every_walk_of_the_projects_skills_is_a_test_with_a_name_of_its_own() ->
     assert sum(test_id.startswith("tests/") for test_id in ids) == 1
     assert status == 1, out
     assert f"1 failed, {len(ids) - 1} passed" in out
-    assert "flow skill trust py" in out
+    assert "flow trust py" in out
 
 
 def test_one_test_runs_by_its_id_and_the_configuration_names_skills() -> None:

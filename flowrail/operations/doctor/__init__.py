@@ -58,7 +58,7 @@ def diagnose(environment: Environment) -> Diagnosis:
         installation_section(environment.environ),
         *skill_sections(discovery, environment),
         sessions(environment),
-        approvals(discovery.places.usable, environment.state),
+        approvals(discovery.places.usable, environment.project, environment.state),
         hooks_section(environment),
     ]
     findings = [

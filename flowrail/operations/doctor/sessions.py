@@ -103,9 +103,11 @@ def _unusable(folder: str, subject: str, remedy: str) -> Iterator[SetupFinding]:
         yield SetupFinding("STORE_UNUSABLE", "error", f"{subject}: {path} {problem}", remedy, folder)
 
 
-def approvals(roots: Sequence[Root], state: str) -> Section:
+def approvals(roots: Sequence[Root], project: str, state: str) -> Section:
     """Return which skills of the project need approval, and which have it."""
-    skills = [(skill, *_standing(skill, state)) for skill in listing(roots) if _needs_approval(skill)]
+    skills = [
+        (skill, *_standing(skill, project, state)) for skill in listing(roots) if _needs_approval(skill)
+    ]
     findings = [
         SetupFinding(
             "NOT_TRUSTED", "warning", f"`{skill.name}` {why}, so it does not run", remedy, skill.folder
@@ -132,16 +134,16 @@ def _needs_approval(skill: Skill) -> bool:
     return hides_another or any(file.is_python for file in workflows(skill))
 
 
-def _standing(skill: Skill, state: str) -> tuple[str, str, str]:
+def _standing(skill: Skill, project: str, state: str) -> tuple[str, str, str]:
     """Return whether a skill is approved, as a word and as a clause, and the remedy if it is not."""
     ask = str(approval.how_to_approve(skill.name, named_root(skill)))
-    approved = approval.approval_of(skill.folder, state)
+    approved = approval.approval_of(skill.folder, project, state)
     try:
-        now = approval.snapshot(skill.folder).digest
+        now = approval.snapshot(skill.folder)
     except FlowError as error:
         return "impossible", f"cannot be approved ({error.message})", str(error.hint)
     if approved is None:
         return "not approved", "is not approved", ask
-    if approved.digest != now:
+    if not approved.covers(now):
         return "changed", "changed since it was approved", ask
     return "approved", "", ""

@@ -73,5 +73,5 @@ def new(
         check_command=Command("check", path),
         test_command=Command("test", path),
         run_command=Command("step", name, root=extra),
-        trust_command=Command("skill trust", name, root=extra) if python or made.hides_bundled else None,
+        trust_command=Command("trust", name, root=extra) if python or made.hides_bundled else None,
     )

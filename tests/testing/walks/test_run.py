@@ -138,8 +138,8 @@ def test_a_test_of_python_that_is_not_approved_exits_7_and_runs_nothing() -> Non
 
     assert status == 7
     assert (data["not_approved"], data[RESULTS][0]["status"]) == (1, "not approved")
-    assert "flow skill trust py" in data[RESULTS][0]["reason"]
-    assert "flow skill trust py" in ran.out
+    assert "flow trust py" in data[RESULTS][0]["reason"]
+    assert "flow trust py" in ran.out
     assert not canary.exists()
 
 
