@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from typing import NamedTuple
 
 from flowrail import approval
@@ -30,8 +31,17 @@ class BundledCopy(NamedTuple):
 
 
 def shipped(name: str) -> approval.FolderContent:
-    """Return the bundled skill of that name."""
-    return approval.snapshot(os.path.join(bundled_folder(), name))
+    """Return the bundled skill of that name, without compiled files, which an installation may add.
+
+    In a copy they count as changes: Python would run them instead of the source.
+    """
+    content = approval.snapshot(os.path.join(bundled_folder(), name))
+    kept = [path for path in content.files if "__pycache__" not in path.split("/")]
+    return replace(
+        content,
+        files={path: content.files[path] for path in kept},
+        contents={path: content.contents[path] for path in kept},
+    )
 
 
 def of_bundled(skill: Skill) -> BundledCopy | None:

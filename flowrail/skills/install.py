@@ -108,6 +108,12 @@ def installed(root: str) -> list[str]:
     return [name for name in named if read_manifest(os.path.join(root, name)) is not None]
 
 
+def check(root: str) -> list[InstalledSkill]:
+    """Return what `install` would do to the skills that were installed in *root*; nothing is written."""
+    known = set(bundled())
+    return install([name for name in installed(root) if name in known], root, dry_run=True)
+
+
 class _Planned(NamedTuple):
     placed: InstalledSkill
     contents: Mapping[str, bytes]

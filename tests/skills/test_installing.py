@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from support.installed import BUNDLE, SKILL, as_by_another_version, files, manif
 from support.sandbox import BUNDLED, flow, project_skills, refused, told, unchanged
 
 from flowrail.errors import StorageError
-from flowrail.skills import install
+from flowrail.skills import bundled_copies, install
 
 # --- where
 
@@ -46,6 +47,35 @@ def test_all_of_them_are_installed_and_taken_away() -> None:
 
     assert list(project_skills().iterdir()) == []
     assert told("skill", "uninstall", "--all") == {"uninstalled": [], "dry_run": False}
+
+
+def test_compiled_files_are_not_installed_and_a_clone_without_them_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = tmp_path / "shipped"
+    shutil.copytree(BUNDLE, shipped / SKILL)
+    (shipped / SKILL / "__pycache__").mkdir(exist_ok=True)
+    (shipped / SKILL / "__pycache__/workflow.cpython-311.pyc").write_bytes(b"compiled")
+    monkeypatch.setattr(bundled_copies, "bundled_folder", lambda: str(shipped))
+
+    told("install", SKILL)
+    copied = [path for path in project_skills().rglob("*") if "__pycache__" in path.parts]
+    (listed,) = [skill for skill in told("list")["skills"] if skill["name"] == SKILL]
+    (project_skills() / SKILL / "__pycache__").mkdir()
+    (project_skills() / SKILL / "__pycache__/workflow.cpython-311.pyc").write_bytes(b"evil")
+    (changed,) = [skill for skill in told("list")["skills"] if skill["name"] == SKILL]
+
+    assert copied == []
+    assert (listed["as_bundled"], changed["as_bundled"]) == (True, False)
+
+
+def test_a_check_says_which_files_an_installation_would_write(installed: Path) -> None:
+    (installed / "SKILL.md").unlink()
+
+    (checked,) = install.check(str(installed.parent))
+
+    assert (checked.skill, checked.only(install.NEW)) == (SKILL, ["SKILL.md"])
+    assert not (installed / "SKILL.md").exists()
 
 
 # --- what is already there
