@@ -191,7 +191,7 @@ class _Reader:
             return _plain_scalar(text)
         except ValueError as error:
             self._problem(event, f"`{_short(text)}` {error}", "quote it")
-            return text
+            return None
 
     def _mapping(self, path: Path) -> dict[str, object]:
         value: dict[str, object] = {}
@@ -245,6 +245,12 @@ def _syntax_error(error: yaml.MarkedYAMLError, source: str) -> YamlError:
     # The start of an unclosed quotation helps more than the end of the file.
     unclosed = error.context == "while scanning a quoted scalar"
     mark = error.context_mark if unclosed else error.problem_mark or error.context_mark
+    if mark and error.problem == "mapping values are not allowed in this context":
+        return YamlError(
+            f"a second `: ` in one line (column {mark.column + 1})",
+            hint="put the value in quotes, or indent the key below",
+            place=f"{source}:{mark.line + 1}",
+        )
     problem = f"{error.context}, {error.problem}" if error.context else error.problem
     location = f"{source}:{mark.line + 1}" if mark else source
     column = f" (column {mark.column + 1})" if mark else ""

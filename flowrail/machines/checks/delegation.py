@@ -1,4 +1,4 @@
-"""Warnings about dispatches."""
+"""Warnings about dispatches and questions."""
 
 from __future__ import annotations
 
@@ -32,4 +32,22 @@ def _dispatch(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
         yield UnplacedFinding("FR145", ("dispatch", "agent"), message, guess)
 
 
-STEP_RULES = (_dispatch,)
+def _refusals(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
+    """Find answers after which a session continues as if the user had agreed."""
+    agreed = step.transitions.get(Outcome.OK, "")
+    for number, question in enumerate(step.questions):
+        for position, option in enumerate(question.options):
+            outcome = option.outcome
+            if (
+                outcome in step.transitions
+                and outcome != Outcome.OK
+                and step.transitions[Outcome(outcome)] == agreed
+            ):
+                message = f"the answer `{option.label}` to `{question.id}` decides `{outcome}`, which leads where `ok` leads"
+                path = ("questions", number, "options", position)
+                yield UnplacedFinding(
+                    "FR185", path, message, f"let `{outcome}` lead elsewhere, or decide `ok`"
+                )
+
+
+STEP_RULES = (_dispatch, _refusals)

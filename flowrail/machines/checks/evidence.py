@@ -10,6 +10,7 @@ from flowrail.machines.definition.evidence import Evidence, StepCommand
 from flowrail.machines.definition.findings import UnplacedFinding
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.validation.scope import Scope
+from flowrail.rules.tools import ToolUse, forbidding
 from flowrail.text.placeholders import fences
 
 _ALWAYS = frozenset({"true", ":", "echo", "printf", "exit", "test", "pwd", "ls", "sleep", "cat"})
@@ -57,4 +58,19 @@ def _of_commands(command: StepCommand) -> Iterator[tuple[str, str]]:
         yield "a shell hides what is run, and its last command decides", "name the program and its arguments"
 
 
-STEP_RULES = (_weak,)
+def _impossible(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
+    """Find files that must change although the step forbids to change them. A session's own files may always change."""
+    for outcome, checks in step.evidence.items():
+        for position, check in enumerate(checks):
+            path = check.file or check.files or ""
+            if not check.changed or path.startswith("$") or "*" in path:
+                continue
+            edit = ToolUse("Edit", {"file_path": path}, cwd="/project", project="/project", home="/home")
+            rule = forbidding(step.forbids, edit)
+            if rule is not None:
+                message = f"check `{check.id}` of step `{step.id}` wants `{path}` to change, and `forbids` has `{rule}`"
+                remedy = "forbid less, or ask for a file in `$work`"
+                yield UnplacedFinding("FR186", ("evidence", outcome, position), message, remedy)
+
+
+STEP_RULES = (_weak, _impossible)

@@ -22,6 +22,9 @@ LARGEST_INSTRUCTIONS = 6_000
 """Bytes. An agent does not follow all of a longer text."""
 
 
+_LIMITED = (Outcome.ITERATE, Outcome.FAIL)
+
+
 class Guard(NamedTuple):
     """What a condition guarantees: names that have a value, and that the step is entered again."""
 
@@ -56,15 +59,27 @@ def _outcomes(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
 
 def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
     workflow = scope.workflow
-    unlimited = graph.adjacency(
+    unlimited = [
         edge
         for edge in graph.possible_edges(workflow)
         if not is_limited(workflow, workflow.step(edge.source), edge.outcome)
-    )
-    for loop in scope.loops(unlimited.after):
-        message = f"the loop of {phrases.listed(loop)} has no limit: an agent may repeat it forever"
-        hint = "add a `limit` to a step that leads back by `iterate` or `fail`"
-        yield UnplacedFinding("FR163", ("steps", scope.index[loop[0]]), message, hint)
+    ]
+    for loop in scope.loops(graph.adjacency(unlimited).after):
+        back = [
+            edge
+            for edge in unlimited
+            if edge.source in loop
+            and edge.target in loop
+            and scope.index[edge.target] <= scope.index[edge.source]
+        ]
+        edge = next((edge for edge in back if edge.outcome in _LIMITED), back[0])
+        message = f"`{edge.outcome}` of step `{edge.source}` leads back to `{edge.target}` without a limit"
+        hint = f"add a `limit` to step `{edge.source}`, such as `limit: 3`"
+        if edge.outcome not in _LIMITED:
+            hint = f"let step `{edge.source}` lead back by `iterate` or `fail`, and give it a `limit`"
+        yield UnplacedFinding(
+            "FR163", ("steps", scope.index[edge.source], "next", str(edge.outcome)), message, hint
+        )
 
 
 def _attempts(scope: Scope) -> Iterator[UnplacedFinding]:

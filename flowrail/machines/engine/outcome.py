@@ -7,11 +7,13 @@ are in `flowrail.machines.engine.reviews`.
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
+from traceback import walk_tb
 from typing import Any, NamedTuple, cast
 
 from flowrail.errors import FlowError
@@ -308,6 +310,8 @@ def _hint(error: BaseException) -> str:
     return "the session did not move; fix the function, then report again"
 
 
+_PACKAGE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
+
 caller: ContextVar[Call] = ContextVar("caller", default=call_plainly)
 """How the functions of a title, a text or a condition are called. They do not decide the outcome."""
 
@@ -326,10 +330,11 @@ def _one_line(error: BaseException, longest: int = 200) -> str:
 
 
 def _place(error: BaseException) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "unknown place"
+    """Return the last line of the author's code that led to *error*."""
+    lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    own = [(file, line) for file, line in lines if not file.startswith(_PACKAGE)]
+    file, line = [*lines, *own][-1] if lines else ("unknown place", 0)
+    return f"{file}:{line}"
 
 
 HANDLER_SECONDS = 30.0

@@ -8,6 +8,7 @@ import pytest
 from support.workflows import loop, step, unchecked, workflow
 
 from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.definition.evidence import Evidence
 from flowrail.machines.definition.step_parts import Dispatch, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
@@ -103,7 +104,7 @@ def test_a_loop_needs_a_limit_on_the_step_that_leads_back(limited: str | None) -
     )
 
     idle = [("FR164", "a")] if limited == "a" else []
-    assert advice(definition) == ([] if limited == "b" else [("FR163", "a"), *idle])
+    assert advice(definition) == ([] if limited == "b" else [*idle, ("FR163", "b")])
     run = Run(definition)
     while run.status == "active" and run.session.revision < 20:
         run.report("ok").report("fail")
@@ -166,3 +167,27 @@ def test_texts_may_only_name_existing_steps_and_accepted_outcomes(text: str, cod
 
     assert [code for code, _ in advice(workflow(*steps))] == codes
     assert [code for code, _ in advice(workflow(*variant, params=MODE))] == codes
+
+
+def test_a_loop_without_a_limit_names_the_transition_and_the_step_that_needs_one() -> None:
+    (finding,) = check_workflow(loop(None), advice=True)
+
+    assert finding.message == "`fail` of step `look` leads back to `look` without a limit"
+    assert finding.remedy == "add a `limit` to step `look`, such as `limit: 3`"
+
+
+def test_an_answer_whose_refusal_has_no_effect_is_found() -> None:
+    question = Question("go", "Go", "Go?", (Option("Yes"), Option("No", outcome="fail")))
+    ignored = workflow(step("a", questions=[question], next={"ok": None, "fail": None}))
+    heard = workflow(step("a", questions=[question], next={"ok": "b", "fail": None}), step("b"))
+
+    assert advice(ignored) == [("FR185", "a")]
+    assert advice(heard) == []
+
+
+@pytest.mark.parametrize(("file", "codes"), [("src/a.py", ["FR186"]), ("docs/a.md", []), ("$work/a.md", [])])
+def test_evidence_that_the_step_forbids_to_produce_is_found(file: str, codes: list[str]) -> None:
+    evidence = {"ok": [Evidence("plan", file=file, changed=True)]}
+    definition = workflow(step("a", evidence=evidence, forbids=["Edit(src/**)"]))
+
+    assert [code for code, _ in advice(definition)] == codes

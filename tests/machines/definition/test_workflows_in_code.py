@@ -23,6 +23,10 @@ def by_name_only(*, ctx): return Outcome.OK
 def by_position(ctx, mode, /): return Outcome.OK
 def to_nothing(ctx) -> None: ...
 def to_dict(ctx) -> dict: ...
+def of_a_number(ctx: int): return Outcome.OK
+def to_text(ctx) -> str: return "ok"
+def to_texts(ctx) -> tuple[str, dict]: return "ok", {{}}
+def yielding(ctx): yield Outcome.OK
 def needs_more(ctx, more): return "text"
 async def awaited(ctx): return Outcome.OK
 class Awaited:
@@ -48,6 +52,10 @@ MISTAKES = {
     "handler=without_context": "as in `def decide(ctx)`",
     "handler=by_name_only": "as in `def decide(ctx)`",
     "handler=by_position": "remove the `/`",
+    "handler=of_a_number": "its first parameter is a `StepContext`",
+    "handler=to_text": "return an Outcome",
+    "handler=to_texts": "return an Outcome",
+    "handler=yielding": "return the value instead of `yield`",
     "handler=to_nothing": "return an Outcome",
     "handler=to_dict": "return an Outcome",
     "title=needs_more": "give it a default",
@@ -63,7 +71,7 @@ def test_a_function_that_a_step_cannot_call_is_found_when_the_workflow_is_built(
     finding = next(finding for finding in run(text) if finding.code == "FR128")
 
     assert MISTAKES[argument] in finding.remedy
-    assert (finding.place.file, finding.place.line) == ("workflow.py", 14)
+    assert (finding.place.file, finding.place.line) == ("workflow.py", 18)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +80,7 @@ def test_a_function_that_a_step_cannot_call_is_found_when_the_workflow_is_built(
 )
 def test_a_misspelt_argument_is_the_type_error_of_python(argument: str) -> None:
     with pytest.raises(
-        FlowError, match=r"workflow.py:14: raised TypeError: .* got an unexpected keyword argument"
+        FlowError, match=r"workflow.py:18: raised TypeError: .* got an unexpected keyword argument"
     ):
         python_file.run(in_a_step(argument).encode(), "demo", "workflow.py")
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from support.plain_data import PLAIN_DATA
 
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import Place
+from flowrail.machines.definition.findings import Finding, Place
 from flowrail.machines.definition.reader import json_schema
 from flowrail.machines.definition.step import Rule, StepDef, Variant
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
-from flowrail.machines.loading.yaml_file import read_data
+from flowrail.machines.loading.yaml_file import read_data, read_yaml
 from flowrail.text import yaml as yaml_text
 
 TEXTS = {"steps/look.md": "\nLook around.\n\n", "steps/last.md": "Say it.\n", "steps/again.md": "Again.\n"}
@@ -233,6 +233,58 @@ def with_step(step: str) -> str:
 )
 def test_an_error_is_reported_once_with_its_line(text: str, code: str, line: int) -> None:
     assert [(finding.code, finding.place.line) for finding in parsed(text).findings] == [(code, line)]
+
+
+def lines_of(text: str) -> list[str]:
+    return [finding.line.removeprefix("workflow.yaml:") for finding in findings_in(text)]
+
+
+def findings_in(text: str) -> tuple[Finding, ...]:
+    return read_yaml(text.encode(), name="dull", source="workflow.yaml", read_text=read_text).findings
+
+
+def test_several_unknown_keys_are_all_listed() -> None:
+    found = lines_of(f"nam: dull\n{with_step('titel: A, aktions: [Look.], next: {ok: null}')}")
+
+    assert [line.partition(";")[0] for line in found if "unknown key" in line] == [
+        "1: error FR130: `nam` is an unknown key",
+        "4: error FR130: `titel` of step `look` is an unknown key",
+        "4: error FR130: `aktions` of step `look` is an unknown key",
+    ]
+
+
+def test_an_unquoted_colon_is_explained() -> None:
+    text = "name: dull\ndescription: Look: and say\n"
+
+    assert lines_of(text) == [
+        "2: error FR100: a second `: ` in one line (column 18); put the value in quotes, or indent the key below"
+    ]
+
+
+def test_one_equals_sign_suggests_two() -> None:
+    (line,) = lines_of(
+        with_step("actions: [A.], rules: [{if: visit = 2, outcome: ok}, {outcome: ok}], next: {ok: null}")
+    )
+
+    assert line.endswith("write `==` to compare: `visit == 2`")
+
+
+def test_a_misspelt_outcome_is_one_finding() -> None:
+    text = with_step(
+        "actions: [A.], rules: [{if: visit > 1, outcome: fail}, {outcome: ok}], next: {ok: null, fial: look}"
+    )
+
+    assert lines_of(text) == ["3: error FR113: unknown outcome `fial`; did you mean `fail`?"]
+
+
+def test_duplicate_keys_and_numbers_that_json_cannot_hold_are_listed_with_the_rest() -> None:
+    text = f"name: dull\n{with_step('actions: [A.], limit: .nan, yes: 1, next: {ok: null}')}"
+
+    assert [line.partition(";")[0] for line in lines_of(text)] == [
+        "2: error FR131: duplicate key `name` (first in line 1)",
+        "4: error FR130: `.nan` is not a finite number",
+        "4: error FR130: `yes` of step `look` is an unknown key",
+    ]
 
 
 def test_a_version_without_quotes_must_be_quoted() -> None:

@@ -30,8 +30,11 @@ _STEP_RULES = (
     *delegation.STEP_RULES,
     *evidence.STEP_RULES,
 )
-_OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR114"}
+_OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR109", "FR114"}
 """Findings that can follow from a step that was left out."""
+_UNKNOWN_OUTCOME = "FR113"
+_OF_TRANSITIONS = {"FR110", "FR112", "FR116", "FR117", "FR147", "FR148", "FR149"}
+"""Findings that can follow from an unknown outcome in the same step."""
 _OF_THE_STEP = {"FR108", "FR112", "FR115"}
 """Findings at a step, not at a key of it, that can follow from a key that was left out."""
 _OF_VALUES = {"FR123"}
@@ -44,7 +47,7 @@ _JUDGED_TOGETHER = {"dispatch", "gate", "questions"}
 def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
     """Return every error in *workflow*, which may contain functions, in the order of its steps."""
     try:
-        return findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
+        findings = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
     except (AttributeError, TypeError, ValueError, KeyError):
         from flowrail.machines.definition.reader import type_findings  # takes as long as a step
 
@@ -52,6 +55,13 @@ def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
         if not findings:
             raise
         return sorted(findings, key=step_index)
+    misspelt = {step_index(raw) for raw in findings if raw.code == _UNKNOWN_OUTCOME}
+    return [
+        raw
+        for raw in findings
+        if not (misspelt and raw.code in _OF_THE_GRAPH)
+        and not (step_index(raw) in misspelt and raw.code in _OF_TRANSITIONS)
+    ]
 
 
 def independent(

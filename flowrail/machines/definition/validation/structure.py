@@ -140,6 +140,7 @@ def _transitions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
         if not isinstance(outcome, Outcome):
             outcomes = [known for known in Outcome if known is not Outcome.DEFAULT]
             hint = f"use one of {phrases.listed(outcomes)}, or `{Outcome.DEFAULT}` for all others"
+            hint = phrases.did_you_mean(str(outcome), map(str, outcomes), hint)
             yield UnplacedFinding("FR113", ("next", outcome), f"unknown outcome `{outcome}`", hint)
     if all(outcome in step.next for outcome in Outcome):
         message = f"step `{step.id}` names every outcome, so its default transition is never taken"

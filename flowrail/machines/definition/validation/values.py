@@ -7,6 +7,7 @@ import re
 import typing
 from collections.abc import Iterator
 from inspect import Parameter
+from types import UnionType
 
 from flowrail.machines.definition import expressions
 from flowrail.machines.definition.contents import StepCondition, conditions_of, texts_of
@@ -16,6 +17,8 @@ from flowrail.machines.definition.step import (
     REPORTABLE,
     TEXT_NAMES,
     VALUE_NAME,
+    Outcome,
+    StepContext,
     StepDef,
     handler_signature,
     hints_of,
@@ -28,7 +31,9 @@ from flowrail.text import phrases
 from flowrail.text.safe_text import in_quotes
 
 _IN_BRACES = re.compile(r"\$\{([a-z][a-z0-9_]*)\}")
-_NO_OUTCOMES = (type(None), bool, int, float, dict, list, set)
+_MAY_DECIDE = {tuple, object, UnionType, typing.Any}
+"""Return annotations that can be an outcome, besides `Outcome`."""
+_SINGLE_EQUALS = re.compile(r"(?<![=!<>])=(?!=)")
 
 
 def _rules(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
@@ -36,6 +41,8 @@ def _rules(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
         if rule.outcome not in step.transitions:
             message = f"rule {number + 1} of step `{step.id}` decides `{rule.outcome}`, which leads nowhere"
             hint = f"add `{rule.outcome}` to `next`, or decide one of {phrases.listed(step.transitions)}"
+            if rule.outcome not in REPORTABLE:
+                hint = phrases.did_you_mean(rule.outcome, map(str, step.transitions), hint)
             yield UnplacedFinding("FR110", ("rules", number), message, hint)
         if rule.when is None and number < len(step.rules) - 1:
             message = (
@@ -91,9 +98,16 @@ def _function_problems(function: object, *, is_handler: bool) -> Iterator[tuple[
     ):
         yield "is `async`, and a step does not await it", "write `def` without `async`"
         return
+    if inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called):
+        yield "is a generator", "return the value instead of `yield`"
+        return
     positional = {Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.VAR_POSITIONAL}
     if not parameters or parameters[0].kind not in positional:
         yield "does not take the context", "let its first parameter be the context, as in `def decide(ctx)`"
+        return
+    context = hints_of(function).get(parameters[0].name)
+    if isinstance(context, type) and context is not typing.Any and not issubclass(StepContext, context):
+        yield f"takes `{parameters[0].name}: {context.__name__}`", "its first parameter is a `StepContext`"
         return
     variable = {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}
     needed = [
@@ -107,10 +121,12 @@ def _function_problems(function: object, *, is_handler: bool) -> Iterator[tuple[
             yield f"needs `{needed[0].name}` besides the context", remedy
         return
     by_position = [parameter.name for parameter in needed if parameter.kind is Parameter.POSITIONAL_ONLY]
-    returned = hints_of(function).get("return", Parameter.empty)
+    returned = hints_of(function).get("return", Outcome)
+    decided = typing.get_args(returned)[0] if typing.get_origin(returned) is tuple else returned
+    kind = typing.get_origin(decided) or decided
     if by_position:
         yield f"takes `{by_position[0]}` by position only", "remove the `/`; values are given by name"
-    elif (typing.get_origin(returned) or returned) in _NO_OUTCOMES:
+    elif isinstance(kind, type) and kind not in _MAY_DECIDE and not issubclass(kind, Outcome):
         name = getattr(returned, "__name__", str(returned)).replace("NoneType", "None")
         yield f"is declared to return `{name}`", "return an Outcome, or an Outcome and a dict"
 
@@ -197,14 +213,24 @@ def _conditions(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
 def _expression(
     condition: StepCondition, source: str, step: StepDef, scope: Scope
 ) -> Iterator[UnplacedFinding]:
-    quoted = f"`{in_quotes(source)}` of step `{step.id}`"
     try:
         expression = expressions.parse(source)
     except expressions.RuleError as error:
         message = f"the expression of step `{step.id}` {error}"
         hint = "compare names and literals, such as `mode == 'full' and visit > 1`"
+        if _SINGLE_EQUALS.search(source):
+            hint = f"write `==` to compare: `{in_quotes(_SINGLE_EQUALS.sub('==', source))}`"
         yield UnplacedFinding("FR119", condition.path, message, hint)
-        return
+    else:
+        yield from _names(condition, expression, step, scope)
+        yield from _comparisons(condition, expression, step, scope)
+
+
+def _names(
+    condition: StepCondition, expression: expressions.Expression, step: StepDef, scope: Scope
+) -> Iterator[UnplacedFinding]:
+    """Find names that the expression of a condition cannot use."""
+    quoted = f"`{in_quotes(expression.source)}` of step `{step.id}`"
     for name in sorted(expression.names - {"visit", "limit"}):
         if name.startswith(expressions.EVIDENCE):
             check = name.split(".")[1]
@@ -220,6 +246,13 @@ def _expression(
             yield UnplacedFinding(
                 "FR120", condition.path, f"{quoted} uses `{name}`, which is not declared", hint
             )
+
+
+def _comparisons(
+    condition: StepCondition, expression: expressions.Expression, step: StepDef, scope: Scope
+) -> Iterator[UnplacedFinding]:
+    """Find comparisons with a value that a parameter or fact never has."""
+    quoted = f"`{in_quotes(expression.source)}` of step `{step.id}`"
     for name, operator, literal in expression.comparisons():
         arg = scope.values.get(name)
         if arg is None or literal is None or operator not in {"==", "!="} or _has_odd_bounds(arg):
