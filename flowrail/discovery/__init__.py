@@ -1,8 +1,8 @@
 """Find the skills that can take over work, and rank them.
 
-    locations ─▶ scan ─▶ index ─▶ ranking ─▶ menus
-                           ▲
-                           └── registry_file; `registry` checks and writes it
+    locations ─▶ frontmatter ─▶ declaration ─▶ scan ─▶ index ─▶ scores ─▶ menu
+                                                         ▲
+                                                         └── registry; `registry_sync` writes it
 
 `discover` returns everything as one value. The names below are imported when they are first used.
 """
