@@ -6,8 +6,8 @@ All guards are evaluated, so that one refusal names every problem. A check that 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.candidate import Candidate, LeftOut
@@ -33,29 +33,19 @@ from flowrail.handoff.request import skill_file_digest
 from flowrail.handoff.store import work_folder
 
 
-@dataclass(frozen=True)
-class GuardInput:
-    """The input of the guards: the handoff, and its target as discovery finds it."""
-
-    context: HandoffContext
-    handoff: Handoff
-    target: Candidate
-
-    @property
-    def payload(self) -> Payload:
-        """The payload as it will be written."""
-        data = render(self.handoff.content, self.handoff.form)
-        return read(data, source=f"the payload for {self.handoff.target}")
-
-
 def check_all(context: HandoffContext, handoff: Handoff) -> tuple[CheckResult, ...]:
     """Return the result of every check that applies, in order. A missing target fails alone."""
     target = _target(handoff, context.discover())
     if target is None:
         return (CheckResult("target_exists", False, f"the target `{handoff.target}` no longer exists"),)
-    subject = GuardInput(context, handoff, target)
-    results = (guard(subject) for guard in _GUARDS.values())
-    return tuple(result for result in results if result is not None)
+    return (
+        *_check_identity(handoff, target),
+        *_check_source(context, handoff),
+        *_check_acceptance(handoff, target),
+        _check_payload(context, handoff),
+        _check_requirements(handoff.content, target),
+        *(_check_health(context, target) if handoff.health else ()),
+    )
 
 
 def check_target(context: HandoffContext, handoff: Handoff) -> tuple[CheckResult, ...]:
@@ -63,8 +53,7 @@ def check_target(context: HandoffContext, handoff: Handoff) -> tuple[CheckResult
     discovery = context.discover()
     target = _target(handoff, discovery)
     if target is not None:
-        subject = GuardInput(context, handoff, target)
-        return (_source_accepted(subject), _version_supported(subject), _requirements_met(subject))
+        return (*_check_acceptance(handoff, target), _check_requirements(handoff.content, target))
     skill = handoff.target.partition("/")[0]
     skipped = next((s for s in discovery.skipped if s.skill == skill and s.is_skill), None)
     if skipped is None:
@@ -72,7 +61,7 @@ def check_target(context: HandoffContext, handoff: Handoff) -> tuple[CheckResult
     if skipped.kind is LeftOut.DECLINES:
         message = f"`{skill}` does not accept handoffs: {skipped.reason}"
         return (CheckResult("source_accepted", False, message, False),)
-    return (_version_answer(handoff.schema, skipped.schema_version or handoff.schema),)
+    return (_check_version(handoff.schema, skipped.schema_version or handoff.schema),)
 
 
 def _target(handoff: Handoff, discovery: Discovery) -> Candidate | None:
@@ -126,59 +115,51 @@ def _alternative(names: Collection[str]) -> Hint:
     return Hint("list other targets: ", Command("discover"), other_version)
 
 
-def _target_exists(subject: GuardInput) -> CheckResult:
-    name, target, chosen_path = "target_exists", subject.target, subject.handoff.target_path
-    if os.path.realpath(target.path) != os.path.realpath(chosen_path) and not target.remote:
-        return CheckResult(name, False, f"the target was {chosen_path} and is now {target.path}")
-    return CheckResult(name, True, f"found at {target.path}")
+def _check_identity(handoff: Handoff, target: Candidate) -> Iterator[CheckResult]:
+    """Compare the target with the one that was chosen. A remote target is not compared."""
+    same = target.remote or os.path.realpath(target.path) == os.path.realpath(handoff.target_path)
+    found = f"found at {target.path}"
+    moved = f"the target was {handoff.target_path} and is now {target.path}"
+    yield CheckResult("target_exists", same, found if same else moved)
+    if not target.remote:
+        unchanged = skill_file_digest(target) == handoff.target_digest
+        message = f"{target.path} {'is unchanged' if unchanged else 'has changed'}"
+        yield CheckResult("target_unchanged", unchanged, message)
 
 
-def _target_unchanged(subject: GuardInput) -> CheckResult | None:
-    name, target = "target_unchanged", subject.target
-    if target.remote:
-        return None
-    unchanged = skill_file_digest(target) == subject.handoff.target_digest
-    return CheckResult(name, unchanged, f"{target.path} {'is unchanged' if unchanged else 'has changed'}")
+def _check_source(context: HandoffContext, handoff: Handoff) -> Iterator[CheckResult]:
+    """Check that the session can be read, and that the chain may grow by the target."""
+    if handoff.session:
+        try:
+            context.store.read(handoff.session)
+            yield CheckResult("session_readable", True, f"session `{handoff.session}` can be read")
+        except FlowError as error:
+            yield CheckResult("session_readable", False, error.message)
+    verdict = chain.judge_handoff(handoff)
+    message = verdict.message or chain.format_chain(handoff.chain, handoff.target)
+    yield CheckResult("chain_allowed", verdict.allowed, message, verdict.fixable)
 
 
-def _session_readable(subject: GuardInput) -> CheckResult | None:
-    if not subject.handoff.session:
-        return None
-    try:
-        subject.context.store.read(subject.handoff.session)
-    except FlowError as error:
-        return CheckResult("session_readable", False, error.message)
-    return CheckResult("session_readable", True, f"session `{subject.handoff.session}` can be read")
-
-
-def _chain_allowed(subject: GuardInput) -> CheckResult:
-    verdict = chain.judge_handoff(subject.handoff)
-    chain_text = chain.format_chain(subject.handoff.chain, subject.handoff.target)
-    return CheckResult("chain_allowed", verdict.allowed, verdict.message or chain_text, verdict.fixable)
-
-
-def _source_accepted(subject: GuardInput) -> CheckResult:
-    target, source = subject.target, subject.handoff.source
+def _check_acceptance(handoff: Handoff, target: Candidate) -> Iterator[CheckResult]:
+    """Check that the target accepts work from the source, in the payload's version."""
     accepted = ", ".join(target.accepts_from)
-    message = f"`{subject.handoff.target}` accepts work from {accepted}; the source is `{source}`"
-    return CheckResult("source_accepted", target.admits(source), message, fixable=False)
+    message = f"`{handoff.target}` accepts work from {accepted}; the source is `{handoff.source}`"
+    yield CheckResult("source_accepted", target.admits(handoff.source), message, fixable=False)
+    yield _check_version(handoff.schema, normal_version(target.schema_version))
 
 
-def _version_supported(subject: GuardInput) -> CheckResult:
-    return _version_answer(subject.handoff.schema, normal_version(subject.target.schema_version))
-
-
-def _version_answer(sent: str, reads: str) -> CheckResult:
-    """Return whether a payload of version *sent* can be converted to the one that the target *reads*."""
+def _check_version(sent: str, reads: str) -> CheckResult:
+    """Check that a payload of version *sent* can be converted to the one that the target *reads*."""
     fit = compatibility(sent, reads)
     message = f"{sent} to {reads}: {fit.verdict.value}, {fit.reason}"
     return CheckResult("version_supported", fit.possible, message, fixable=False)
 
 
-def _payload_valid(subject: GuardInput) -> CheckResult:
-    payload = subject.payload
-    own = "" if subject.handoff.session else work_folder(subject.context.store, subject.handoff)
-    rules = validate.ValidationRules(subject.context.current_time(), sending=True, own_folder=own)
+def _check_payload(context: HandoffContext, handoff: Handoff) -> CheckResult:
+    """Validate the payload as it will be written."""
+    payload = read(render(handoff.content, handoff.form), source=f"the payload for {handoff.target}")
+    own = "" if handoff.session else work_folder(context.store, handoff)
+    rules = validate.ValidationRules(context.current_time(), sending=True, own_folder=own)
     problems = errors(validate.validate(payload, rules).problems)
     reported = [problem.field for problem in problems if _is_reported(problem.field)]
     facts = dict.fromkeys(map(fact_for, reported))
@@ -192,6 +173,36 @@ def _payload_valid(subject: GuardInput) -> CheckResult:
         facts=tuple(facts),
         oversized=_oversized_facts(payload),
     )
+
+
+def _check_requirements(content: Mapping[str, object], target: Candidate) -> CheckResult:
+    """Check that the payload contains what the target requires."""
+    missing = tuple(path for path in target.requires if not _has_value(content, path))
+    names = ", ".join(f"`{path}`" for path in missing)
+    message = (
+        f"the target requires {names}, which the payload does not contain"
+        if missing
+        else f"all {len(target.requires)} required fields are present"
+        if target.requires
+        else "nothing is required"
+    )
+    facts = tuple(dict.fromkeys(map(fact_for, missing)))
+    return CheckResult("requirements_met", not missing, message, missing=missing, facts=facts)
+
+
+def _check_health(context: HandoffContext, target: Candidate) -> Iterator[CheckResult]:
+    """Run the target's own health check, if a person allowed it."""
+    if target.health_check and not target.remote:
+        try:
+            health_check.require_approval(
+                target, context.project, context.state, context.trusted_roots
+            )
+        except FlowError as error:
+            message = f"the health check did not run: {error.message}; {error.hint}"
+            yield CheckResult(health_check.NAME, False, message)
+            return
+    health = health_check.run(target, context.environ)
+    yield replace(health, message=f"health check: {health.message}")
 
 
 def _oversized_facts(payload: Payload) -> tuple[str, ...]:
@@ -212,18 +223,6 @@ def _is_reported(field: str) -> bool:
     return head in {"context", "insights", "research_seeds"} or (head == "meta" and rest in META)
 
 
-def _requirements_met(subject: GuardInput) -> CheckResult:
-    required = subject.target.requires
-    missing = tuple(path for path in required if not _has_value(subject.handoff.content, path))
-    if missing:
-        names = ", ".join(f"`{path}`" for path in missing)
-        message = f"the target requires {names}, which the payload does not contain"
-    else:
-        message = f"all {len(required)} required fields are present" if required else "nothing is required"
-    facts = tuple(dict.fromkeys(map(fact_for, missing)))
-    return CheckResult("requirements_met", not missing, message, missing=missing, facts=facts)
-
-
 def _has_value(draft: Mapping[str, object], path: str) -> bool:
     """Whether a field has a value, wherever the payload's version stores it."""
     bare = path.removeprefix("handoff.")
@@ -231,32 +230,3 @@ def _has_value(draft: Mapping[str, object], path: str) -> bool:
     tiers = ("", "payload.", "payload.working.", "payload.working.facts.")
     fields = (*(f"{tier}{bare}" for tier in tiers), *(f"{tier}{name}" for tier in tiers[2:]))
     return any(get(draft, field) not in (None, "", [], {}) for field in fields)
-
-
-def _health_check_passed(subject: GuardInput) -> CheckResult | None:
-    name = health_check.NAME
-    if not subject.handoff.health:
-        return None
-    if subject.target.health_check and not subject.target.remote:
-        try:
-            context = subject.context
-            health_check.require_approval(
-                subject.target, context.project, context.state, context.trusted_roots
-            )
-        except FlowError as error:
-            return CheckResult(name, False, f"the health check did not run: {error.message}; {error.hint}")
-    health = health_check.run(subject.target, subject.context.environ)
-    return replace(health, message=f"health check: {health.message}")
-
-
-_GUARDS: Mapping[str, Callable[[GuardInput], CheckResult | None]] = {
-    "target_exists": _target_exists,
-    "target_unchanged": _target_unchanged,
-    "session_readable": _session_readable,
-    "chain_allowed": _chain_allowed,
-    "source_accepted": _source_accepted,
-    "version_supported": _version_supported,
-    "payload_valid": _payload_valid,
-    "requirements_met": _requirements_met,
-    "health_check_passed": _health_check_passed,
-}

@@ -115,19 +115,6 @@ def test_a_target_without_a_workflow_only_acknowledges() -> None:
     assert len(list(sessions_folder().iterdir())) == 1
 
 
-@pytest.mark.every_store
-def test_a_second_receiver_is_refused_with_the_session_of_the_first() -> None:
-    ours("digger")
-    sent = send("digger", session())
-    session_id = receive(sent).data["session"]
-
-    ran = receive(sent)
-
-    assert ran.status == 6
-    assert ran.error["code"] == "ALREADY_RECEIVED"
-    assert ran.error["hint"] == f"look at it: flow resume {session_id}"
-
-
 def test_only_one_of_several_receivers_wins() -> None:
     ours("digger")
     sent = send("digger", session())
@@ -141,28 +128,23 @@ def test_only_one_of_several_receivers_wins() -> None:
 
     winners = [receiver for receiver in receivers if receiver.status == 0]
     assert len(winners) == 1
-    assert {receiver.error["code"] for receiver in receivers if receiver.status} == {"ALREADY_RECEIVED"}
+    errors = [receiver.error for receiver in receivers if receiver.status]
+    assert {error["code"] for error in errors} == {"ALREADY_RECEIVED"}
+    assert errors[0]["hint"] == f"look at it: flow resume {winners[0].data['session']}"
     assert phases(sent["handoff"]).count("acknowledged") == 1
     assert len(told("sessions", "--all")["sessions"]) == 2
 
 
-@pytest.mark.parametrize("where", ["digest", "record"])
-def test_a_payload_changed_by_one_byte_is_refused(where: str) -> None:
+def test_a_payload_without_the_given_digest_is_refused() -> None:
     target("digger")
     sent = send("digger", session())
     path = Path(sent["payload"])
     path.write_bytes(path.read_bytes().replace(b"European", b"european"))
-    words = ["--sha256", sent["sha256"]] if where == "digest" else []
 
-    status, error = refused("handoff", "receive", str(path), *words)
+    status, error = refused("handoff", "receive", str(path), "--sha256", sent["sha256"])
 
     assert (status, error["code"]) == (6, "VALIDATION_FAILED")
-    if where == "digest":
-        assert f"the given one is {sent['sha256']}" in error["message"]
-    else:
-        assert "is not the payload that was sent: `handoff.context" in error["message"]
-    assert told("handoff", "status", sent["handoff"])["status"] == "sent"
-    assert flow("handoff", "check", str(path)).status == 0
+    assert f"the given one is {sent['sha256']}" in error["message"]
 
 
 @every_few_calls
@@ -222,7 +204,7 @@ def test_a_receive_that_is_killed_ends_in_one_session(stride: int) -> None:
     assert stride > 1 or statuses == {0, 6}
 
 
-def test_parameters_that_the_payload_lacks_can_be_added() -> None:
+def test_parameters_come_from_the_payload_if_their_values_fit() -> None:
     text = """\
 name: NAME
 params:
@@ -232,18 +214,9 @@ params:
 steps: [{id: a, title: A, actions: ["$area"], next: {ok: null}}]
 """
     ours("digger", text)
-    sent = send("digger", session(), "-s", "mood=good")
 
-    ran = receive(sent)
-    assert ran.status == 2
-    assert ran.error["code"] == "BAD_VALUES"
-    assert ran.error["hint"] == f"receive it with: {sent['receive_command']} -p 'area=…'".replace(
-        f" --sha256 {sent['sha256']} -p 'area=…'", f" --sha256 {sent['sha256']} -p 'area=…'"
-    )
-    assert phases(sent["handoff"]) == ["prepared", "sent"]
+    taken = receive(send("digger", session(), "-s", "mood=good"), "-p", "area=there")
 
-    taken = receive(sent, "-p", "area=there")
-    assert taken.status == 0
     assert taken.data["params"] == {"area": "there", "prompt": "", "mood": ""}
 
 
