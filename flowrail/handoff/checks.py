@@ -194,9 +194,7 @@ def _check_health(context: HandoffContext, target: Candidate) -> Iterator[CheckR
     """Run the target's own health check, if a person allowed it."""
     if target.health_check and not target.remote:
         try:
-            health_check.require_approval(
-                target, context.project, context.state, context.trusted_roots
-            )
+            health_check.require_approval(target, context.project, context.state, context.trusted_roots)
         except FlowError as error:
             message = f"the health check did not run: {error.message}; {error.hint}"
             yield CheckResult(health_check.NAME, False, message)
