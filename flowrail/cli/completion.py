@@ -57,9 +57,10 @@ def _outcomes(params: Params) -> Iterable[str]:
     """
     store = _environment(params).store
     ids = [str(params["session_id"])] if params.get("session_id") else list(_open_sessions(params))
-    if len(ids) != 1 or store.definition(ids[0]).functions:
+    session = store.read(ids[0]).session if len(ids) == 1 else None
+    if session is None or store.definition(session).functions:
         return ["ok", "fail", "skip", "iterate", "done"]
-    step = store.workflow(ids[0]).get(store.read(ids[0]).session.step)
+    step = store.workflow(session).get(session.step)
     return [] if step is None else [DONE] if step.decides else map(str, step.transitions)
 
 

@@ -295,8 +295,6 @@ _SESSION = {
     "verify": Entry("sessions", _KEEP, "Check that sessions are as they were written"),
     "adopt": Entry("sessions", _KEEP, "Make a foreign session yours"),
     "prune": Entry("sessions", _KEEP, "Delete old sessions that have ended"),
-    "export": Entry("store", _KEEP, "Write a session into one file, to move it or to report a problem"),
-    "import": Entry("store", _KEEP, "Store a session that was written by `flow session export`"),
 }
 
 _WRITE, _APPROVE = "Write and test", "Approve and remove"
@@ -308,7 +306,6 @@ _SKILL = {
 
 _STORE = {
     "init": Entry("store", "Databases", "Create the tables of a store in a database"),
-    "upgrade": Entry("store", "Databases", "Upgrade the tables of a database to this version of flowrail"),
     "copy": Entry("store", "Databases", "Copy all sessions and handoffs to another store"),
 }
 

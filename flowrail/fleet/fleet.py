@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 
 from flowrail.command import Command, Hint
-from flowrail.errors import FlowError
+from flowrail.errors import DocumentError, FlowError
 from flowrail.fleet import attempt, targets
 from flowrail.fleet.configuration import Limits
 from flowrail.fleet.errors import FleetDatabaseError, ForeignFleetError, NotOpenError
@@ -18,7 +19,7 @@ from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.running import steps
 from flowrail.operations.running.conversations import release
-from flowrail.storage.files import make_private_dir, write_atomic
+from flowrail.storage.files import make_private_dir, read_bounded, write_atomic
 from flowrail.storage.ownership import Owner
 from flowrail.text.phrases import count
 
@@ -149,8 +150,11 @@ def _prepare_folder(environment: Environment, folder: str) -> None:
     make_private_dir(environment.store_path)
     make_private_dir(folder)
     owner = Owner(environment.state)
-    if owner.owns(folder, FOLDER):
-        return
+    marked = os.path.join(folder, "owner")
+    with suppress(DocumentError):
+        mark = read_bounded(marked, limit=100, what="the mark").decode("ascii", "replace")
+        if owner.owns(folder, FOLDER.encode(), mark):
+            return
     if any(name.endswith(".sqlite") for name in os.listdir(folder)):
         raise ForeignFleetError(
             f"the fleet in {folder} came with a clone, was moved, or belongs to another user",
@@ -158,7 +162,7 @@ def _prepare_folder(environment: Environment, folder: str) -> None:
             folder=folder,
         )
     write_atomic(os.path.join(folder, ".gitignore"), b"*\n")
-    owner.claim(folder, FOLDER)
+    write_atomic(marked, owner.mark(folder, FOLDER.encode()).encode())
 
 
 def _next_job(target: Target, runs: list[AgentRun]) -> str:

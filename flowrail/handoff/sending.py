@@ -308,7 +308,7 @@ def _refuse_without_synthesis(context: HandoffContext, session: Session, facts: 
     """Refuse to hand off work before its workflow has reported its synthesis."""
     if facts.get(SYNTHESIS) or session.state.get(SYNTHESIS):
         return
-    for step in context.store.definition(session.id).steps:
+    for step in context.store.definition(session).steps:
         report = (step.get("reports") or {}).get(SYNTHESIS)
         if isinstance(report, Mapping) and report.get("required"):
             raise ValidationFailedError(

@@ -20,17 +20,9 @@ from flowrail.handoff.handoff import ACKNOWLEDGMENT, EXPIRED, INVOCATION, Handof
 from flowrail.handoff.payload.document import digest_of
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.storage import files
-from flowrail.storage.file_store import (
-    FileStore,
-    HeldEntry,
-    Kind,
-    RecordStore,
-    SideFiles,
-    prepare_folder,
-)
+from flowrail.storage.file_store import FileStore, prepare_folder
 from flowrail.storage.files import sha256_hex
-from flowrail.storage.journal import Encoding
-from flowrail.storage.records import from_plain, to_plain
+from flowrail.storage.record_store import HeldEntry, Kind, RecordStore
 from flowrail.text.phrases import did_you_mean, moment
 
 HANDOFF_ID = re.compile(r"handoff-[a-z0-9]{6}\Z")
@@ -100,7 +92,7 @@ class Handoffs:
     """The handoffs beside the sessions of *store*. ``entries`` are their records."""
 
     def __init__(self, store: Store) -> None:
-        kind = Kind("handoff", HANDOFF_ID, _encoding, _id_of, _unknown, _foreign)
+        kind = Kind("handoff", HandoffRecord, HANDOFF_ID, _id_of, _unknown, _foreign, _accepted)
         self.entries: RecordStore[HandoffRecord] = (
             FileStore(store.path, kind, store.owner) if store.backend is None else store.backend.records(kind)
         )
@@ -111,7 +103,7 @@ class Handoffs:
         """Store the first record of a handoff, and return its hash."""
         if self.store.is_database:
             prepare_folder(self.store.path, self.folder(record.handoff.id))
-        return self.entries.create(record.handoff.id, record, {})
+        return self.entries.create(record.handoff.id, record)
 
     def new_id(self, random: Callable[[int], bytes]) -> str:
         """Return an unused id."""
@@ -134,9 +126,9 @@ class Handoffs:
 
     def all(self, lost: list[str] | None = None) -> Iterator[Handoff]:
         """Yield every handoff that can be read, and add the ids of the others to *lost*."""
-        for handoff_id, newest in self.entries.newest_of_all():
+        for handoff_id in self.entries.ids():
             try:
-                yield newest().handoff
+                yield self.read(handoff_id)
             except UnknownHandoffError:
                 continue  # its creation was interrupted
             except (StorageError, ForeignHandoffError):
@@ -161,22 +153,18 @@ class Handoffs:
         with self.entries.change(handoff_id, wait=wait) as held:
             yield HandoffChange(self, held.newest.handoff, held)
 
-    def adopt_with(self, session_id: str) -> None:
+    def accept_of(self, session_id: str, *, at: str, by: str) -> None:
         """Make the foreign handoffs that a session sent or received this user's own."""
         for handoff_id in self.entries.ids():
             with suppress(UnknownHandoffError, StorageError):
                 *_, newest = self.entries.records(handoff_id, foreign=True)
-                if session_id in newest.handoff.sessions:
-                    self.entries.adopt(handoff_id)
+                if session_id in newest.handoff.sessions and self.entries.is_foreign(handoff_id):
+                    self.entries.accept(handoff_id, at=at, by=by)
 
 
-def _encoding(_: SideFiles) -> Encoding[HandoffRecord]:
-    def encode(record: HandoffRecord) -> dict[str, object]:
-        data: dict[str, object] = to_plain(record)
-        del data["hash"]
-        return data
-
-    return Encoding(encode, lambda data, _: from_plain(data, HandoffRecord))
+def _accepted(records: Sequence[HandoffRecord], at: str, by: str) -> HandoffRecord:
+    newest = records[-1]
+    return HandoffRecord(newest.seq + 1, "accept", at, by, newest.handoff, (), newest.hash)
 
 
 def _id_of(record: HandoffRecord) -> str:

@@ -130,7 +130,7 @@ def _hold(glances: Sequence[SessionGlance], hook: Hook) -> Answer:
         except (FlowError, LockTimeoutError):
             continue
         session = _with_agents(store, session)
-        return block(_reason(_Seen(glance, session, _steps(store, glance.id)), hook))
+        return block(_reason(_Seen(glance, session, _steps(store, session)), hook))
     return NOTHING
 
 
@@ -291,7 +291,7 @@ def _seen(glance: SessionGlance, hook: Hook) -> _Seen | None:
     store, stored = _store(glance.folder, hook), _read(glance, hook)
     if store is None or stored is None or stored.session.parent or stored.session.status == ABANDONED:
         return None
-    return _Seen(glance, _with_agents(store, stored.session), _steps(store, glance.id))
+    return _Seen(glance, _with_agents(store, stored.session), _steps(store, stored.session))
 
 
 def _with_agents(store: Store, session: Session) -> Session:
@@ -301,9 +301,9 @@ def _with_agents(store: Store, session: Session) -> Session:
         return session
 
 
-def _steps(store: Store, session_id: str) -> Sequence[Mapping[str, object]]:
+def _steps(store: Store, session: Session) -> Sequence[Mapping[str, object]]:
     try:
-        return store.definition(session_id).steps
+        return store.definition(session).steps
     except FlowError:
         return ()
 

@@ -1,7 +1,7 @@
-"""A fast first look at sessions, from their snapshots only.
+"""A fast first look at sessions, from the last lines of their journals.
 
 It decides that a hook has nothing to say, which is nearly always the case and has to be fast. Before anything is said,
-`decisions` reads the journal. Only the standard library and `storage.files` are imported.
+`decisions` reads the journal. Only the standard library, `storage.files` and `storage.journal` are imported.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from typing import NamedTuple
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
 from flowrail.hooks.subagents import Claim
-from flowrail.storage import files
+from flowrail.storage import files, journal
 from flowrail.storage.ownership import configured_store
-from flowrail.text import limits
 
 MOST_SESSIONS = 5_000
-_SNAPSHOT = "session.json"
+_JOURNAL = "journal.jsonl"
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
-_OPEN = (b'"status": "active"', b'"status": "waiting"')
+_OPEN = (b'"status":"active"', b'"status":"waiting"')
 _OPEN_STATUSES = ("active", "waiting")
 
 
@@ -39,7 +38,7 @@ class SessionFolder(NamedTuple):
 
 
 class SessionGlance(NamedTuple):
-    """A session as its snapshot shows it."""
+    """A session as the last line of its journal shows it."""
 
     folder: SessionFolder
     id: str
@@ -47,6 +46,8 @@ class SessionGlance(NamedTuple):
     step: str
     moved_at: str
     is_child: bool
+    definition: int = 0
+    """The number of the record that has the definition of its workflow."""
 
 
 class FirstLook(NamedTuple):
@@ -89,13 +90,13 @@ def session_folders(cwd: str, environ: Mapping[str, str], home: str) -> list[Ses
 
 def open_sessions(folder: SessionFolder) -> Iterator[SessionGlance]:
     """Yield the sessions that have not ended."""
-    yield from (glance for glance, _ in _snapshots(folder, _OPEN))
+    yield from (glance for glance, _ in _last_lines(folder, _OPEN))
 
 
 def ended_sessions_of(folder: SessionFolder, conversation: str) -> Iterator[SessionGlance]:
     """Yield the sessions of a conversation that ended, well or not."""
     mark = f'"{conversation}"'.encode()
-    for glance, host in _snapshots(folder, (mark,), statuses=("completed", "failed")):
+    for glance, host in _last_lines(folder, (mark,), statuses=("completed", "failed")):
         if host.get("id") == conversation and not glance.is_child:
             yield glance
 
@@ -104,7 +105,7 @@ def sessions_of(folder: SessionFolder, conversations: Sequence[str]) -> Iterator
     """Yield the open sessions that belong to one of *conversations*, in their order."""
     marks = tuple(f'"{conversation}"'.encode() for conversation in conversations)
     matches = [
-        (glance, host) for glance, host in _snapshots(folder, marks) if _is_one_of(host, conversations)
+        (glance, host) for glance, host in _last_lines(folder, marks) if _is_one_of(host, conversations)
     ]
     for conversation in conversations:
         yield from (glance for glance, host in matches if host.get("id") == conversation)
@@ -112,11 +113,14 @@ def sessions_of(folder: SessionFolder, conversations: Sequence[str]) -> Iterator
 
 def step_of(glance: SessionGlance, part: bytes = b"") -> Mapping[str, object]:
     """Return the current step from the session's definition, or nothing if the definition does not contain *part*."""
-    path = os.path.join(glance.folder.path, "sessions", glance.id, "definition.json")
-    with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
-        data = files.read_bounded(path, limit=limits.DEFINITION_BYTES, what="the session's definition")
+    path = os.path.join(glance.folder.path, "sessions", glance.id, _JOURNAL)
+    with (
+        suppress(FlowError, OSError, ValueError, KeyError, TypeError, RecursionError),
+        journal.opened(path) as opened,
+    ):
+        data = next(line for number, line in enumerate(opened.lines()) if number == glance.definition)
         if part in data:
-            steps = json.loads(data)["workflow"]["steps"]
+            steps = json.loads(data)["definition"]["workflow"]["steps"]
             return next((step for step in steps if step["id"] == glance.step), {})
     return {}
 
@@ -126,21 +130,23 @@ def _is_one_of(host: object, conversations: Sequence[str]) -> bool:
 
 
 def session_at(folder: SessionFolder, session_id: str) -> tuple[SessionGlance, Mapping[str, object]] | None:
-    """Return an open session by its id, with the content of its snapshot."""
-    with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
+    """Return an open session by its id, with its content."""
+    path = os.path.join(folder.path, "sessions", session_id, _JOURNAL)
+    with (
+        suppress(FlowError, OSError, ValueError, KeyError, TypeError, RecursionError),
+        journal.opened(path) as opened,
+    ):
         files.check_private_dir(folder.path)
-        path = os.path.join(folder.path, "sessions", session_id, _SNAPSHOT)
-        data = files.read_bounded(path, limit=limits.RECORD_BYTES, what="the session's snapshot")
-        session = json.loads(data)["session"]
+        session = json.loads(opened.last_line())["session"]
         glance = _glance(folder, session_id, session)
         return (glance, session) if glance is not None else None
     return None
 
 
-def _snapshots(
+def _last_lines(
     folder: SessionFolder, marks: Sequence[bytes], statuses: Sequence[str] = _OPEN_STATUSES
 ) -> Iterator[tuple[SessionGlance, Mapping[str, object]]]:
-    """Yield each session of these statuses whose snapshot contains one of *marks*, with its host."""
+    """Yield each session of these statuses whose last line contains one of *marks*, with its host."""
     sessions = os.path.join(folder.path, "sessions")
     try:
         files.check_private_dir(folder.path)
@@ -149,9 +155,10 @@ def _snapshots(
     except (OSError, FlowError):
         return
     for name in names:
-        with suppress(FlowError, ValueError, KeyError, TypeError, RecursionError):
-            path = os.path.join(sessions, name, _SNAPSHOT)
-            data = files.read_bounded(path, limit=limits.RECORD_BYTES, what="the session's snapshot")
+        path = os.path.join(sessions, name, _JOURNAL)
+        with suppress(FlowError, OSError, ValueError, KeyError, TypeError, RecursionError):
+            with journal.opened(path) as opened:
+                data = opened.last_line()
             if not any(mark in data for mark in marks):
                 continue
             session = json.loads(data)["session"]
@@ -164,9 +171,16 @@ def _snapshots(
 def _glance(
     folder: SessionFolder, name: str, session: Mapping[str, object], statuses: Sequence[str] = _OPEN_STATUSES
 ) -> SessionGlance | None:
-    """Return what a snapshot shows of a session with one of these statuses."""
+    """Return what a last line shows of a session with one of these statuses."""
     status = str(session["status"])
     if status not in statuses or session["id"] != name:
         return None
     is_child = bool(session.get("parent"))
-    return SessionGlance(folder, name, status, str(session["step"]), str(session["moved_at"]), is_child)
+    return SessionGlance(
+        folder, name, status, str(session["step"]), str(session["moved_at"]), is_child, _number(session)
+    )
+
+
+def _number(session: Mapping[str, object]) -> int:
+    number = session["definition"]
+    return number if isinstance(number, int) else 0

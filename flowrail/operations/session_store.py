@@ -24,7 +24,8 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, World, world_of
 from flowrail.operations.running import conversations, dispatched_work, findings, questions, steps
 from flowrail.operations.running.load_workflow import of_program, open_folder, open_skill
-from flowrail.operations.sessions import adopt, migrate, rewind
+from flowrail.operations.sessions import migrate, rewind
+from flowrail.operations.sessions.accept import accept
 from flowrail.text.safe_text import visible
 
 if TYPE_CHECKING:
@@ -298,7 +299,7 @@ class SessionStore:
     def adopt(self, session: ListedSession | str) -> SessionView:
         """Make a session yours that was started by another user or on another machine."""
         with _for_python():
-            adopt.adopt(self._world, _id_of(session))
+            accept(self._world, _id_of(session))
             return self._view(steps.look(self._world, _id_of(session)))
 
     def abandon(self, session: SessionView | ListedSession | str, reason: str = "") -> None:

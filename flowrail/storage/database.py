@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import ClauseElement, Connection, Engine, Transaction, create_engine, event
+from sqlalchemy import Connection, Engine, Transaction, create_engine, event, inspect
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -24,7 +23,6 @@ from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
 from flowrail.storage import schema
 from flowrail.storage.files import LockTimeoutError
-from flowrail.storage.schema import OLDEST_VERSION, SCHEMA_VERSION
 
 DIALECTS = {"postgresql": "postgresql+psycopg", "sqlite": "sqlite"}
 WAIT_SECONDS = 10.0
@@ -50,6 +48,17 @@ _BUSY = ("55P03", "database is locked")
 """How PostgreSQL and SQLite report that a lock was not free in time."""
 
 
+_REACHABLE = "check that the database can be reached, then run the same command again: a report counts once"
+_HINTS = {
+    "readonly database": "check the permissions of the file and its folder",
+    "unable to open database file": "check the permissions of the file and its folder",
+    "disk is full": "free some space on the disk",
+    "no space left": "free some space on the disk of the server",
+    "permission denied": "ask the owner of the database for the permission to read and write these tables",
+}
+"""What to do about the problems of databases."""
+
+
 class DatabaseError(StorageError):
     """The database did not answer, or refused."""
 
@@ -57,7 +66,7 @@ class DatabaseError(StorageError):
 
 
 class SchemaError(StorageError):
-    """The database has no tables of flowrail, or tables of a different version."""
+    """The database has no tables of flowrail."""
 
     code = "SCHEMA_DIFFERS"
 
@@ -80,11 +89,6 @@ class Database:
         return self._url.password is not None or any(name in self._url.query for name in _SECRETS)
 
     @property
-    def version(self) -> int:
-        """The version of the tables that this flowrail uses."""
-        return SCHEMA_VERSION
-
-    @property
     def complete_address(self) -> str:
         """The address with its password, for a library that opens the database itself."""
         if self.is_sqlite:
@@ -98,29 +102,13 @@ class Database:
         return self._url.get_backend_name() == "sqlite"
 
     def init(self) -> None:
-        """Create the tables, if they do not exist yet. A new SQLite file is private to the user."""
+        """Create the tables that do not exist yet. A new SQLite file is private to the user."""
         with self._errors():
             if self.is_sqlite:
                 self._create_file()
-            version = self._version()
-            if version is None:
-                with self._open().begin() as connection:
-                    self._set_wait(connection, WAIT_SECONDS)
-                    schema.create_tables(connection)
-            elif version != SCHEMA_VERSION:
-                raise self._schema_error(version)
-
-    def upgrade(self) -> int:
-        """Upgrade the tables to the version of this flowrail, in one transaction. Return their version before."""
-        with self._errors():
-            version = self._version()
-            if version is None or not OLDEST_VERSION <= version <= SCHEMA_VERSION:
-                raise self._schema_error(version)
             with self._open().begin() as connection:
                 self._set_wait(connection, WAIT_SECONDS)
-                version = schema.upgrade_tables(connection)
-        self.close()
-        return version
+                schema.METADATA.create_all(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -152,26 +140,12 @@ class Database:
                     yield connection
                 finally:
                     self._current.connection = None
-
-    def compiled(self, statement: ClauseElement) -> str:
-        """Return the text of a statement, for `execute`."""
-        return str(statement.compile(dialect=self._open().dialect))
-
-    def execute(self, connection: Connection, text: str, parameters: Mapping[str, object]) -> DBAPICursor:
-        """Execute a text that every step executes. SQLAlchemy's own `execute` takes as long as the database."""
-        cursor = connection.connection.cursor()
-        try:
-            cursor.execute(text, parameters)
-        except connection.dialect.loaded_dbapi.Error as error:
-            if connection.dialect.is_disconnect(error, connection.connection, cursor):
-                connection.invalidate(error)
-            raise DBAPIError(text, None, error) from error
-        return cursor
-
-    def check_version(self, version: int) -> None:
-        """Refuse to continue if the tables were upgraded after this process read their version."""
-        if version != SCHEMA_VERSION:
-            raise self._schema_error(version)
+            if self.is_sqlite and not os.path.exists(str(self._url.database)):
+                raise DatabaseError(
+                    f"{self.shown} was deleted meanwhile, and the change with it",
+                    hint=_REACHABLE,
+                    store=self.shown,
+                )
 
     def close(self) -> None:
         """Close all connections."""
@@ -190,24 +164,17 @@ class Database:
         return self._engine
 
     def _checked(self) -> Engine:
-        """Return the engine after the version of the tables was checked, once per process."""
+        """Return the engine after a look for the tables, once per process. Connecting would create a SQLite file."""
         if self._engine is None:
-            version = self._version()
-            if version != SCHEMA_VERSION:
+            is_missing = self.is_sqlite and not os.path.exists(str(self._url.database))
+            if is_missing or not inspect(self._open()).has_table(schema.ENTRIES.name):
                 self.close()
-                raise self._schema_error(version)
+                raise SchemaError(
+                    f"{self.shown} has no tables of flowrail",
+                    hint=Hint("create them: ", Command("store init", self.shown)),
+                    store=self.shown,
+                )
         return self._open()
-
-    def _version(self) -> int | None:
-        """Return the version of the tables, or `None` without tables. Connecting would create a SQLite file."""
-        if self.is_sqlite and not os.path.exists(str(self._url.database)):
-            return None
-        try:
-            with self._open().connect() as connection:
-                return schema.version_of(connection)
-        except SQLAlchemyError:
-            self.close()
-            raise
 
     def _set_wait(self, connection: Connection, wait: float) -> None:
         """Let a transaction wait at most *wait* seconds for locks. On SQLite, it takes the only lock immediately."""
@@ -231,25 +198,6 @@ class Database:
                 store=self.shown,
             ) from None
 
-    def _schema_error(self, version: int | None) -> SchemaError:
-        """Return the error for tables of this version, or for a database without tables."""
-        hint: str | Hint
-        if version is None:
-            message = "has no tables of flowrail"
-            hint = Hint("create them: ", Command("store init", self.shown))
-        elif version > SCHEMA_VERSION:
-            message = f"has tables of version {version}; this flowrail knows versions up to {SCHEMA_VERSION}"
-            hint = "install the newest flowrail: pip install --upgrade 'flowrail[sql]'"
-        elif version < OLDEST_VERSION:
-            message = f"has tables of version {version}, from before the first release"
-            hint = Hint("create another database: ", Command("store init", "ADDRESS"))
-        else:
-            message = f"has tables of version {version}; this flowrail needs version {SCHEMA_VERSION}"
-            hint = Hint(
-                "upgrade them: ", Command("store upgrade", self.shown), "; older clients will be refused then"
-            )
-        return SchemaError(f"{self.shown} {message}", hint=hint, store=self.shown)
-
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
@@ -263,7 +211,7 @@ class Database:
                 ) from None
             raise DatabaseError(
                 f"{self.shown} failed: {problem_of(error)}",
-                hint="check that the database can be reached, then run the same command again: a report counts once",
+                hint=next((hint for text, hint in _HINTS.items() if text in str(error)), _REACHABLE),
                 store=self.shown,
             ) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import re
 import stat
@@ -11,21 +12,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from flowrail.errors import ConflictError, DocumentError, StorageError
 
 if sys.platform == "darwin":
     from flowrail.storage import macos
 
-if TYPE_CHECKING or sys.implementation.name != "cpython":
-    from hashlib import sha256 as _sha256
-elif sys.version_info >= (3, 12):  # without OpenSSL, whose library takes 2 ms to load; `random` does the same
-    from _sha2 import sha256 as _sha256
-else:
-    from _sha256 import sha256 as _sha256
-
-_HMAC_BLOCK = 64
 AnyPath = str | os.PathLike[str]
 
 
@@ -141,10 +133,17 @@ def _not_regular(path: str, what: str, kind: str) -> NotRegularFileError:
 @contextmanager
 def writing(path: AnyPath, fact: str = "could not be written") -> Iterator[None]:
     """Raise `WriteFailedError` with a hint for its cause if a system call fails."""
+    with failing(path, fact, WriteFailedError):
+        yield
+
+
+@contextmanager
+def failing(path: AnyPath, fact: str, kind: type[StorageError] = StorageError) -> Iterator[None]:
+    """Raise an error of *kind* with a hint for its cause if a system call fails."""
     try:
         yield
     except OSError as error:
-        raise WriteFailedError(
+        raise kind(
             f"{os.fspath(path)} {fact} ({_name(error)})",
             hint=_HINTS.get(error.errno or 0, "check the disk and try again"),
             errno=_name(error),
@@ -185,25 +184,6 @@ def write_output(path: AnyPath, data: bytes, *, mode: int = 0o644) -> None:
         return
     with writing(path), open(path, "wb") as file:
         file.write(data)
-
-
-def write_over(path: AnyPath, data: bytes) -> None:
-    """Overwrite the file at *path* without waiting for the disk. A reader may see a partial file.
-
-    For files with a checksum that can be written again. Renaming one file over another costs as much as a
-    flush on ext4 and btrfs. A link or anything else that is not a regular file is replaced.
-    """
-    try:
-        fd = os.open(path, os.O_WRONLY | _OPEN)
-    except OSError:
-        write_atomic(path, data, durable=False)
-        return
-    with writing(path):
-        try:
-            write_all(fd, data)
-            os.ftruncate(fd, len(data))
-        finally:
-            os.close(fd)
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -275,7 +255,7 @@ def make_private_dir(path: AnyPath) -> None:
 def check_private_dir(path: AnyPath) -> None:
     """Raise `NotPrivateError` if *path* exists and is not a real directory of this user."""
     folder = os.fspath(path).rstrip("/") or "/"  # `lstat("link/")` describes the target of the link
-    with writing(folder, "cannot be read"):
+    with failing(folder, "cannot be read"):
         try:
             status = os.lstat(folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -359,11 +339,4 @@ def _timeout(fd: int, what: str) -> LockTimeoutError:
 
 def sha256_hex(data: bytes) -> str:
     """Return the SHA-256 digest of *data*, in hexadecimal."""
-    return _sha256(data).hexdigest()
-
-
-def hmac_sha256(key: bytes, message: bytes) -> str:
-    """Return the HMAC (RFC 2104) of *message* with a *key* of at most 64 bytes."""
-    block = key.ljust(_HMAC_BLOCK, b"\0")
-    inner = _sha256(bytes(byte ^ 0x36 for byte in block) + message).digest()
-    return _sha256(bytes(byte ^ 0x5C for byte in block) + inner).hexdigest()
+    return hashlib.sha256(data).hexdigest()

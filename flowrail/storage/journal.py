@@ -1,39 +1,36 @@
-"""An append-only file of records: one line of JSON each, hash-chained, flushed before its answer is printed.
+"""An append-only file of lines: one record in JSON each, hash-chained, flushed before its answer is printed.
 
-The last key of a line is the SHA-256 of all the text before it, and each record names the hash of the record
-before it (`prev`), so accidental changes, lost lines and moved lines are noticed. Reading the first and the
-last line takes the same time in a long journal as in a short one. A line without a line feed was left by an
-interrupted write: readers ignore it and the next record replaces it.
+    {"seq":1, …, "prev":"<hash of the line before>", "mark":"<of the user>", "hash":"<SHA-256 of all the text before>"}
 
-The journal knows nothing about its records except `seq`, `prev` and `hash`; an `Encoding` turns them into
-JSON and back.
+Accidental changes, lost lines and moved lines are noticed. Reading the first and the last line takes the same time in a
+long journal as in a short one. A line without a line feed was left by an interrupted write: readers ignore it and the
+next record replaces it.
 """
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from flowrail.errors import StorageError, UsageError
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
-from flowrail.storage.records import RecordError
-from flowrail.text import json as strict_json
 from flowrail.text import limits
 
-READ, CHANGE, CREATE = os.O_RDONLY, os.O_RDWR | os.O_APPEND, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL
+READ, CHANGE = os.O_RDONLY, os.O_RDWR | os.O_APPEND
+CREATE = CHANGE | os.O_CREAT
 _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _CHUNK = 65_536
 _SHORT = 4_096
 """How much of an end of the file is read at first: most lines are short."""
-_HASH = b',"hash":"'
-_HASH_LENGTH = len(_HASH) + 64 + len('"}')
-_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_END = re.compile(rb'(?:,"mark":"([0-9a-f]{64})")?,"hash":"([0-9a-f]{64})"}\n?\Z')
 
 
 class TooLargeError(StorageError):
@@ -51,12 +48,6 @@ def too_large(
     )
 
 
-class JournalFullError(TooLargeError):
-    """The journal has no room for another record."""
-
-    code = "JOURNAL_FULL"
-
-
 class DamagedError(StorageError):
     """A journal was changed or damaged; the message contains file and line."""
 
@@ -71,110 +62,70 @@ class DamagedError(StorageError):
         )
 
 
-class Chained(Protocol):
-    """The position of a record in the chain. The first has ``seq`` 0 and an empty ``prev``."""
-
-    @property
-    def seq(self) -> int:
-        """The number of the record, counted from 0."""
-
-    @property
-    def prev(self) -> str:
-        """The hash of the record before it."""
-
-    @property
-    def hash(self) -> str:
-        """The hash of its line; empty until it is written."""
+# --- lines
 
 
-T = TypeVar("T", bound=Chained)
+@dataclass(frozen=True)
+class Line:
+    """A line of a journal, checked against its hash."""
 
-
-class Encoding(NamedTuple, Generic[T]):
-    """How a record becomes a JSON object and back.
-
-    ``encode`` returns the object without `hash`; ``decode`` gets it with `hash`, and the text of the line.
-    ``split`` moves long texts from the object into side files, which must exist before the record does; it
-    gets the text of the line too, and returns `None` if there is nothing to move.
-    """
-
-    encode: Callable[[T], dict[str, Any]]
-    decode: Callable[[dict[str, Any], bytes], T]
-    split: Callable[[dict[str, Any], bytes], tuple[dict[str, Any], dict[str, bytes]] | None] = (
-        lambda _data, _body: None
-    )
-
-    def prepare(self, record: T) -> "JournalLine":
-        """Return *record* as it will be written; `TooLargeError` if it is too long."""
-        data, side_files = self.encode(record), dict[str, bytes]()
-        body = _body(data)
-        parts = self.split(data, body)
-        if parts is not None:
-            data, side_files = parts
-            body = _body(data)
-        digest = sha256_hex(body)
-        text = body + _HASH + digest.encode() + b'"}\n'
-        if len(text) > limits.RECORD_BYTES:
-            raise too_large("the record", len(text), limits.RECORD_BYTES)
-        return JournalLine(text, digest, data, side_files)
-
-
-class JournalLine(NamedTuple):
-    """A record as it is written: its line, its hash, the same as plain data, and its side files by name."""
-
-    text: bytes
+    body: bytes
+    """The text before mark and hash."""
+    mark: str
+    """The mark of the user who wrote the line; empty in a database."""
     hash: str
-    data: dict[str, Any]
-    side_files: dict[str, bytes]
 
 
-class Journal(Generic[T]):
-    """One open journal. Call `newest` before `append`, except in a new journal: it finds the end."""
+def line_of(data: dict[str, object], mark: Callable[[bytes], str] | None = None) -> tuple[bytes, str]:
+    """Return a record's line and its hash; *mark* makes the user's mark from the text before it."""
+    try:
+        body = json.dumps(data, separators=(",", ":"), allow_nan=False).encode()[:-1]
+    except ValueError as error:
+        raise UsageError(
+            f"the record would contain a value that JSON does not have: {str(error)[:100]}",
+            hint="give plain numbers; a default of the workflow may be infinite or not a number",
+        ) from None
+    if mark is not None:
+        body += f',"mark":"{mark(body)}"'.encode()
+    digest = sha256_hex(body)
+    text = body + f',"hash":"{digest}"}}\n'.encode()
+    if len(text) > limits.RECORD_BYTES:
+        raise too_large("the record", len(text), limits.RECORD_BYTES)
+    return text, digest
 
-    def __init__(self, fd: int, path: str, encoding: Encoding[T]) -> None:
+
+def parse(line: bytes, place: str, number: int) -> Line:
+    """Return a line that was read, or `DamagedError` with *place* and *number* if it does not match its hash."""
+    end = _END.search(line, max(0, len(line) - 200))
+    if end is None or sha256_hex(line[: end.start(2) - len(',"hash":"')]) != end[2].decode():
+        raise DamagedError(place, number, "the line is not as it was written")
+    return Line(line[: end.start()], (end[1] or b"").decode(), end[2].decode())
+
+
+# --- files
+
+
+class Journal:
+    """One open journal. Call `last_line` before `append`: it finds the end."""
+
+    def __init__(self, fd: int, path: str) -> None:
         self.path = path
-        self.encoding = encoding
         self.size = 0
         """How many bytes the whole lines have."""
         self.torn = 0
         """How many bytes of an interrupted write follow the last whole line."""
-        self.last_length = 0
-        """How long the last whole line is."""
         self._fd = fd
 
-    def first_hash(self) -> str:
-        """Return the hash of the first record, checked against its line; empty before the first record."""
-        line = next(self.lines(), None)
-        return hash_of(line, self.path) if line else ""
-
-    def newest(self) -> T | None:
-        """Return the newest record, or `None` if the journal has none yet."""
+    def last_line(self) -> bytes:
+        """Return the last whole line, empty if the journal has none yet."""
         end = os.fstat(self._fd).st_size
         pieces = self._backwards(end)
         self.torn = len(next(pieces))
         self.size = end - self.torn
-        if not self.size:
-            return None
-        line = next(pieces)
-        self.last_length = len(line) + 1
-        try:
-            return decoded(self.encoding, line, self.path, 0)
-        except DamagedError as error:  # counting the lines takes long, so only a damaged journal pays for it
-            raise type(error)(self.path, sum(1 for _ in self.lines()), error.problem) from None
-
-    def records(self) -> Iterator[T]:
-        """Yield every record, oldest first, each checked against the one before it."""
-        return chained(self.encoding, self.lines(), self.path)
-
-    def newest_first(self) -> Iterator[T]:
-        """Yield every record, newest first, each checked against the one after it."""
-        newest = self.newest()
-        if newest is not None:
-            older = islice(self._backwards(self.size), 2, None)
-            yield from chained_backwards(self.encoding, newest, older, self.path)
+        return next(pieces) + b"\n" if self.size else b""
 
     def lines(self) -> Iterator[bytes]:
-        """Yield every whole line as it was written, oldest first."""
+        """Yield every whole line, oldest first."""
         offset, number, rest, length = 0, 0, b"", _SHORT
         while piece := os.pread(self._fd, length, offset):
             offset += len(piece)
@@ -185,31 +136,36 @@ class Journal(Generic[T]):
                 raise self._too_long(number + 1)
             yield from (line + b"\n" for line in whole)
 
-    def append(self, line: JournalLine) -> None:
-        """Add a prepared record with one flush; when this returns, it is on disk.
+    def lines_backwards(self) -> Iterator[bytes]:
+        """Yield every whole line from the one that `last_line` returned, newest first."""
+        return (line + b"\n" for line in islice(self._backwards(self.size), 1, None))
 
-        If the write or the flush fails, nothing of it remains. A failed flush is not repeated, because the kernel then
-        reports success for pages that it dropped.
+    def append(self, text: bytes) -> None:
+        """Add a line with one flush; when this returns, it is on disk.
+
+        If the write or the flush fails, or if the journal was deleted or moved meanwhile, nothing of it remains. A
+        failed flush is not repeated, because the kernel then reports success for pages that it dropped.
         """
         with files.writing(self.path):
             try:
                 if self.torn:
                     os.ftruncate(self._fd, self.size)
-                files.write_all(self._fd, line.text)
+                files.write_all(self._fd, text)
                 files.flush(self._fd)
+                found, own = os.stat(self.path), os.fstat(self._fd)
+                if (found.st_dev, found.st_ino) != (own.st_dev, own.st_ino):
+                    raise FileNotFoundError(errno.ENOENT, "it was replaced")
             except OSError:
                 with suppress(OSError):
                     os.ftruncate(self._fd, self.size)
                 raise
         self.torn = 0
-        self.size += len(line.text)
-        self.last_length = len(line.text)
+        self.size += len(text)
 
     def flush(self) -> None:
         """Flush the last line, because its writer may have died before its flush."""
         with files.writing(self.path):
             files.flush(self._fd)
-        flush_names(os.path.dirname(self.path))
 
     def _backwards(self, end: int) -> Iterator[bytes]:
         """Yield the text before *end*, split at line feeds, last part first. That part is empty after a complete line."""
@@ -229,7 +185,7 @@ class Journal(Generic[T]):
 
 
 @contextmanager
-def opened(path: str, encoding: Encoding[T], mode: int = READ) -> Iterator[Journal[T]]:
+def opened(path: str, mode: int = READ) -> Iterator[Journal]:
     """Hold the journal at *path* open; `FileNotFoundError` if it does not exist."""
     files.check_private_dir(os.path.dirname(path))
     try:
@@ -237,95 +193,20 @@ def opened(path: str, encoding: Encoding[T], mode: int = READ) -> Iterator[Journ
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise _unusable(path, f"could not be opened ({error.strerror})") from None
+        with files.failing(path, "could not be opened"):
+            raise error from None
     try:
         status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise _unusable(path, "is not a plain file")
-        if status.st_size > limits.JOURNAL_BYTES:
-            raise _unusable(path, "is too large")
-        yield Journal(fd, path, encoding)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > limits.JOURNAL_BYTES:
+            fact = "is too large" if stat.S_ISREG(status.st_mode) else "is not a plain file"
+            hint = "move it away and restore the journal from a backup"
+            raise StorageError(f"{path} {fact}", hint=hint, place=path)
+        yield Journal(fd, path)
     finally:
         os.close(fd)
-
-
-def _unusable(path: str, fact: str) -> StorageError:
-    return StorageError(
-        f"{path} {fact}", hint="move it away and restore the journal from a backup", place=path
-    )
-
-
-def _body(data: dict[str, object]) -> bytes:
-    """Return the text of a line before its hash."""
-    try:
-        return _json(data).encode()[:-1]
-    except ValueError as error:
-        raise UsageError(
-            f"the record would contain a value that JSON does not have: {str(error)[:100]}",
-            hint="give plain numbers; a default of the workflow may be infinite or not a number",
-        ) from None
-
-
-def decoded(encoding: Encoding[T], line: bytes, path: str, number: int) -> T:
-    """Return the record in a line, checked against its hash. *path* and *number* are for the error."""
-    body, digest = _body_and_hash(line, path, number)
-    try:
-        data = strict_json.parse(f"{body.decode()}}}")
-        data["hash"] = digest
-        data.pop("mac", None)  # earlier versions signed their records
-        return encoding.decode(data, body)
-    except DamagedError as error:
-        raise type(error)(path, number, error.problem) from None
-    except RecordError as error:
-        raise DamagedError(path, number, f"the record has another form: {error}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        problem = f"the record cannot be read ({type(error).__name__}: {error})"
-        raise DamagedError(path, number, problem) from None
-
-
-def chained(encoding: Encoding[T], lines: Iterable[bytes], path: str) -> Iterator[T]:
-    """Yield the records in *lines*, oldest first, each checked against the one before it."""
-    before = ""
-    for number, line in enumerate(lines, start=1):
-        record = decoded(encoding, line, path, number)
-        if record.prev != before or record.seq != number - 1:
-            raise _does_not_follow(path, number)
-        before = record.hash
-        yield record
-
-
-def chained_backwards(encoding: Encoding[T], newest: T, older: Iterable[bytes], path: str) -> Iterator[T]:
-    """Yield *newest* and the records in the lines before it, each checked against the one after it."""
-    yield newest
-    after = newest
-    for line in older:
-        record = decoded(encoding, line, path, after.seq)
-        if (record.seq, record.hash) != (after.seq - 1, after.prev):
-            raise _does_not_follow(path, after.seq + 1)
-        yield record
-        after = record
-
-
-def hash_of(line: bytes, path: str) -> str:
-    """Return the hash in the first line of a journal, checked against its text."""
-    return _body_and_hash(line, path, 1)[1]
 
 
 def flush_names(folder: str) -> None:
     """Flush the names of the files in *folder*, and its own name."""
     files.sync_dir(folder)
     files.sync_dir(os.path.dirname(folder))
-
-
-def _body_and_hash(line: bytes, path: str, number: int) -> tuple[bytes, str]:
-    """Return the text of a line before its hash, and the hash; refuse a line that does not match its hash."""
-    text = line.removesuffix(b"\n")
-    body = text[:-_HASH_LENGTH]
-    digest = sha256_hex(body)
-    if text != body + _HASH + digest.encode() + b'"}':
-        raise DamagedError(path, number, "the line is not as it was written")
-    return body, digest
-
-
-def _does_not_follow(path: str, number: int) -> DamagedError:
-    return DamagedError(path, number, "the record does not follow the one before it")

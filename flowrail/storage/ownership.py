@@ -1,11 +1,9 @@
-"""This user's state, configuration, and the mark of the sessions that they own. Its key is outside every project.
-
-The mark covers the id, the hash of the first record and the real path of the store. A session that came with
-a clone, or was copied or moved by hand, has no valid mark and is *foreign* until its user adopts it.
-"""
+"""This user's state, configuration, and the mark on the records that they write. Its key is outside every project."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -13,12 +11,10 @@ from typing import NamedTuple
 
 from flowrail.errors import DocumentError
 from flowrail.storage import files
-from flowrail.storage.files import hmac_sha256
+from flowrail.storage.files import sha256_hex
 
-OWNER_FILE = "owner"
 CONFIGURATION_FILE = "flowrail/config.toml"
 KEY_BYTES = 32
-_MARK_LENGTH = 64
 
 
 def state_folder(environ: Mapping[str, str], home: str) -> str:
@@ -120,28 +116,18 @@ class Owner:
         self._key = self._key or user_key(self.folder)
         return self._key
 
-    def claim(self, folder: str, first_hash: str) -> None:
-        """Write the mark into the *folder* of a session or handoff whose first record has that hash."""
-        files.write_atomic(os.path.join(folder, OWNER_FILE), self._mark(folder, first_hash) + b"\n")
-
-    def owns(self, folder: str, first_hash: str) -> bool:
-        """Return whether the mark in *folder* is this user's, for this first record and this path."""
-        if not os.path.lexists(os.path.join(self.folder, "key")):
-            return False
-        try:
-            data = files.read_bounded(
-                os.path.join(folder, OWNER_FILE), limit=2 * _MARK_LENGTH, what="the mark"
-            )
-        except DocumentError:
-            return False
-        return data.strip() == self._mark(folder, first_hash)
-
-    def _mark(self, folder: str, first_hash: str) -> bytes:
+    def mark(self, folder: str, body: bytes) -> str:
+        """Return this user's mark for a line of the journal in *folder*, given the text before the mark."""
         store, name = os.path.split(folder)
         if store not in self._real:
             self._real[store] = os.path.realpath(store)
-        text = f"{name}\0{first_hash}\0{self._real[store]}"
-        return hmac_sha256(self.key(), os.fsencode(text)).encode()
+        text = f"{name}\0{self._real[store]}\0{sha256_hex(body)}"
+        return hmac.new(self.key(), os.fsencode(text), hashlib.sha256).hexdigest()
+
+    def owns(self, folder: str, body: bytes, mark: str) -> bool:
+        """Return whether *mark* is this user's for a line of the journal in *folder*."""
+        has_key = bool(mark) and os.path.lexists(os.path.join(self.folder, "key"))
+        return has_key and hmac.compare_digest(mark.encode(), self.mark(folder, body).encode())
 
 
 def user_key(folder: str) -> bytes:
@@ -163,6 +149,6 @@ def _read(path: str) -> bytes:
         key = b""
     if len(key) != KEY_BYTES:
         raise DocumentError(
-            "is not a key", hint="move it away; sessions started with it must be adopted", place=path
+            "is not a key", hint="move it away; sessions started with it must be accepted", place=path
         )
     return key

@@ -16,16 +16,14 @@ PAYLOAD_BYTES = 1_000_000
 HOOK_INPUT_BYTES = 16_000_000
 """What a host passes to a hook."""
 
-RECORD_BYTES = 1024 * 1024
+RECORD_BYTES = 8 * 1024 * 1024
 """A line of a journal."""
 JOURNAL_BYTES = 256 * 1024 * 1024
 CLOSING_BYTES = 2 * RECORD_BYTES
 """The end of a journal that stays free for the records that close it."""
-INLINE_TEXT_BYTES = 16 * 1024
-"""A longer text of a record is written to a file beside the journal."""
-LONG_TEXTS_BYTES = 8 * 1024 * 1024
-"""All such texts of one record together."""
-DEFINITION_BYTES = 8 * 1024 * 1024
+DISPATCH_BYTES = 4 * 1024 * 1024
+"""The variables of all dispatches of a step."""
+DEFINITION_BYTES = 6 * 1024 * 1024
 """The workflow as a session uses it."""
 
 DEPTH = 32

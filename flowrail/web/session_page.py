@@ -72,8 +72,7 @@ class SessionPage(NamedTuple):
 
 def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
     """Return a session at record *seq*, or at its newest one. No code of the skill is run."""
-    store.read(session_id)  # refuses an unknown session with a hint
-    workflow = store.workflow(session_id)
+    workflow = store.workflow(store.read(session_id).session)
     records = [record.shown for record in store.records(session_id)]
     shown = len(records) - 1 if seq is None else seq
     if not 0 <= shown < len(records):
@@ -141,7 +140,7 @@ def _checks(records: Sequence[Record]) -> Iterator[tuple[str, EvidenceResult]]:
 
 def _guidance(store: Store, workflow: Workflow, record: Record) -> tuple[Guidance | None, str]:
     """Return the guidance that the agent read after *record*, or the reason why it is unknown."""
-    if store.definition(record.session.id).functions:
+    if store.definition(record.session).functions:
         return None, COMPUTED
     try:
         return guide(

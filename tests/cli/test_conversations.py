@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.dispatching_skill import Team, put_lead
 from support.hooks import A, B, claude_code, context, conversation, hook, within
-from support.sandbox import flow, put_skill, sessions_folder, told
+from support.sandbox import flow, put_skill, recorded, told
 
 from flowrail.cli.environment import SessionCall
 from flowrail.operations.running import conversations, dispatched_work, steps
@@ -49,7 +49,7 @@ def refused_within(caller: str | None, *words: str) -> dict[str, Any]:
 
 def owner(session: str) -> str | None:
     """Return the conversation that a session belongs to."""
-    host = json.loads((sessions_folder() / session / "session.json").read_text())["session"]["host"]
+    host = recorded(session)["host"]
     return host["id"] if host else None
 
 

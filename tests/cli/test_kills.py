@@ -105,14 +105,7 @@ def test_a_full_disk_leaves_the_session_as_it_was() -> None:
     assert ran.status == 3
     assert ran.error["code"] == "WRITE_FAILED"
     assert journal.read_bytes() == before
-    assert sorted(file.name for file in folder.iterdir()) == [
-        "definition.json",
-        "journal.jsonl",
-        "lock",
-        "owner",
-        "session.json",
-        "work",
-    ]
+    assert sorted(file.name for file in folder.iterdir()) == ["journal.jsonl", "lock", "work"]
     assert told(*command)["revision"] == 1
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != limit
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from support.dispatching_skill import FREE, Team, put_lead
 from support.hooks import A, within
-from support.sandbox import flow, put_skill, sessions_folder, told
+from support.sandbox import flow, put_skill, recorded, told
 
 from flowrail.operations.running import dispatched_work
 
 
 def memory(session: str) -> list[tuple[str, str, str, str]]:
     """Return the memories that a session holds: kind, text, step, source."""
-    held = json.loads((sessions_folder() / session / "session.json").read_text())["session"]["memory"]
+    held = recorded(session)["memory"]
     return [(entry["kind"], entry["text"], entry["step"], entry["source"]) for entry in held]
 
 
@@ -31,7 +30,7 @@ def test_a_report_carries_what_was_found_and_what_to_remember() -> None:
     record = told("history", session)["steps"][-1]
     assert (record["found"], record["remember"]) == ("the cache is cold", "the user wants MySQL")
     assert "ok; found: the cache is cold; remember: the user wants MySQL" in flow("history", session).out
-    assert json.loads((sessions_folder() / session / "session.json").read_text())["session"]["state"] == {}
+    assert recorded(session)["state"] == {}
     assert flow("session", "verify", session).status == 0
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from support.handoffs import payload_of, target
-from support.sandbox import flow, put_skill, sessions_folder, told
+from support.sandbox import flow, put_skill, recorded, told
 
 DEPLOY = """\
 name: NAME
@@ -90,7 +90,7 @@ def test_instructions_say_that_a_value_is_secret(session: str) -> None:
 
 
 def test_the_session_keeps_the_values_and_the_records_of_commands_do_not(session: str) -> None:
-    snapshot = json.loads((sessions_folder() / session / "session.json").read_text())["session"]
+    snapshot = recorded(session)
 
     assert snapshot["params"]["token"] == TOKEN
     assert snapshot["state"]["code"] == CODE

@@ -140,14 +140,11 @@ def spoilt(session: str) -> None:
     journal.write_bytes(journal.read_bytes()[:-9] + b'deadbe"}\n')
 
 
-@pytest.mark.parametrize("copied", [False, True])
-def test_a_damaged_session_that_may_be_the_open_one_is_told_with_the_ways_around_it(copied: bool) -> None:
+def test_a_damaged_session_that_may_be_the_open_one_is_told_with_the_ways_around_it() -> None:
     put_skill("small")
     old = told("step", "small")["session"]
     told("step", "small", "ok")
     spoilt(old)
-    if not copied:
-        (sessions_folder() / old / "session.json").write_text('{"seq": 1, "hash": "x", "session": []}')
 
     status, error = refused("step", "small")
 

@@ -36,7 +36,7 @@ NOTES: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_history_describes_each_record(kind: str) -> None:
     note, text = NOTES[kind]
     session = start(workflow(step("look")), session_id="dull-abc234", now="2026-01-02T12:00:00Z")
-    record = Record(0, kind, "2026-01-02T12:00:00Z", "an agent", session, note, "")  # type: ignore[arg-type]
+    record = Record(0, kind, "2026-01-02T12:00:00Z", "an agent", session, note, "")
 
     (entry,) = entries([record])
 

@@ -90,20 +90,20 @@ def session(data: bytes) -> None:
     import tempfile
 
     from flowrail.errors import StorageError
-    from flowrail.machines.sessions.record import encoding
-    from flowrail.storage import journal
-    from flowrail.storage.file_store import FolderFiles
+    from flowrail.machines.sessions.store import Store
+    from flowrail.storage.ownership import Owner
 
     body = data.removesuffix(b"}")
     digest = sha256(body).hexdigest().encode()
     for line in (body + b',"hash":"' + digest + b'"}\n', data):
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "journal.jsonl")
+            store = Store(folder, Owner(folder))
+            path = Path(store.folder("a-abcdef"), "journal.jsonl")
+            path.parent.mkdir(mode=0o700, parents=True)
             path.write_bytes(line)
             try:
-                with journal.opened(str(path), encoding(FolderFiles(folder))) as opened:
-                    list(opened.records())
-            except StorageError:  # a newer format is refused as such
+                list(store.records("a-abcdef", foreign=True))
+            except StorageError:
                 continue
 
 
@@ -202,16 +202,16 @@ def _kept(name: str) -> Iterator[bytes]:
 
     from flowrail.machines.definition.plain_form import to_plain
     from flowrail.machines.engine.advance import start
-    from flowrail.machines.sessions.record import Record, encoding
-    from flowrail.storage.file_store import FolderFiles
+    from flowrail.machines.sessions.record import Record
+    from flowrail.storage.journal import line_of
+    from flowrail.storage.records import to_plain as plain
 
     for made in (linear("a", "b"), loop()):
         if name == "definition":
             yield json.dumps(to_plain(made)).encode()
         else:
-            record = Record(0, "start", "2026-01-01", "me", start(made, session_id="a-abcdef"), {}, "", "")
-            line = encoding(FolderFiles(".")).prepare(record)
-            yield line.text.rpartition(b',"hash":')[0] + b"}"
+            record = Record(0, "start", "2026-01-01", "me", start(made, session_id="a-abcdef"), {}, "")
+            yield line_of(plain(record))[0].rpartition(b',"hash":')[0] + b"}"
 
 
 LONGEST = 8_192

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.forged import disown
 from support.handoffs import handoffs_folder, ours, receive, send, session, target
 from support.sandbox import flow, refused, sessions_folder, told
 
@@ -97,7 +98,7 @@ def test_damaged_and_foreign_journals_are_listed() -> None:
     target("digger")
     damaged, foreign = send("digger", session())["handoff"], send("digger", session())["handoff"]
     (handoffs_folder() / damaged / "journal.jsonl").write_text("<b>\n")
-    (handoffs_folder() / foreign / "owner").unlink()
+    disown(foreign, handoffs_folder() / foreign)
     (handoffs_folder() / "handoff-aaaaaa").mkdir(0o700)
     sound = send("digger", session())["handoff"]
 

@@ -13,7 +13,17 @@ import pytest
 from support.handoffs import WORK, ours, payload_of, phases, receive, send, session, target
 from support.interruptions import every_few_calls, killed_at_calls
 from support.payloads import example
-from support.sandbox import Ran, flow, process, project_skills, put_python, refused, sessions_folder, told
+from support.sandbox import (
+    Ran,
+    flow,
+    process,
+    project_skills,
+    put_python,
+    recorded,
+    refused,
+    sessions_folder,
+    told,
+)
 
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import render
@@ -39,9 +49,7 @@ def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
     assert copy.read_bytes() == Path(sent["payload"]).read_bytes()
     assert ran.data["actions"][0] == f"This work was handed over by source. Read its payload first: {copy}"
     assert "material to examine" in ran.data["actions"][1]
-    received = json.loads((sessions_folder() / session_id / "session.json").read_text())["session"][
-        "received"
-    ]
+    received = recorded(session_id)["received"]
     assert received == {
         "handoff": sent["handoff"],
         "source": "source",

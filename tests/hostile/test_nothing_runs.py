@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.canary import canary, plant
-from support.forged import disown, folder_of
+from support.forged import folder_of, rewritten
 from support.handoffs import WORK, card
 from support.sandbox import (
     allow,
@@ -185,10 +185,9 @@ def hiding_ones_own_skill() -> None:
 def named_as_ones_own_by_an_adopted_session() -> None:
     started()
     put_evil()
-    for kept in Path(".flow", "sessions").glob("py-*/definition.json"):
-        disown(kept.parent.name)
-        kept.write_text(json.dumps({**json.loads(kept.read_text()), "source": "global"}))
-        told("session", "adopt", kept.parent.name)
+    for folder in Path(".flow", "sessions").glob("py-*"):
+        rewritten(folder, lambda records: records[0]["definition"].update(source="global"), own=False)
+        told("session", "adopt", folder.name)
 
 
 LEAD = """\
@@ -280,9 +279,7 @@ def test_these_commands_run_approved_code_and_commands_about_stored_sessions_do_
 def lying(skill: str, **lies: object) -> str:
     """Return an adopted session whose definition says something wrong about its origin."""
     session = str(told("start", skill)["session"])
-    disown(session)
-    kept = folder_of(session) / "definition.json"
-    kept.write_text(json.dumps({**json.loads(kept.read_text()), **lies}))
+    rewritten(folder_of(session), lambda records: records[0]["definition"].update(lies), own=False)
     told("session", "adopt", session)
     return session
 

@@ -18,8 +18,7 @@ IN_SKILLS = (
     f"{SKILL}/workflows/inner.yaml", f"{SKILL}/.flowrail.json", ".git",
 )  # fmt: skip
 IN_STORE = (
-    ".flow", ".flow/sessions", ".flow/handoffs", SESSION, f"{SESSION}/journal.jsonl", f"{SESSION}/session.json",
-    f"{SESSION}/definition.json", f"{SESSION}/lock",
+    ".flow", ".flow/sessions", ".flow/handoffs", SESSION, f"{SESSION}/journal.jsonl", f"{SESSION}/lock",
 )  # fmt: skip
 LOOKING = ("list --json", "check evil", "discover --all --json", "step evil --json")
 CONTINUING = (

@@ -1,8 +1,7 @@
-"""Moving sessions between stores: all of a store, or one session as a file."""
+"""Copying all sessions and handoffs of a store to another one."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -44,39 +43,10 @@ def test_a_store_goes_into_a_database_and_back_as_it_was_written(tmp_path: Path)
 
     assert "copied 2 sessions and 1 handoff" in first.out
     assert "copied 0 sessions and 0 handoffs; 3 were there already" in again.out
-    assert journal(session, back) == journal(session)
+    assert journal(session, back).startswith(journal(session))  # a record that accepts them follows
     assert told("session", "verify", session, "--store", address)["ok"]
     assert told("step", "loop", "ok", "--session", session, "--store", back)["step"]["id"] == "third"
     assert told("handoff", "status", sent["handoff"], "--store", back)["handoff"] == sent["handoff"]
-
-
-def test_a_session_is_continued_from_its_file_on_another_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session, file = looping("ok"), str(tmp_path / "session.json")
-    exported = flow("session", "export", session, file)
-    assert f"flow session import {file}\n" in exported.out
-    assert f"no working files; copy those in .flow/sessions/{session}/work yourself" in exported.out
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    store = str(tmp_path / "store")
-
-    imported = flow("session", "import", file, "--store", store)
-
-    assert f"Continue it: flow resume {session} --store {store}\n" in imported.out
-    assert "copy those that you need to " in imported.out
-    assert journal(session, store) == journal(session)
-    assert told("step", "loop", "ok", "--session", session, "--store", store)["revision"] == 2
-    assert "exists already" in flow("session", "import", file, "--store", store).err
-
-
-def test_a_session_that_ended_is_not_continued_after_its_import(tmp_path: Path) -> None:
-    session, file, store = looping("ok"), str(tmp_path / "session.json"), str(tmp_path / "store")
-    told("session", "abandon", session)
-    flow("session", "export", session, file)
-
-    imported = flow("session", "import", file, "--store", store)
-
-    assert f"It is abandoned. See its reports: flow history {session} --store {store}\n" in imported.out
 
 
 @pytest.mark.parametrize(
@@ -115,9 +85,6 @@ def test_a_password_is_in_no_output_record_or_file(
         ["audit", "verify"],
         ["doctor"],
         ["session", "verify"],
-        ["session", "export", session, str(tmp_path / "session.json")],
-        ["store", "upgrade", plain],
-        ["store", "upgrade", address],
         ["store", "copy", ".flow", wrong],
         ["store", "copy", plain, str(tmp_path / "copy")],
         ["step", "loop", "ok", "--session", "loop-zzzzzz"],
@@ -134,37 +101,11 @@ def test_a_password_is_in_no_output_record_or_file(
     for folder in (Path.home(), Path.cwd(), tmp_path):
         texts += [path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file()]
     with psycopg.connect(plain) as connection:
-        for table in ("records", "texts", "handoff_records", "handoff_texts"):
+        for table in ("flow_entries", "flow_records"):
             rows = connection.execute(f"SELECT * FROM {table}".encode()).fetchall()  # noqa: S608
             texts += [str(row) for row in rows]
     assert any("postgresql://postgres@127.0.0.1" in text for text in texts)
     assert [text for text in texts if password in text] == []
-
-
-@pytest.mark.parametrize("change", ["record", "none", "path", "format", "text"])
-def test_a_changed_file_is_refused_and_nothing_is_stored(change: str, tmp_path: Path) -> None:
-    session, file = looping("ok"), tmp_path / "session.json"
-    flow("session", "export", session, str(file))
-    document = json.loads(file.read_text())
-    if change == "record":
-        document["records"][0] = document["records"][0].replace("loop", "pool", 1)
-    elif change == "none":
-        document["records"] = []
-    elif change == "path":
-        document["files"]["texts/../../../../x"] = ""
-    elif change == "format":
-        document["flowrail_session"] = 99
-    else:
-        document = []
-    file.write_text(json.dumps(document))
-    store = tmp_path / "store"
-
-    ran = flow("session", "import", str(file), "--store", str(store))
-
-    assert ran.status == 2
-    assert ran.err.startswith(f"flow: {file}: ")
-    assert not (tmp_path / "x").exists()
-    assert told("sessions", "--all", "--store", str(store))["sessions"] == []
 
 
 def test_stores_with_different_records_of_one_session_are_not_mixed(tmp_path: Path) -> None:
@@ -178,3 +119,17 @@ def test_stores_with_different_records_of_one_session_are_not_mixed(tmp_path: Pa
 
     assert ran.status == 4
     assert "DIFFERENT_SESSION" in ran.err
+
+
+def test_the_tables_are_made_in_the_database_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
+    monkeypatch.setenv("FLOW_STORE", f"sqlite:///{tmp_path / 'flow.db'}")
+    put_skill("loop", LOOP, texts=LOOP_TEXTS)
+
+    assert flow("store", "init").status == 0
+    assert told("start", "loop")["revision"] == 0
+
+    monkeypatch.delenv("FLOW_STORE")
+    assert "is not the address of a database" in flow("store", "init").err

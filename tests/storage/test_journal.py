@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
@@ -14,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.errors import StorageError
+from flowrail.errors import StorageError, UsageError
 from flowrail.storage import journal
-from flowrail.storage.journal import DamagedError, Encoding, Journal, TooLargeError
-from flowrail.storage.records import from_plain, to_plain
+from flowrail.storage.files import WriteFailedError
+from flowrail.storage.journal import DamagedError, Journal, TooLargeError
+from flowrail.storage.record_store import Kind
 from flowrail.text import limits
 
 
@@ -31,18 +33,18 @@ class Note(NamedTuple):
     more: Mapping[str, Any] = {}
 
 
-def encode(note: Note) -> dict[str, Any]:
-    data: dict[str, Any] = to_plain(note)
-    del data["hash"]
-    return data
+def _error(key: str, *_: object) -> UsageError:
+    return UsageError(key, hint="")
 
 
-ENCODING: Encoding[Note] = Encoding(encode, lambda data, _: from_plain(data, Note))
+KIND: Kind[Note] = Kind(
+    "note", Note, re.compile("x"), lambda _: "x", _error, _error, lambda notes, *_: notes[-1]
+)
 
 
 @contextmanager
-def opened(folder: Path, mode: int = journal.READ) -> Iterator[Journal[Note]]:
-    with journal.opened(str(folder / "journal.jsonl"), ENCODING, mode) as made:
+def opened(folder: Path, mode: int = journal.READ) -> Iterator[Journal]:
+    with journal.opened(str(folder / "journal.jsonl"), mode) as made:
         yield made
 
 
@@ -53,15 +55,18 @@ def written(folder: Path, *texts: str) -> bytes:
     (folder / "journal.jsonl").unlink(missing_ok=True)
     with opened(folder, journal.CREATE) as made:
         for seq, text in enumerate(texts):
-            line = ENCODING.prepare(Note(seq, text, before))
+            line, before = KIND.encode(Note(seq, text, before))
             made.append(line)
-            before = line.hash
     return (folder / "journal.jsonl").read_bytes()
 
 
 def texts_of(folder: Path) -> list[str]:
     with opened(folder) as made:
-        return [note.text for note in made.records()]
+        return [note.text for note in KIND.chained(made.lines(), "x", made.path)]
+
+
+def newest(made: Journal) -> Note:
+    return KIND.decode(journal.parse(made.last_line(), made.path, 0), "x", made.path, 0)
 
 
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=6))
@@ -73,12 +78,13 @@ def test_written_records_are_read_in_both_directions(
     data = written(folder, *texts)
 
     with opened(folder) as made:
-        assert [note.text for note in made.records()] == texts
-        assert [note.text for note in made.newest_first()] == texts[::-1]
-        newest = made.newest()
-        assert newest is not None
-        assert (newest.seq, newest.text, made.torn) == (len(texts) - 1, texts[-1], 0)
-        assert made.first_hash() == next(made.records()).hash
+        last = newest(made)
+        assert (last.seq, last.text, made.torn) == (len(texts) - 1, texts[-1], 0)
+        older = made.lines_backwards()
+        assert next(older) == made.last_line()
+        back = KIND.chained_backwards(last, older, "x", made.path)
+        assert [note.text for note in back] == texts[::-1]
+    assert texts_of(folder) == texts
     assert data.count(b"\n") == len(texts)
     assert data.isascii()
 
@@ -122,10 +128,9 @@ def test_an_incomplete_line_does_not_count_and_the_next_record_replaces_it(tmp_p
     for cut in range(len(first) + 1, len(whole) - 1):
         (tmp_path / "journal.jsonl").write_bytes(whole[:cut])
         with opened(tmp_path, journal.CHANGE) as made:
-            newest = made.newest()
-            assert newest is not None
-            assert (newest.text, made.torn) == ("a", cut - len(first))
-            made.append(ENCODING.prepare(Note(1, "c", newest.hash)))
+            last = newest(made)
+            assert (last.text, made.torn) == ("a", cut - len(first))
+            made.append(KIND.encode(Note(1, "c", last.hash))[0])
         assert texts_of(tmp_path) == ["a", "c"]
 
 
@@ -134,10 +139,49 @@ def test_a_journal_without_a_whole_line_has_no_records(tmp_path: Path, content: 
     (tmp_path / "journal.jsonl").write_bytes(content)
 
     with opened(tmp_path) as made:
-        assert made.newest() is None
-        assert made.first_hash() == ""
-        assert list(made.records()) == list(made.newest_first()) == []
+        assert made.last_line() == b""
+        assert list(made.lines()) == list(made.lines_backwards()) == []
         assert made.torn == len(content)
+
+
+def test_a_line_without_a_flush_is_not_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = written(tmp_path, "a")
+
+    def fail(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with opened(tmp_path, journal.CHANGE) as made, monkeypatch.context() as patch:
+        made.last_line()
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(WriteFailedError):
+            made.append(b"{}\n")
+
+    assert (tmp_path / "journal.jsonl").read_bytes() == whole
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def moved_away(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("elsewhere"))
+
+
+def replaced(path: Path) -> None:
+    path.unlink()
+    path.write_text("")
+
+
+@pytest.mark.parametrize("vanish", [removed, moved_away, replaced])
+def test_a_journal_that_vanished_before_the_flush_is_not_acknowledged(tmp_path: Path, vanish: Any) -> None:
+    folder = tmp_path / "here"
+    written(folder, "a")
+
+    with opened(folder, journal.CHANGE) as made:
+        made.last_line()
+        vanish(folder / "journal.jsonl")
+        with pytest.raises(WriteFailedError):
+            made.append(b"{}\n")
 
 
 def sealed(body: object) -> bytes:
@@ -165,8 +209,8 @@ def test_a_record_of_another_form_is_refused_with_its_line(tmp_path: Path, body:
 
 
 def test_a_line_that_would_be_too_long_is_not_written() -> None:
-    with pytest.raises(TooLargeError, match="at most 1048576 are allowed") as caught:
-        ENCODING.prepare(Note(0, "x" * limits.RECORD_BYTES, ""))
+    with pytest.raises(TooLargeError, match="at most 8388608 are allowed") as caught:
+        KIND.encode(Note(0, "x" * limits.RECORD_BYTES, ""))
 
     assert caught.value.exit_status == 3
 
@@ -177,9 +221,9 @@ def test_a_line_longer_than_any_record_is_refused_from_either_end(
     written(tmp_path, "a", "b" * 5_000)
     monkeypatch.setattr(limits, "RECORD_BYTES", 1_000)
 
-    for read in (Journal.newest, Journal.records, Journal.newest_first):
+    for read in (Journal.last_line, Journal.lines):
         with opened(tmp_path) as made, pytest.raises(DamagedError, match="has more than 1000 bytes"):
-            list(read(made) or ())
+            list(read(made))
 
 
 def linked(path: Path) -> None:

@@ -1,8 +1,7 @@
-"""A mark names the owner of a session. It holds for one user, one location and one first record."""
+"""A mark names the author of a record. It holds for one user, one location, one session and one text."""
 
 from __future__ import annotations
 
-import shutil
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,42 +11,22 @@ import pytest
 from flowrail.errors import DocumentError
 from flowrail.storage.ownership import KEY_BYTES, Owner, state_folder, user_key
 
-FIRST = "a" * 64
-
 
 @pytest.fixture
 def owner(tmp_path: Path) -> Owner:
     return Owner(str(tmp_path / "state"))
 
 
-@pytest.fixture
-def session(tmp_path: Path, owner: Owner) -> Path:
-    folder = tmp_path / "sessions" / "x-abcdef"
-    folder.mkdir(parents=True)
-    owner.claim(str(folder), FIRST)
-    return folder
+def test_a_mark_holds_for_its_user_path_session_and_text_only(tmp_path: Path, owner: Owner) -> None:
+    folder = str(tmp_path / "sessions" / "x-abcdef")
+    mark = owner.mark(folder, b"text")
 
-
-def test_the_mark_holds_for_its_user_path_and_first_record_only(
-    tmp_path: Path, owner: Owner, session: Path
-) -> None:
-    clone = tmp_path / "clone" / "sessions" / session.name
-    shutil.copytree(session, clone)
-    renamed = session.with_name("x-abcdeg")
-    shutil.copytree(session, renamed)
-
-    assert owner.owns(str(session), FIRST)
-    assert not owner.owns(str(session), "b" * 64)
-    assert not owner.owns(str(clone), FIRST)
-    assert not owner.owns(str(renamed), FIRST)
-    assert not Owner(str(tmp_path / "another")).owns(str(session), FIRST)
-
-
-@pytest.mark.parametrize("content", [b"", b"0" * 64, b"\xff", b"0" * 999])
-def test_other_content_is_not_a_mark(owner: Owner, session: Path, content: bytes) -> None:
-    (session / "owner").write_bytes(content)
-
-    assert not owner.owns(str(session), FIRST)
+    assert owner.owns(folder, b"text", mark)
+    assert not owner.owns(folder, b"other", mark)
+    assert not owner.owns(folder.replace("abcdef", "abcdeg"), b"text", mark)
+    assert not owner.owns(str(tmp_path / "clone" / "x-abcdef"), b"text", mark)
+    assert not Owner(str(tmp_path / "another")).owns(folder, b"text", mark)
+    assert not owner.owns(folder, b"text", "")
 
 
 @pytest.mark.parametrize(

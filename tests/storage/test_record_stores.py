@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -14,9 +16,10 @@ pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
 
 from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.storage.database import Database, SchemaError
-from flowrail.storage.file_store import FileStore, Kind, RecordStore, SideFiles, WrittenRecords
-from flowrail.storage.journal import DamagedError, Encoding, JournalFullError
+from flowrail.storage.file_store import FileStore
+from flowrail.storage.journal import DamagedError
 from flowrail.storage.ownership import Owner
+from flowrail.storage.record_store import JournalFullError, Kind, RecordStore
 from flowrail.storage.sql_store import SqlStore
 from flowrail.text import limits
 
@@ -32,22 +35,19 @@ class Entry(NamedTuple):
 
 
 def kind() -> Kind[Entry]:
-    def encoding(_: SideFiles) -> Encoding[Entry]:
-        def encode(entry: Entry) -> dict[str, Any]:
-            return {"seq": entry.seq, "prev": entry.prev, "session": entry.session, "text": entry.text}
-
-        return Encoding(encode, lambda data, _: Entry(**data))
-
     def unknown(key: str, _known_ids: Callable[[], list[str]]) -> FlowError:
         return UsageError(f"unknown {key}", hint="")
 
     return Kind(
         "session",
+        Entry,
         re.compile(r"[a-z]+-[a-z0-9]{6}\Z"),
-        encoding,
         lambda entry: entry.session,
         unknown,
         lambda key: StorageError(f"{key} is foreign", hint=""),
+        lambda entries, at, by: entries[-1]._replace(
+            seq=len(entries), prev=entries[-1].hash, text=f"accepted by {by}"
+        ),
     )
 
 
@@ -83,7 +83,7 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path, database: Callabl
 
 def started(store: RecordStore[Entry], text: str = "first") -> str:
     key = store.new_id("work")
-    store.create(key, Entry(0, "", key, text), {"definition.json": b"{}"})
+    store.create(key, Entry(0, "", key, text))
     return key
 
 
@@ -104,21 +104,29 @@ def test_records_are_read_in_both_directions_and_follow_each_other(open_store: O
     assert store.ids() == [key]
 
 
-def test_the_newest_record_of_each_session_is_read_and_a_damaged_one_is_an_error(
-    open_store: Open,
-) -> None:
+def test_a_record_of_another_session_is_an_error(open_store: Open) -> None:
     store = open_store()
-    keys = sorted(started(store) for _ in range(3))
-    add(store, keys[0], "second")
-    damaged = store.new_id("work")
-    store.create(damaged, Entry(0, "", keys[0], "of another session"), {})
+    key, damaged = started(store), store.new_id("work")
+    store.create(damaged, Entry(0, "", key, "of another session"))
 
-    newest = dict(open_store().newest_of_all())
-
-    assert sorted(newest) == sorted([*keys, damaged])
-    assert [newest[key]().text for key in keys] == ["second", "first", "first"]
     with pytest.raises(DamagedError):
-        newest[damaged]()
+        open_store().newest(damaged)
+
+
+def test_a_session_is_never_made_over_another(open_store: Open) -> None:
+    key = started(open_store())
+
+    with pytest.raises(StorageError, match="already"):
+        open_store().create(key, Entry(0, "", key, "again"))
+
+    assert open_store().newest(key).text == "first"
+
+
+def test_a_record_is_found_by_its_number(open_store: Open) -> None:
+    key = started(open_store())
+    add(open_store(), key, "second")
+
+    assert [open_store().record(key, seq).text for seq in (0, 1)] == ["first", "second"]
 
 
 def test_a_record_that_leaves_no_room_is_refused_and_changes_nothing(
@@ -173,13 +181,9 @@ def test_the_stamp_of_a_session_changes_with_each_record(open_store: Open) -> No
     assert after[unchanged] == before[unchanged]
 
 
-def test_texts_are_kept_and_deleted_with_their_session(open_store: Open) -> None:
+def test_a_deleted_session_is_gone(open_store: Open) -> None:
     store = open_store()
     key = started(store)
-    store.side_files(key).write("texts/long", b"words" * 10)
-
-    assert open_store().side_files(key).read("texts/long", 100, "a text") == b"words" * 10
-    assert store.side_files(key).size("texts/long") == 50
     store.delete(key)
 
     assert open_store().ids() == []
@@ -187,15 +191,28 @@ def test_texts_are_kept_and_deleted_with_their_session(open_store: Open) -> None
         open_store().newest(key)
 
 
+def test_records_are_restored_as_they_were_written(open_store: Open, tmp_path: Path) -> None:
+    elsewhere = FileStore(str(tmp_path / "elsewhere"), kind(), Owner(str(tmp_path / "their-state")))
+    key = started(elsewhere)
+    add(elsewhere, key, "second")
+    lines = elsewhere.lines(key)
+
+    open_store().restore(key, lines, at="now", by="me")
+
+    assert open_store().lines(key)[:2] == lines
+    add(open_store(), key, "third")
+    assert [entry.text for entry in open_store().records(key)][:2] == ["first", "second"]
+    assert open_store().newest(key).text == "third"
+
+
 def test_damaged_records_are_not_restored(open_store: Open) -> None:
     store = open_store()
     (line,) = store.lines(started(store))
-    key = "other-abcdef"
 
     with pytest.raises(DamagedError):
-        store.restore(key, WrittenRecords((line.replace(b"text", b"test"),), {"texts/long": b"words"}))
+        store.restore("other-abcdef", [line.replace(b"text", b"test")], at="now", by="me")
 
-    assert open_store().side_files(key).size("texts/long") == -1
+    assert "other-abcdef" not in open_store().ids()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -227,8 +244,60 @@ def test_a_record_that_was_changed_in_the_database_is_found(
     add(store, key, "second")
     with sqlite3.connect(file) as connection:
         connection.execute(
-            "UPDATE records SET line = CAST(replace(line, 'first', 'other') AS BLOB) WHERE seq = 0"
+            "UPDATE flow_records SET line = CAST(replace(line, 'first', 'other') AS BLOB) WHERE seq = 0"
         )
 
     with pytest.raises(DamagedError):
         list(store.records(key))
+
+
+def test_a_database_file_that_vanished_acknowledges_nothing(
+    tmp_path: Path, database: Callable[[str], Database]
+) -> None:
+    file = tmp_path / "flow.db"
+    database(f"sqlite:///{file}").init()
+    store: SqlStore[Entry] = SqlStore(database(f"sqlite:///{file}"), kind())
+    key = started(store)
+
+    def add_while_it_vanishes() -> None:
+        with store.change(key, wait=1) as held:
+            file.unlink()
+            held.append(Entry(1, held.newest.hash, key, "second"))
+
+    with pytest.raises(StorageError, match="was deleted meanwhile"):
+        add_while_it_vanishes()
+
+
+def test_records_of_another_user_are_foreign_until_they_are_accepted(tmp_path: Path) -> None:
+    def as_user(name: str, folder: str = ".flow") -> FileStore[Entry]:
+        return FileStore(str(tmp_path / folder), kind(), Owner(str(tmp_path / name)))
+
+    key = started(as_user("them"))
+    add(as_user("them"), key, "second")
+
+    assert as_user("me").is_foreign(key)
+    for use in (as_user("me").newest, lambda key: list(as_user("me").records(key)), as_user("me").lines):
+        with pytest.raises(StorageError, match="is foreign"):
+            use(key)
+    assert len(list(as_user("me").records(key, foreign=True))) == 2
+
+    as_user("me").accept(key, at="now", by="me")
+
+    assert as_user("me").newest(key).text == "accepted by me"
+    assert as_user("them").is_foreign(key)
+    shutil.copytree(tmp_path / ".flow", tmp_path / "copy")
+    assert as_user("me", "copy").is_foreign(key)
+
+
+def test_a_store_of_files_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    store = FileStore(str(tmp_path / ".flow"), kind(), Owner(str(tmp_path / "state")))
+    key = started(store)
+    journal = tmp_path / ".flow" / "sessions" / key / "journal.jsonl"
+    journal.chmod(0)
+    if os.access(journal, os.R_OK):
+        pytest.skip("this user may read everything")
+
+    with pytest.raises(StorageError, match="EACCES") as refused:
+        store.newest(key)
+
+    assert refused.value.hint == "check the permissions of this user"

@@ -39,9 +39,10 @@ def provide_evidence(words: Sequence[str]) -> None:
     store = Path(_option(words, "--store") or ".flow").absolute()
     named = _option(words, "--session")
     for folder in [store / "sessions" / named] if named else sorted((store / "sessions").glob("*")):
-        definition, snapshot = folder / "definition.json", folder / "session.json"
-        if definition.is_file() and snapshot.is_file() and '"evidence"' in definition.read_text():
-            _provide(json.loads(definition.read_text()), json.loads(snapshot.read_text()), folder)
+        journal = folder / "journal.jsonl"
+        if journal.is_file() and b'"evidence"' in journal.read_bytes():
+            first, *_, last = map(json.loads, [*(lines := journal.read_bytes().splitlines()), lines[-1]])
+            _provide(first["definition"], last, folder)
 
 
 def _provide(definition: dict[str, Any], snapshot: dict[str, Any], folder: Path) -> None:

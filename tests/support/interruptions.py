@@ -144,21 +144,12 @@ def at_moment(number: int, strike: Callable[[Any], object]) -> Iterator[list[int
     from sqlalchemy import Engine, event  # an extra
     from sqlalchemy.pool import Pool
 
-    from flowrail.storage.database import Database
-
     left = [number]
-    execute = Database.execute
 
     def moment(connection: Any, *_: object) -> None:
         left[0] -= 1
         if left[0] == 0:
             strike(connection)
-
-    def with_moments(database: Database, connection: Any, text: str, parameters: Any) -> Any:
-        moment(connection)
-        cursor = execute(database, connection, text, parameters)
-        moment(connection)
-        return cursor
 
     moments = [
         (Engine, "before_cursor_execute"),
@@ -169,8 +160,7 @@ def at_moment(number: int, strike: Callable[[Any], object]) -> Iterator[list[int
     for target, name in moments:
         event.listen(target, name, moment)
     try:
-        with patch.object(Database, "execute", with_moments):
-            yield left
+        yield left
     finally:
         for target, name in moments:
             event.remove(target, name, moment)

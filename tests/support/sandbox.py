@@ -247,6 +247,13 @@ def sessions_folder(store: Path | None = None) -> Path:
     return (store or Path.cwd() / ".flow") / "sessions"
 
 
+def recorded(session: str, store: Path = Path(".flow")) -> dict[str, Any]:
+    """Return a session as the last line of its journal has it."""
+    journal = sessions_folder(store) / session / "journal.jsonl"
+    state: dict[str, Any] = json.loads(journal.read_bytes().splitlines()[-1])["session"]
+    return state
+
+
 def bytes_below(folder: Path, but: Collection[str] = ()) -> dict[str, tuple[int, int, bytes]]:
     """Return the inode, the time of change and the content of every file below *folder*, except some names."""
     found: dict[str, tuple[int, int, bytes]] = {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.forged import disown
 from support.handoffs import ours, receive, send, session, target
 from support.hooks import A, B, conversation, within
 from support.sandbox import flow, put_skill, sessions_folder, told
@@ -187,7 +187,7 @@ def test_text_from_sessions_never_becomes_markup(site: Website) -> None:
 
 def test_a_foreign_or_damaged_session_is_named_and_the_others_are_shown(site: Website) -> None:
     foreign, damaged, good = started("a"), started("b"), started("c")
-    os.remove(sessions_folder() / foreign / "owner")
+    disown(foreign)
     journal: Path = sessions_folder() / damaged / "journal.jsonl"
     journal.write_bytes(b"{}\n" + journal.read_bytes())
 

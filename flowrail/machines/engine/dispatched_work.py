@@ -132,8 +132,8 @@ def new_dispatches(step: StepDef, values: Mapping[str, object], revision: int) -
     for number, item in enumerate(_items(work, values, step), start=1):
         variables = {name: _filled(value, {**values, "item": item}) for name, value in work.vars.items()}
         size += sum(len(str(value)) for value in variables.values())
-        if size > limits.LONG_TEXTS_BYTES:
-            raise too_large("the variables of the dispatches", size, limits.LONG_TEXTS_BYTES)
+        if size > limits.DISPATCH_BYTES:
+            raise too_large("the variables of the dispatches", size, limits.DISPATCH_BYTES)
         dispatches.append(
             Dispatched(
                 id=f"d{revision}-{number}",

@@ -16,10 +16,8 @@ from flowrail.machines.definition.step_parts import LEASE_SECONDS, OWN_WORDS
 
 T = TypeVar("T")
 
-FORMAT = 2
-"""The format of a session on disk. `flowrail.machines.sessions.record` reads earlier ones."""
-DEFINITION_FORMAT = 2
-"""The format of the definition that a session keeps of its workflow."""
+FORMAT = 1
+"""The format of a session on disk."""
 
 ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED = "active", "waiting", "completed", "failed", "abandoned"
 STATUSES = (ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED)
@@ -328,6 +326,8 @@ class Session:
     """The fingerprint of the workflow, which shows that it was changed."""
     step_fingerprint: str = ""
     """The fingerprint of the current step's transitions."""
+    definition: int = 0
+    """The number of the record that has the definition of its workflow."""
     format: int = FORMAT
     entered: Mapping[str, int] = Frozen()
     """The revision at which each review was last entered."""

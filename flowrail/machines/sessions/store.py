@@ -1,48 +1,31 @@
-"""The sessions of a project: their records, and the files beside the records.
-
-    sessions/<id>/definition.json   the workflow as this session uses it
-    sessions/<id>/texts/            long texts that records name
-
-Journal, snapshot, mark and lock are as in every `FileStore`.
-"""
+"""The sessions of a project: their records, and the folders of their working files."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from flowrail.command import Command, Hint
-from flowrail.errors import DocumentError, StorageError, TrustError, UsageError
+from flowrail.errors import StorageError, TrustError, UsageError
 from flowrail.machines.definition.plain_form import from_plain
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.sessions.record import Record, RecordNote, StoredDefinition, encoding, read_definition
+from flowrail.machines.sessions.record import Record, RecordNote, StoredDefinition
 from flowrail.machines.sessions.session import ENDED, OPEN, Session
-from flowrail.storage.file_store import (
-    FileStore,
-    HeldEntry,
-    Kind,
-    RecordStore,
-    SideFiles,
-    Stamp,
-    prepare_folder,
-    remove_folder,
-    snapshot_content,
-)
-from flowrail.storage.files import sha256_hex
-from flowrail.storage.journal import JournalFullError, too_large
+from flowrail.storage.file_store import FileStore, prepare_folder, remove_folder
+from flowrail.storage.journal import too_large
 from flowrail.storage.ownership import Owner
+from flowrail.storage.record_store import HeldEntry, JournalFullError, Kind, RecordStore, Stamp
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
 
 if TYPE_CHECKING:
     from flowrail.storage.sql_store import SqlBackend
 
-DEFINITION = "definition.json"
 SESSION_ID = re.compile(r"(?=.{1,140}\Z)[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
 
 
@@ -76,7 +59,7 @@ class Store:
         conversation: str = "",
         backend: SqlBackend | None = None,
     ) -> None:
-        kind = Kind("session", SESSION_ID, encoding, _id_of, _unknown, self.foreign, _labels)
+        kind = Kind("session", Record, SESSION_ID, _id_of, _unknown, self.foreign, _accepted, _labels)
         self.backend = backend
         self.entries: RecordStore[Record] = (
             FileStore(path, kind, owner) if backend is None else backend.records(kind)
@@ -99,14 +82,21 @@ class Store:
         kind: str = "start",
     ) -> Record:
         """Store a new session and return its first record; the id must be new."""
-        data = definition_bytes(definition)
-        digest = sha256_hex(data)
+        check_size(definition)
         record = Record(
-            0, kind, at, by, session, note or {}, "", definition=digest, conversation=self.conversation
+            0,
+            kind,
+            at,
+            by,
+            replace(session, definition=0),
+            note or {},
+            "",
+            definition=definition,
+            conversation=self.conversation,
         )
         if self.is_database:
             prepare_folder(self.path, self.folder(session.id))
-        return replace(record, hash=self.entries.create(session.id, record, {DEFINITION: data}))
+        return replace(record, hash=self.entries.create(session.id, record))
 
     def new_id(self, skill: str) -> str:
         """Return an unused id for a session of *skill*."""
@@ -165,12 +155,12 @@ class Store:
     def change(self, session_id: str, *, wait: float = 10.0) -> Iterator[SessionChange]:
         """Hold a session's lock and yield the session as it is under that lock."""
         with self.entries.change(session_id, wait=wait) as held:
-            yield SessionChange(self, held, self.entries.side_files(session_id))
+            yield SessionChange(self, held)
 
     def records(self, session_id: str, *, foreign: bool = False) -> Iterator[Record]:
         """Yield every record of a session in order, each checked against the one before it.
 
-        A session that is *foreign* is only read to adopt it.
+        A session that is *foreign* is only shown.
         """
         return self.entries.records(session_id, foreign=foreign)
 
@@ -187,53 +177,37 @@ class Store:
             arrival = record if record.session.revision == revision else None
         return arrival if arrival is not None and arrival.seq == 0 else None
 
-    def definition(self, session_id: str) -> StoredDefinition:
+    def definition(self, session: Session) -> StoredDefinition:
         """Return the definition that the session keeps of its workflow."""
-        try:
-            return read_definition(_definition_file(self.entries.side_files(session_id)))
-        except (ValueError, RecursionError):
-            raise self._damaged_definition(session_id) from None
+        definition = self.entries.record(session.id, session.definition).definition
+        if definition is None:
+            raise self._without_definition(session)
+        return definition
 
-    def workflow(self, session_id: str, definition: StoredDefinition | None = None) -> Workflow:
+    def workflow(self, session: Session, definition: StoredDefinition | None = None) -> Workflow:
         """Return the workflow of a session's *definition*, by default the stored one, without the author's functions."""
-        definition = definition or self.definition(session_id)
+        definition = definition or self.definition(session)
         try:
             return from_plain(definition.workflow)
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise self._damaged_definition(session_id) from None
+            raise self._without_definition(session) from None
 
-    def _damaged_definition(self, session_id: str) -> StorageError:
-        path = f"{self.folder(session_id)}/{DEFINITION}"
-        migrate = Command("session migrate", session_id, store=self.named)
-        hint = Hint("the journal is intact; write it again: ", migrate)
-        return StorageError(f"{path} is damaged", hint=hint, place=path, session=session_id)
-
-    def definition_digest(self, session_id: str) -> str:
-        """Return the digest of the definition that the session keeps, or an empty text if it keeps none."""
-        data = _definition_file(self.entries.side_files(session_id))
-        return sha256_hex(data) if data else ""
-
-    def had_ended(self, session_id: str) -> bool:
-        """Return whether a session had ended according to its snapshot."""
-        return self._snapshot(session_id).get("status") in ENDED
-
-    def seemed_to_belong(self, session_id: str, conversation: str) -> bool:
-        """Return whether a session belongs to *conversation* according to its snapshot."""
-        host = self._snapshot(session_id).get("host")
-        return isinstance(host, dict) and host.get("id") == conversation
-
-    def _snapshot(self, session_id: str) -> Mapping[str, object]:
-        snapshot = snapshot_content(f"{self.folder(session_id)}/session.json") or {}
-        session = snapshot.get("session")
-        return session if isinstance(session, dict) else {}
+    def _without_definition(self, session: Session) -> StorageError:
+        return StorageError(
+            f"record {session.definition} of `{session.id}` has no workflow",
+            hint=Hint(
+                "continue with the newest one: ", Command("session migrate", session.id, store=self.named)
+            ),
+            session=session.id,
+        )
 
     def is_foreign(self, session_id: str) -> bool:
         """Return whether a session has no valid mark of this user."""
         return self.entries.is_foreign(session_id)
 
-    def adopt(self, session_id: str) -> None:
+    def accept(self, session_id: str, *, at: str, by: str) -> None:
         """Make a foreign session this user's own."""
-        self.entries.adopt(session_id)
+        self.entries.accept(session_id, at=at, by=by)
 
     def delete(self, session_id: str) -> None:
         """Delete a session with all its files."""
@@ -247,10 +221,10 @@ class Store:
 
     def foreign(self, session_id: str) -> ForeignSessionError:
         """Return the refusal of a foreign session."""
-        adopt = Command("session adopt", session_id, store=self.named)
+        trust = Command("session adopt", session_id, store=self.named)
         return ForeignSessionError(
             f"session `{session_id}` was not started by you on this machine",
-            hint=Hint("to continue it, a person runs: ", adopt),
+            hint=Hint("to continue it, a person runs: ", trust),
             session=session_id,
         )
 
@@ -258,12 +232,11 @@ class Store:
 class SessionChange:
     """A session held under its lock, to which records can be added. ``kept`` is its newest record."""
 
-    def __init__(self, store: Store, held: HeldEntry[Record], side_files: SideFiles) -> None:
+    def __init__(self, store: Store, held: HeldEntry[Record]) -> None:
         self.kept = held.newest
         self._incomplete_bytes = held.torn
         self._held = held
         self._store = store
-        self._side_files = side_files
 
     @property
     def folder(self) -> str:
@@ -288,20 +261,18 @@ class SessionChange:
     ) -> Record:
         """Add one record and return it once it is stored. The *last* one has room in a full journal.
 
-        *definition* replaces the one that the session keeps of its workflow. It is written after the record: if the
-        process dies in between, the next move writes it again.
+        *definition* replaces the one that the session keeps of its workflow.
         """
-        data = b"" if definition is None else definition_bytes(definition)
         before = self.kept
         record = Record(
             before.seq + 1,
             kind,
             at,
             by,
-            session,
+            session if definition is None else replace(session, definition=before.seq + 1),
             note or {},
             before.hash,
-            definition=sha256_hex(data) if data else before.definition,
+            definition=definition,
             conversation=self._store.conversation,
         )
         try:
@@ -314,9 +285,6 @@ class SessionChange:
                 f"removed {self._incomplete_bytes} bytes of an incomplete record left by an interrupted write"
             )
             self._incomplete_bytes = 0
-        if data:
-            with suppress(StorageError):
-                self._side_files.write(DEFINITION, data)
         return self.kept
 
     def _full(self, session: Session, error: JournalFullError) -> JournalFullError:
@@ -330,22 +298,27 @@ class SessionChange:
         )
 
 
-def definition_bytes(definition: StoredDefinition) -> bytes:
-    """Return *definition* as a session keeps it; refused if it is too large to be read again."""
-    text = json.dumps(vars(definition), ensure_ascii=False, separators=(",", ":"))
-    data = text.encode("utf-8", "backslashreplace")
-    if len(data) > limits.DEFINITION_BYTES:
+def check_size(definition: StoredDefinition) -> None:
+    """Refuse a workflow that is too large for a record."""
+    size = len(json.dumps(definition.workflow))
+    if size > limits.DEFINITION_BYTES:
         hint = "split the workflow, or put long texts into files and name their paths"
-        raise too_large("the workflow", len(data), limits.DEFINITION_BYTES, hint=hint)
-    return data
+        raise too_large("the workflow", size, limits.DEFINITION_BYTES, hint=hint)
 
 
-def _definition_file(side_files: SideFiles) -> bytes:
-    """Return the bytes of the definition that a session keeps, or no bytes if it keeps none."""
-    try:
-        return side_files.read(DEFINITION, limits.DEFINITION_BYTES, "the session's definition")
-    except DocumentError:
-        return b""
+def _accepted(records: Sequence[Record], at: str, by: str) -> Record:
+    """Return the record that accepts a session of another user. It has the definition, too, so that both are marked."""
+    newest = records[-1]
+    return Record(
+        newest.seq + 1,
+        "accept",
+        at,
+        by,
+        replace(newest.session, definition=newest.seq + 1),
+        {},
+        newest.hash,
+        definition=records[newest.session.definition].definition,
+    )
 
 
 def _labels(record: Record) -> dict[str, str]:

@@ -13,7 +13,7 @@ from flowrail.handoff.receiving import Receipt, TargetWorkflow, parameters_from,
 from flowrail.machines.engine.reports import ValuesError, check_params, read_values
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import ReceivedWork
-from flowrail.machines.sessions.store import definition_bytes
+from flowrail.machines.sessions.store import check_size
 from flowrail.operations.environment import World
 from flowrail.operations.running.load_workflow import open_skill
 from flowrail.operations.running.steps import Answer, look, start_session
@@ -56,7 +56,7 @@ def receive_handoff(
             return {**parameters_from(workflow.params, payload), **given}
 
         def check(payload: Payload) -> None:
-            definition_bytes(opened.definition)  # refuses a workflow that is too large
+            check_size(opened.definition)  # refuses a workflow that is too large
             values = values_of(payload)
             try:
                 check_params(workflow, values)

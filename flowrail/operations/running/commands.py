@@ -393,7 +393,7 @@ def _output(world: World, run: CommandRun) -> bytes:
     with suppress(ConflictError, UsageError):
         for record in world.store.newest_first(run.session):
             if record.kind == "command" and record.note.get("run") == run.id and "output" in record.note:
-                return record.note["output"].encode()
+                return str(record.note["output"]).encode()
     return b""
 
 

@@ -228,8 +228,6 @@ def _open_sessions(world: World, address: str) -> Iterator[Record]:
         except (UnknownSessionError, ForeignSessionError):
             continue  # its start was interrupted, or another user started it
         except StorageError as error:
-            if world.store.had_ended(session_id):
-                continue  # damaged, but it had ended
             history = Command("history", session_id, store=world.shown_store)
             start = Command("start", address, store=world.shown_store)
             error.hint = Hint(

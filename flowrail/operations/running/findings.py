@@ -110,7 +110,7 @@ def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]
         session = world.store.read(home_id).session
         if session.parent:
             agents.append(session)
-        if any(step.get("gate") for step in world.store.definition(home_id).steps):
+        if any(step.get("gate") for step in world.store.definition(session).steps):
             return home_id, agents
         if not session.parent:
             return session_id, agents[:1]

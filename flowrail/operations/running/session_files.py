@@ -58,7 +58,7 @@ _STORE = ".flow"
 
 def open_session(world: World, session: Session) -> OpenedWorkflow:
     """Return the workflow of a session as it continues; `ChangedError` if it cannot."""
-    definition = world.store.definition(session.id)
+    definition = world.store.definition(session)
     opened = as_it_is(world, session, definition)
     return _compared(session, opened) if opened.changed or not definition.functions else opened
 
@@ -80,7 +80,7 @@ def as_it_is(world: World, session: Session, definition: StoredDefinition) -> Op
             else (f"the skill's folder {folder} is missing; the session continues from its copy",)
         )
         if now == known or not any(now.values()):
-            stored = world.store.workflow(session.id, definition).located(folder or None)
+            stored = world.store.workflow(session, definition).located(folder or None)
             return OpenedWorkflow(stored, definition, session.source, notes)
     return loading().open_again(world, session, definition, now)
 

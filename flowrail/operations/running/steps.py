@@ -259,14 +259,11 @@ def with_baseline(world: World, workflow: Workflow, before: Session | None, afte
 
 
 def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:
-    """Lock the skill's only open session, or the caller's only one, so that exactly one journal is opened, once.
+    """Lock the only session that may be of the skill, so that exactly one journal is opened, once.
 
-    Return `None` if the snapshots show none or several, or if the session cannot be read or does not match.
+    Return `None` if there are several, or if the session cannot be read or does not match.
     """
-    ids = [id_ for id_ in conversations.ids_of(world, address) if not world.store.had_ended(id_)]
-    is_only, host = len(ids) == 1, world.host
-    if not is_only and host is not None:
-        ids = [id_ for id_ in ids if world.store.seemed_to_belong(id_, host)]
+    ids, host = list(conversations.ids_of(world, address)), world.host
     if len(ids) != 1:
         return None
     try:
@@ -277,7 +274,7 @@ def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionC
         return None
     session = change.kept.session
     is_meant = session.is_open and not session.parent and session.skill == address
-    if is_meant and (session.owner == host or (is_only and session.owner is None)):
+    if is_meant and session.owner in {host, None}:
         return change
     lock.close()
     return None

@@ -167,7 +167,7 @@ def position_in(store: Store, session: Session) -> Position | None:
         return None
     session = session.shown
     try:
-        steps = store.definition(session.id).steps
+        steps = store.definition(session).steps
         number, step = next((n, step) for n, step in enumerate(steps, start=1) if step["id"] == session.step)
     except (FlowError, KeyError, TypeError, StopIteration):
         return Position(str(session.step), str(session.step), 0, 0, session.visit, None)

@@ -89,8 +89,8 @@ def _outlook(
     definition: StoredDefinition | None = None
     old: Workflow | None = None
     with suppress(StorageError):  # the definition is damaged
-        definition = world.store.definition(session.id)
-        old = world.store.workflow(session.id, definition)
+        definition = world.store.definition(session)
+        old = world.store.workflow(session, definition)
     opened = _as_it_is(world, session, definition)
     values = read_values(params, opened.workflow.params)
     decided = plan(session, old, opened.workflow, given=maps, params=values)

@@ -15,7 +15,7 @@ from flowrail.errors import ChangedError, ConflictError, StorageError, UsageErro
 from flowrail.machines.definition.plain_form import step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine.advance import entered
 from flowrail.machines.engine.migration import renamed
-from flowrail.machines.sessions.record import ForkOrigin, Record, RecordNote
+from flowrail.machines.sessions.record import Record, RecordNote
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.environment import OpenedWorkflow, World
@@ -25,7 +25,6 @@ from flowrail.operations.running.commands import require_no_running
 from flowrail.operations.running.conversations import owned
 from flowrail.operations.running.session_files import as_it_is
 from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, store_new
-from flowrail.storage.file_store import LinesLostError
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.journal import DamagedError
 from flowrail.text.phrases import did_you_mean
@@ -48,6 +47,8 @@ class EarlierState(NamedTuple):
 
     record: Record
     names: tuple[Mapping[str, str], ...]
+    newest: Session
+    """The session in its last record that can be read."""
 
 
 def rewind(
@@ -61,7 +62,7 @@ def rewind(
         if session.parent:
             check_still_dispatched(world.store, session)
         earlier = _earlier_state(world, session_id, revision, at=session.revision)
-        opened = as_it_is(world, session, world.store.definition(session_id))
+        opened = as_it_is(world, session, world.store.definition(session))
         now = world.now()
         after = _from(
             earlier,
@@ -72,7 +73,9 @@ def rewind(
             parent=session.parent,
             work=session.work,
         )
-        after = replace(after, host=owner, memory=session.memory, runs=session.runs)
+        after = replace(
+            after, host=owner, memory=session.memory, runs=session.runs, definition=session.definition
+        )
         after = evidence.entered(world, opened.workflow, after)
         note: RecordNote = {
             "to": revision,
@@ -91,15 +94,15 @@ def rewind(
 def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> Answer:
     """Start a new session from a revision of another one, which stays open unless its journal is full."""
     earlier = _earlier_state(world, session_id, revision)
-    source = replace(earlier.record.session, runs=world.store.read(session_id).session.runs)
-    opened = as_it_is(world, source, world.store.definition(session_id))
+    source = replace(earlier.record.session, runs=earlier.newest.runs)
+    opened = as_it_is(world, earlier.newest, world.store.definition(earlier.newest))
     now = world.now()
     new_id = world.store.new_id(source.skill)
     work = session_files.new_folder(world, opened.workflow, new_id)
     after = _from(earlier, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
     after = replace(after, started_at=now, host=None, runs=source.runs).bound_to(world.host)
     after = session_files.on_this_machine(world, after)
-    origin: ForkOrigin = {"session": session_id, "revision": revision, "hash": earlier.record.hash}
+    origin = {"session": session_id, "revision": revision, "hash": earlier.record.hash}
     note: RecordNote = {"from": origin, **({"reason": reason} if reason else {})}
     answer = store_new(world, opened, after, at=now, kind="fork", note=note)
     notes = _noted(world, session_id, new_id, revision, now)
@@ -114,26 +117,27 @@ def _earlier_state(world: World, session_id: str, revision: int, *, at: int | No
     intact.
     """
     reached: Record | None = None
-    newest = -1
+    newest: Session | None = None
     names: list[Mapping[str, str]] = []
     try:
         for record in world.store.records(session_id):
-            newest = record.session.revision
+            newest = record.session
             if reached is None:
-                reached = record if newest == revision else None
+                reached = record if newest.revision == revision else None
             elif record.kind == "migrate" and record.note.get("renamed"):
                 names.append(record.note["renamed"])
-    except (DamagedError, LinesLostError):
+    except DamagedError:
         if reached is None or at is not None:
             raise
-    if reached is None:
+    if reached is None or newest is None:
+        at = newest.revision if newest else 0
         raise UnknownRevisionError(
-            f"session `{session_id}` never was at revision {revision}; it is at {newest}",
+            f"session `{session_id}` never was at revision {revision}; it is at {at}",
             hint=Hint("see the revisions: ", Command("history", session_id)),
             session=session_id,
-            revision=newest,
+            revision=at,
         )
-    return EarlierState(reached, tuple(names))
+    return EarlierState(reached, tuple(names), newest)
 
 
 def _from(

@@ -158,4 +158,4 @@ def _of_session(environment: Environment, session_id: str, skill: str | None) ->
             session=session_id,
             skill=stored,
         )
-    return with_trace(picture(store.workflow(session_id)), store.records(session_id))
+    return with_trace(picture(store.workflow(store.read(session_id).session)), store.records(session_id))

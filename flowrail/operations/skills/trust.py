@@ -20,7 +20,7 @@ from flowrail.machines.sessions.record import Record
 from flowrail.operations.environment import Confirmation, Environment, world_of
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill
-from flowrail.operations.sessions.adopt import adopt
+from flowrail.operations.sessions.accept import accept
 from flowrail.skills.catalog import (
     OWN_SCOPES,
     Skill,
@@ -228,8 +228,8 @@ def _accept(environment: Environment, session_id: str) -> AcceptedSession:
         ]
         hint = Hint("a person runs: ", Command("trust", session=session_id, store=world.shown_store))
         environment.confirm(Confirmation("Continue this session as yours?", lines, hint))
-    accepted = adopt(world, session_id)
-    return AcceptedSession(session_id, accepted.kept.session.skill, accepted.was_foreign, accepted.command)
+    accepted = accept(world, session_id)
+    return AcceptedSession(session_id, accepted.record.session.skill, accepted.was_foreign, accepted.command)
 
 
 def _waiting_skills(environment: Environment) -> Iterator[Waiting]:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from flowrail.errors import StorageError
 from flowrail.machines.sessions.record import Record, StoredDefinition
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
-from flowrail.storage.file_store import LinesLostError
 from flowrail.storage.files import NotPrivateError, WriteFailedError
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.ownership import Owner
@@ -49,18 +48,36 @@ def journal(store: Store) -> Path:
     return Path(store.folder(ID)) / "journal.jsonl"
 
 
-def copy(store: Store) -> Path:
-    return Path(store.folder(ID)) / "session.json"
-
-
-def test_the_copy_is_readable_and_names_the_newest_record(store: Store) -> None:
+def test_the_last_line_holds_the_whole_state_and_the_first_one_the_workflow(store: Store) -> None:
     create(store)
     record = move(store, 1, state={"note": "schön"})
 
-    data = json.loads(copy(store).read_text())
+    first, last = map(json.loads, journal(store).read_bytes().splitlines())
 
-    assert (data["seq"], data["hash"], data["session"]["revision"]) == (1, record.hash, 1)
-    assert "schön" in copy(store).read_text()
+    assert (last["seq"], last["hash"], last["session"]["revision"]) == (1, record.hash, 1)
+    assert last["session"]["state"] == {"note": "schön"}
+    assert first["definition"]["workflow"] == DEFINITION.workflow
+    assert store.definition(record.session) == DEFINITION
+
+
+def test_nothing_but_the_journal_and_its_lock_is_written(store: Store) -> None:
+    create(store)
+    move(store, 1)
+
+    assert sorted(os.listdir(store.folder(ID))) == ["journal.jsonl", "lock"]
+
+
+def test_a_replaced_definition_is_found_in_its_record(store: Store) -> None:
+    create(store)
+    move(store, 1)
+    other = replace(DEFINITION, file="other.yaml")
+    with store.change(ID) as change:
+        change.commit(session(revision=2), kind="migrate", at="later", by="me", definition=other)
+    with store.change(ID) as change:
+        record = change.commit(change.kept.session, kind="move", at="later", by="me")
+
+    assert record.session.definition == 2
+    assert store.definition(record.session) == other
 
 
 def test_files_are_for_their_user_only(store: Store) -> None:
@@ -114,7 +131,6 @@ def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_p
 
     for use in (
         store.read,
-        store.definition,
         lambda session_id: list(store.records(session_id)),
         store.folder,
     ):
@@ -130,77 +146,12 @@ def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_p
 # --- damage -------------------------------------------------------------------------------------
 
 
-def test_a_journal_behind_its_copy_is_refused_and_not_written_over(store: Store) -> None:
-    create(store)
-    first = journal(store).read_bytes()
-    move(store, 1)
-    newest = copy(store).read_bytes()
-    journal(store).write_bytes(first)
-
-    for use in (
-        store.read,
-        lambda session_id: store.change(session_id).__enter__(),
-        lambda session_id: list(store.records(session_id)),
-    ):
-        with pytest.raises(LinesLostError) as caught:
-            use(ID)
-        assert (caught.value.code, caught.value.exit_status) == ("LINES_LOST", 3)
-        assert caught.value.message.endswith("is a snapshot of record 1, but the journal ends with record 0")
-
-    assert copy(store).read_bytes() == newest
-    assert journal(store).read_bytes() == first
-
-
-@pytest.mark.parametrize(
-    "spoil", [Path.unlink, lambda path: os.truncate(path, 0), lambda path: os.truncate(path, 9)]
-)
-def test_a_journal_that_lost_everything_is_not_a_session_that_never_began(
-    store: Store, spoil: Callable[[Path], object]
-) -> None:
-    create(store)
-    spoil(journal(store))
-
-    for use in (
-        store.read,
-        lambda session_id: store.change(session_id).__enter__(),
-        lambda session_id: list(store.records(session_id)),
-    ):
-        with pytest.raises(LinesLostError, match="is a snapshot of record 0, but the journal has no record"):
-            use(ID)
-
-
-@pytest.mark.parametrize("content", [b"", b'{"seq": "x", "hash": ""}', b"[" * 9999, b"\xff"])
-def test_a_damaged_snapshot_is_ignored_and_written_again(store: Store, content: bytes) -> None:
-    create(store)
-    copy(store).write_bytes(content)
-
-    assert store.read(ID).seq == 0
-    record = move(store, 1)
-
-    assert json.loads(copy(store).read_text())["hash"] == record.hash
-
-
-def test_a_snapshot_is_never_written_through_a_link(store: Store, tmp_path: Path) -> None:
-    create(store)
-    outside = tmp_path / "outside"
-    outside.write_text("mine")
-
-    for make in (lambda path: Path(path).symlink_to(outside), os.mkfifo):
-        copy(store).unlink()
-        make(copy(store))
-        revision = store.read(ID).session.revision + 1
-        move(store, revision)
-        assert outside.read_text() == "mine"
-        assert json.loads(copy(store).read_bytes())["session"]["revision"] == revision
-
-
 def test_a_journal_of_another_session_is_refused(store: Store) -> None:
     create(store)
     shutil.copytree(store.folder(ID), store.folder("other-abcdef"))
-    store.adopt("other-abcdef")
 
     with pytest.raises(DamagedError, match=rf"the record belongs to `{ID}`"):
-        store.read("other-abcdef")
+        store.accept("other-abcdef", at="now", by="me")
 
 
 # --- odd files ----------------------------------------------------------------------------------

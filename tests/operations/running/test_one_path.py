@@ -78,20 +78,6 @@ def test_a_report_opens_parses_guides_and_flushes_once(calls: Counter[str], name
     assert calls == {"opened": 1, "from_plain": 1, "guide": 1, "fsync": 1}
 
 
-def test_sessions_that_have_ended_are_not_opened(calls: Counter[str]) -> None:
-    put_skill("small")
-    world = SessionCall().world
-    for _ in range(2):
-        steps.abandon(world, steps.begin(world, "small").guidance.session)
-    session = steps.begin(world, "small").guidance.session
-    calls.clear()
-
-    answer = steps.report(world, "small", "ok")
-
-    assert (answer.guidance.session, answer.guidance.revision) == (session, 1)
-    assert calls["opened"] == 1
-
-
 def test_looking_at_a_session_writes_nothing_and_reads_everything_once(calls: Counter[str]) -> None:
     put_skill("small")
     world = SessionCall().world

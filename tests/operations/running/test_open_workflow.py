@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -191,28 +190,6 @@ def test_a_skill_that_was_spoilt_stops_the_session(folder: Path, spoil: Callable
     assert session in error["message"]
     assert flow("history", session).status == 0
     assert flow("session", "abandon", session).status == 0
-
-
-def spoil_definition(**changes: object) -> None:
-    (folder,) = sessions_folder().iterdir()
-    path = folder / "definition.json"
-    definition = {**json.loads(path.read_text()), **changes}
-    path.write_text(json.dumps({key: value for key, value in definition.items() if value is not None}))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{key: None} for key in ("source", "folder", "file", "files", "functions", "workflow")]
-    + [{"files": []}, {"workflow": {}}, {"workflow": {"name": "x", "steps": [3]}}, {"folder": 3}],
-)
-def test_a_damaged_copy_of_the_definition_is_reported(folder: Path, changes: dict[str, object]) -> None:
-    session = at_second()["session"]
-    spoil_definition(**changes)
-
-    status, error = refused("step", "loop", "--session", session)
-
-    assert (status, error["code"]) == (3, "STORAGE")
-    assert session in error["message"] or session in error["details"]["place"]
 
 
 # --- Python -------------------------------------------------------------------------------------

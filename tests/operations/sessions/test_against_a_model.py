@@ -312,16 +312,6 @@ class StoreAgainstModel(RuleBasedStateMachine):
         self.agrees(session)
 
     @on_one
-    @rule(pick=picks, content=st.sampled_from([None, b"", b"{", b"[]", b'{"seq": 0, "hash": ""}']))
-    def spoil_the_copy(self, pick: int, content: bytes | None) -> None:
-        session = self.picked(pick)
-        copy = Path(self.world.store.folder(session), "session.json")
-        copy.unlink(missing_ok=True)
-        if content is not None and (content[:6] != b'{"seq"' or self.models[session].kinds[1:]):
-            copy.write_bytes(content)
-        self.agrees(session)
-
-    @on_one
     @rule(pick=picks, share=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
     def flip_a_bit(self, pick: int, share: float, bit: int) -> None:
         session = self.picked(pick)

@@ -239,21 +239,6 @@ def test_a_new_parameter_that_is_required_has_to_be_given(session: str) -> None:
 # --- the stored definition and the location of the skill
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"workflow": {"steps": 3}}'])
-def test_a_damaged_definition_is_written_again(session: str, content: str) -> None:
-    path = sessions_folder() / session / "definition.json"
-    path.write_text(content)
-    status, error = refused("resume", session)
-    assert status == 3
-    assert "flow session migrate" in error["hint"]
-
-    done = migrated(session)
-
-    assert (done["verdict"], done["changed"]) == ("identical", True)
-    assert told("resume", session)["step"]["id"] == "second"
-    assert flow("session", "verify", session).status == 0
-
-
 def test_a_skill_that_moved_is_found_where_it_is_unless_it_is_gone(session: str, folder: Path) -> None:
     shutil.rmtree(folder)
     status, error = refused("session", "migrate", session)

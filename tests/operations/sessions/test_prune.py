@@ -157,7 +157,6 @@ def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_g
     session = ended()
     folder = sessions_folder() / "small-zzzzzz"
     folder.mkdir(0o700)
-    (folder / "definition.json").write_text("{}")
     (folder / "journal.jsonl").write_bytes(b'{"seq":0')
 
     assert gone("--older-than", "0", "--status", "never begun") == set()
@@ -203,7 +202,7 @@ def test_a_link_among_the_sessions_is_not_followed(tmp_path: Path) -> None:
 
     assert sorted(path.name for path in outside.iterdir()) == [
         ".0123456789abcdef.tmp",
-        *("definition.json", "journal.jsonl", "lock", "owner", "session.json", "work"),
+        *("journal.jsonl", "lock", "work"),
     ]
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -187,48 +184,3 @@ def test_a_full_journal_refuses_and_prints_the_fork_that_continues(
     assert (ran.data["revision"], ran.data["step"]["id"]) == (3, "third")
     assert told("step", "loop", "ok")["session"] == ran.data["session"]
     assert told("status", session)["status"] == "abandoned"
-
-
-# --- long texts
-
-
-LONG = "Ü" * 20_000
-
-
-def test_a_long_text_is_stored_beside_the_journal_and_shown_as_usual(session: str) -> None:
-    told("session", "rewind", session, "--to", "0")
-    Path("facts.json").write_text(json.dumps({"note": LONG}))
-
-    answer = told("step", "loop", "ok", "--facts", "facts.json", "--session", session, "--expect", "4")
-
-    assert answer["actions"] == [f"Noted: {LONG}"]
-    folder = sessions_folder() / session
-    (text,) = (folder / "texts").iterdir()
-    assert text.read_text() == LONG
-    assert (folder / "journal.jsonl").stat().st_size < 10_000
-    assert LONG not in (folder / "session.json").read_text()
-    assert told("resume", session)["actions"] == [f"Noted: {LONG}"]
-    assert records(session)[-1]["facts"]["note"] == LONG
-    assert "note=ÜÜÜ" in flow("history", session).out
-    again = ["step", "loop", "ok", "--facts", "facts.json", "--session", session, "--expect", "4"]
-    assert told(*again)["replayed"]
-    assert told("step", "loop", "iterate", "--session", session)["actions"] == [f"Noted: {LONG}"]
-    assert flow("session", "verify", session).status == 0
-
-
-def test_a_session_whose_text_is_gone_is_refused_and_continues_from_an_earlier_revision(session: str) -> None:
-    told("session", "rewind", session, "--to", "0")
-    Path("facts.json").write_text(json.dumps({"note": LONG}))
-    told("step", "loop", "ok", "--facts", "facts.json", "--session", session)
-    (text,) = (sessions_folder() / session / "texts").iterdir()
-    os.truncate(text, 5)
-
-    status, error = refused("resume", session)
-
-    assert (status, error["code"], text.name in error["message"]) == (3, "TEXT_DAMAGED", True)
-    assert told("session", "fork", session, "--at", "3")["step"]["id"] == "third"
-    (problem,) = flow("session", "verify", session, "--json").data["sessions"][0]["problems"]
-    assert (problem["code"], problem["place"]) == (
-        "TEXT_DAMAGED",
-        f"{sessions_folder() / session}/journal.jsonl:6",
-    )

@@ -1,4 +1,4 @@
-"""Verification detects each change of a session: bits, records, moves, the copy, the texts."""
+"""Verification detects each change of a session: bits, records, moves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.forged import disown
+from support.forged import sealed
 from support.sandbox import bytes_below, flow, put_skill, refused, sessions_folder, told
 
 
@@ -83,34 +83,6 @@ def test_a_head_seen_earlier_has_to_be_in_the_journal(session: str) -> None:
     assert (problem["code"], problem["place"]) == ("HEAD_GONE", location(session, "journal.jsonl", 2))
 
 
-# --- definition, copy, torn tail
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"workflow": {"name": 1, "steps": 3}}'])
-def test_a_damaged_definition_is_found(session: str, content: str) -> None:
-    (sessions_folder() / session / "definition.json").write_text(content)
-
-    (problem,) = problems(session)
-
-    assert (problem["code"], problem["place"]) == (
-        "DEFINITION_DAMAGED",
-        location(session, "definition.json", 1),
-    )
-
-
-def test_a_copy_that_was_never_finished_is_no_fault_wherever_its_writer_died(session: str) -> None:
-    path = sessions_folder() / session / "session.json"
-    old = path.read_bytes()
-    told("step", "small", "skip")
-    new = path.read_bytes()
-    assert len(old) != len(new)
-
-    for cut in range(0, max(len(old), len(new)), 50):
-        path.write_bytes(new[:cut] + old[cut:])
-        assert problems(session) == []
-        assert told("resume", session)["revision"] == 2
-
-
 def test_a_session_of_another_user_is_reported_until_it_is_adopted(session: str) -> None:
     shutil.rmtree(Path(os.environ["HOME"]) / ".local/state/flowrail")
 
@@ -144,14 +116,13 @@ def test_what_cannot_be_meant_is_refused(session: str, words: list[str], status:
 def test_a_foreign_session_with_an_invalid_workflow_is_not_adopted(
     session: str, change: Callable[[dict[str, Any]], object]
 ) -> None:
-    disown(session)
-    path = sessions_folder() / session / "definition.json"
-    definition = json.loads(path.read_text())
-    change(definition["workflow"])
-    path.write_text(json.dumps(definition))
+    first, second = map(json.loads, journal(session).read_bytes().splitlines())
+    change(first["definition"]["workflow"])
+    first_line = sealed(first)
+    journal(session).write_bytes(first_line + sealed({**second, "prev": json.loads(first_line)["hash"]}))
 
     status, error = refused("session", "adopt", session)
 
     assert (status, error["code"]) == (3, "STORAGE")
-    assert error["message"].startswith(f"{path} is damaged: ")
+    assert error["message"].startswith(f"session `{session}` is damaged: ")
     assert refused("resume", session)[1]["code"] == "FOREIGN_SESSION"

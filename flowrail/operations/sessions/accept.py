@@ -1,0 +1,98 @@
+"""Accept a foreign session with its handoffs, after all its records were checked. Only a person may decide that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from flowrail.command import Command
+from flowrail.errors import FlowError, StorageError
+from flowrail.handoff.store import Handoffs
+from flowrail.machines.definition.validation import raw_findings
+from flowrail.machines.sessions.record import Record, StoredDefinition
+from flowrail.machines.sessions.session import Session
+from flowrail.operations.environment import World
+from flowrail.operations.running import evidence
+from flowrail.operations.running.session_files import open_session
+from flowrail.text.safe_text import shortened
+
+LONGEST_REASON = 200
+NO_INSTRUCTIONS = "FR115"
+"""The code of this finding: a function makes the instructions, so the stored definition lacks them."""
+
+
+@dataclass(frozen=True)
+class AcceptedSession:
+    """A session that was accepted, and what a person should know about it."""
+
+    record: Record
+    """The newest record."""
+    started_by: str
+    started_at: str
+    records: int
+    """The number of records that were there."""
+    folder: str
+    """The folder of the skill whose workflow it runs."""
+    code: bool
+    """Whether it runs code of the skill's author."""
+    was_foreign: bool
+    command: Command | None
+    """How to continue it, if it is open."""
+
+
+def accept(world: World, session_id: str) -> AcceptedSession:
+    """Make a foreign session this user's own. All its records are checked first, and none is changed."""
+    store = world.store
+    was_foreign = store.is_foreign(session_id)
+    records = list(store.records(session_id, foreign=True))
+    newest = records[-1].session
+    definition = records[newest.definition].definition if newest.definition < len(records) else None
+    if was_foreign:
+        problem = "it has no workflow" if definition is None else _problem_in(world, definition, newest)
+        if problem:
+            raise StorageError(
+                f"session `{session_id}` is damaged: {problem}",
+                hint="restore it from a copy",
+                session=session_id,
+            )
+        store.accept(session_id, at=world.now(), by=world.by)
+        Handoffs(store).accept_of(session_id, at=world.now(), by=world.by)
+        _take_baseline(world, newest)
+    return AcceptedSession(
+        record=store.read(session_id),
+        started_by=records[0].by,
+        started_at=records[0].at,
+        records=len(records),
+        folder=definition.folder if definition else "unknown",
+        code=definition is not None and definition.functions,
+        was_foreign=was_foreign,
+        command=Command("resume", session_id, store=world.shown_store) if newest.is_open else None,
+    )
+
+
+def _take_baseline(world: World, session: Session) -> None:
+    """Record the current state of the files that the step's evidence compares with."""
+    if not session.is_open or not session.evidence:
+        return
+    with world.store.change(session.id, wait=world.wait) as change:
+        try:
+            workflow = open_session(world, change.kept.session).workflow
+            after = evidence.entered(world, workflow, replace(change.kept.session, evidence=None))
+        except FlowError:
+            return  # the next command says what is wrong with the workflow
+        if after != change.kept.session:
+            change.commit(after, kind="accept", at=world.now(), by=world.by)
+
+
+def _problem_in(world: World, definition: StoredDefinition, session: Session) -> str | None:
+    """Return why no session could have started with this definition, if so."""
+    try:
+        workflow = world.store.workflow(session, definition)
+        errors = [finding for finding in raw_findings(workflow) if finding.severity == "error"]
+    except FlowError as error:
+        return f"it has no workflow ({shortened(error.message, LONGEST_REASON)})"
+    errors = [finding for finding in errors if finding.code != NO_INSTRUCTIONS]
+    if errors:
+        return f"its workflow has an error: {shortened(errors[0].message, LONGEST_REASON)}"
+    if workflow.name != session.skill:
+        return f"it is not the workflow of `{session.skill}`"
+    return None
