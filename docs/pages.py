@@ -374,9 +374,10 @@ def _section(name: str) -> str:
     """Return the title of the section about a definition class."""
     return {
         "Arg": "Parameter or fact",
-        "EvidenceCheck": "Check of evidence",
+        "Evidence": "Check of evidence",
+        "StepCommand": "Command",
+        "CommandFact": "Fact of a command",
         "GateConfig": "Gate",
-        "GitCondition": "Git condition",
         "StepDef": "Step",
     }.get(name, name)
 

@@ -23,7 +23,7 @@ class ArgumentError(ConflictError):
 
 
 def resolved(run: Sequence[str], values: Mapping[str, object], *, command: str) -> tuple[str, ...]:
-    """Return the arguments with their values: each placeholder stays in its argument, whatever its value contains.
+    """Return the arguments with their values: each placeholder stays in its argument.
 
     A value cannot become an option: an argument that begins with a placeholder must not begin with `-`, unless it
     follows `--`.

@@ -1,4 +1,4 @@
-"""A command runs to its end, whatever happens to the process that started it."""
+"""A command runs to its end, even if the process that started it is killed."""
 
 from __future__ import annotations
 

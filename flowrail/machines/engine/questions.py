@@ -338,7 +338,7 @@ def command_question(run: CommandRun) -> AskedQuestion:
         text = f"Command `{run.command}` ran and did not pass: {run.result}. Run it again?"
         options = (
             AnswerOption("Do not run it", KEEP, "The failed run stays the result."),
-            AnswerOption("Run it again", AGAIN, "It runs once more."),
+            AnswerOption("Run it again", AGAIN, "It may then have its effect twice."),
         )
     return AskedQuestion(id=run.id, header="Command", text=text, options=options, source=BY_COMMAND)
 

@@ -333,7 +333,7 @@ def _ended(world: World, session: Session, run: CommandRun) -> CommandRun:
 
 
 def first_change(world: World, session: Session, run: CommandRun) -> str:
-    """Return the first file that *run* read and that is different now; empty if there is none."""
+    """Return the first file that *run* read and that is different now; empty if none is."""
     if not run.reads:
         return ""
     try:
