@@ -47,7 +47,8 @@ def main(folder: str, ready: int) -> None:
     with open(os.path.join(folder, "command.json"), encoding="utf-8") as file:
         command = json.load(file)
     write_durably(folder, "begun", str(os.getpid()).encode())
-    os.write(ready, b"1")
+    with contextlib.suppress(OSError):  # the process that asked was killed
+        os.write(ready, b"1")
     os.close(ready)
     ended = json.dumps(_Run(folder, command).ended()).encode()
     for _ in range(_DISK_FULL):
