@@ -245,6 +245,7 @@ MEANINGS = {
     "section": "the part of the report",
     "sections": "the parts of the report",
     "seq": "the number of the record, from 0",
+    "summary": "a short description",
     "session": "the session's id",
     "sessions": "one entry for each session",
     "severity": "of a review: MUST, SHOULD or COULD; of `flow check`: error, warning or note",
