@@ -165,7 +165,6 @@ MEANINGS = {
     "programs": "the programs that the commands of an approved skill run",
     "remove_command": "the command that removes the approval",
     "word": "the word that names a program in a command",
-    "is_repeated": "whether the recorded result of an earlier run was printed",
     "needs_approval": "how a person approves a skill whose Python was not loaded; otherwise empty",
     "not_approved": "the workflows that were not checked, or how many were not tested, because they are not approved",
     "needs": "what must be given or installed first",
