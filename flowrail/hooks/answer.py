@@ -16,7 +16,6 @@ from flowrail.hooks import fast_lookup, subagents
 from flowrail.hooks.environment import Hook
 from flowrail.hooks.fast_lookup import NOTHING_FOUND, FirstLook, SessionFolder, SessionGlance
 from flowrail.hooks.subagents import Claim
-from flowrail.hosts.conversation import LISTS, begin_reading
 from flowrail.hosts.protocol import (
     NOTHING,
     POST_TOOL_USE,
@@ -80,8 +79,6 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
 def _session_start(hook: Hook) -> FirstLook:
     _export_conversation(hook)
-    if hook.input.host is not None:
-        begin_reading(hook.state, hook.input.host)
     folders = _session_folders(hook)
     if _in_database(hook):  # a team may have many sessions in it
         glances = _own(hook)
@@ -95,7 +92,6 @@ def _session_start(hook: Hook) -> FirstLook:
 
 def _session_end(hook: Hook) -> FirstLook:
     subagents.CLAIMS.forget_old(hook.state)
-    LISTS.forget_old(hook.state)
     return FirstLook(tuple(_own(hook)))
 
 

@@ -1,9 +1,4 @@
-"""Which conversation of a host runs a command, and which reference texts it has read.
-
-A step prints each reference text once in a conversation. The hook at the start of a conversation, including after a
-compaction, begins the list of texts. Without that hook it is unknown what the agent still has in its context, so there
-is no list and every text is printed. Hooks import this for every tool that an agent uses.
-"""
+"""Which conversation of a host runs a command. Hooks import this for every tool that an agent uses."""
 
 from __future__ import annotations
 
@@ -11,13 +6,12 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.storage import files
-from flowrail.storage.files import sha256_hex
 
 VARIABLES = ("FLOW_HOST_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
 """The environment variables that name the conversation of a command, ours first."""
@@ -79,32 +73,3 @@ class Notes(NamedTuple):
 
     def _path(self, state: str, name: str) -> str:
         return os.path.join(state, self.folder, f"{name}.json")
-
-
-LISTS = Notes("conversations", 100_000, 7 * 24 * 3600)
-"""The texts that each conversation has read."""
-_MOST = 500
-
-
-def begin_reading(state: str, conversation: str) -> None:
-    """Begin an empty list for a conversation whose context is new. A user without a state folder gets none."""
-    if os.path.isdir(state):
-        LISTS.write(state, conversation, [])
-
-
-def texts_read(state: str, conversation: str) -> list[str] | None:
-    """Return the keys of the texts that a conversation has read, or `None` if there is no list."""
-    keys = LISTS.read(state, conversation)
-    return keys if isinstance(keys, list) else None
-
-
-def add_texts(state: str, conversation: str, keys: Iterable[str]) -> None:
-    """Add texts to the list of a conversation, if it has one."""
-    known = texts_read(state, conversation)
-    if known is not None:
-        LISTS.write(state, conversation, [*dict.fromkeys([*known, *keys])][-_MOST:])
-
-
-def text_key(name: str, text: str) -> str:
-    """Return the key of a text: its name, and a mark that differs if the text changes."""
-    return f"{name} {sha256_hex(text.encode())[:8]}"

@@ -175,6 +175,7 @@ NAMED = re.compile(
 )
 REPLACED = [
     (re.compile(r"\b\d{4}-?\d\d-?\d\d[T ]?\d\d:?\d\d(:?\d\d[.\d]*)?Z?(?!\w)"), "TIME"),
+    (re.compile(r"(?<=\"identity\": \[)[\d,\s]*"), ""),  # the device and inode of a folder
     (re.compile(r"(?<=size\": )\d+|\b\d+(?= bytes)"), "1000"),
     (re.compile(r"(?<=seconds\": )[\d.e-]+"), "0.0"),
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),

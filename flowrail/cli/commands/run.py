@@ -10,11 +10,8 @@ from flowrail.cli.environment import SessionCall, given_facts
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import OFFERED
 from flowrail.errors import UsageError
-from flowrail.formatters.guidance.content import reference_texts
-from flowrail.hosts.conversation import add_texts, text_key, texts_read
 from flowrail.machines.engine.outcome import call_limited
 from flowrail.operations.running import steps
-from flowrail.operations.running.steps import Answer
 
 
 @SessionCall.command(
@@ -82,25 +79,7 @@ def step_command(
             take_over=take_over,
             call=call_limited,
         )
-    _show(call, answer)
-
-
-def _show(call: SessionCall, answer: Answer) -> None:
-    """Print a step, without the long reference texts that the conversation has read.
-
-    An agent that resumes a session may have lost them, and a sub-agent never read them.
-    """
-    guidance, world = answer.guidance, call.world
-    has_list = world.host is not None and not guidance.parent and not call.as_json
-    texts = reference_texts(guidance) if has_list else {}
-    if not texts or world.host is None:
-        call.show(guidance, answer.notes)
-        return
-    keys = {text_key(f"{guidance.skill}/{name}", text): name for name, text in texts.items()}
-    known = () if guidance.resumed else texts_read(world.state, world.host) or ()
-    read = frozenset(name for key, name in keys.items() if key in known)
-    call.show(guidance._replace(texts_read=read), answer.notes)
-    add_texts(world.state, world.host, keys)
+    call.show(answer.guidance, answer.notes)
 
 
 @SessionCall.command("start", "flow start problem-analysis -p topic='slow login'")
@@ -114,7 +93,8 @@ def start_command(call: SessionCall, skill: str, params: dict[str, str]) -> None
 
     Other open sessions of the skill stay open. Every printed command names its session.
     """
-    _show(call, steps.begin(call.world, skill, params))
+    answer = steps.begin(call.world, skill, params)
+    call.show(answer.guidance, answer.notes)
 
 
 @SessionCall.command("resume", "flow resume", "flow resume problem-analysis-k3x9q2 --format text")
@@ -135,4 +115,4 @@ def resume_command(call: SessionCall, session_id: str | None, take_over: bool) -
     answer = steps.resume(world, session_id, take_over=take_over)
     with suppress(OSError):
         os.unlink(os.path.join(world.store.folder(answer.guidance.session), OFFERED))
-    _show(call, answer)
+    call.show(answer.guidance, answer.notes)

@@ -12,7 +12,7 @@ from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.text.placeholders import BLOCK_PREFIX
 
-_NOT_IN_DATA = frozenset({"resources", "texts_read", "result"})
+_NOT_IN_DATA = frozenset({"resources", "result"})
 """Parts of the guidance that are in its texts."""
 _BRIEFING_FIELDS = ("done", "earlier", "found", "remember")
 
@@ -34,7 +34,7 @@ def _instructions(guidance: Guidance, show: Show) -> list[str]:
     before, after = around(guidance, show)
     if not any(BLOCK_PREFIX in action for action in guidance.actions):
         return [*before, *guidance.actions, *after]
-    return [*before, "\n".join(own_pieces(guidance, show)), *after]
+    return [*before, "\n".join(own_pieces(guidance)), *after]
 
 
 def session_item(record: Record, *, store: str | None = None, lost: bool = False) -> dict[str, object]:

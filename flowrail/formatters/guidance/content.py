@@ -75,8 +75,6 @@ ANSWER = (
     "write only what the last step asked you to give. If you did this dispatch yourself, do the next one, or, after the "
     "last, run the command behind NEXT."
 )
-LONG_TEXT = 1_000
-"""Reference texts with more characters are printed once in a conversation."""
 REPLAYED = "already recorded; nothing changed"
 _EVIDENCE = "Your report is accepted only if these checks pass."
 _OUTCOME = "Each counts for the outcome that it names."
@@ -211,7 +209,7 @@ def item_of(dispatch: DispatchView) -> str | None:
 def pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
     """Return all texts of a step in order."""
     before, after = around(guidance, show)
-    return [*before, *own_pieces(guidance, show), *after]
+    return [*before, *own_pieces(guidance), *after]
 
 
 def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str | Markup]]:
@@ -301,37 +299,15 @@ def _loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]
     return [banner, *texts], [listing("forbidden", "action", forbidden)] if forbidden else []
 
 
-def reference_texts(guidance: Guidance) -> dict[str, str]:
-    """Return the long reference texts that a step quotes, by name. They can be printed again by `flow show`."""
-    quoted: dict[str, str] = {}
-
-    def resource(name: str) -> str:
-        quoted[name] = guidance.resources[name]
-        return quoted[name]
-
-    for action in guidance.actions if guidance.resources else ():
-        text_pieces(action, resource)
-    return {name: text for name, text in quoted.items() if len(text) > LONG_TEXT}
-
-
-def own_pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
+def own_pieces(guidance: Guidance) -> list[str | Markup]:
     """Return the instructions of the step; a text without a fence is one piece."""
     texts: list[str | Markup] = []
-    repeatable = RepeatableTexts(guidance.resources.__getitem__)
-
-    def resource(name: str) -> str:
-        return _reprint(guidance, name, show) if name in guidance.texts_read else repeatable(name)
-
+    resource = RepeatableTexts(guidance.resources.__getitem__)
     for action in guidance.actions:
         if texts:
             texts.append("")
         texts += text_pieces(action, resource)
     return texts
-
-
-def _reprint(guidance: Guidance, name: str, show: Show) -> str:
-    """Return where to find a text that this conversation has read."""
-    return f"{show(Command('show', guidance.skill, resource=name))} (printed earlier in this conversation)"
 
 
 def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup]:

@@ -166,7 +166,6 @@ class Guidance(NamedTuple):
     then_command: Command | None = None
     """The command that starts the workflow after this one."""
     resources: Mapping[str, str] = Frozen()
-    texts_read: frozenset[str] = frozenset()
     """Reference texts that this conversation has read, and that are not printed again."""
     finding_command: Command | None = None
     """In a review: the command that records a finding, without the finding."""
