@@ -204,6 +204,10 @@ def test_files_of_a_payload_outside_the_project_are_not_read() -> None:
     handoff["payload"]["references"] = {
         "files": [{"path": str(secret)}, {"path": str(Path("inside.txt").resolve())}]
     }
+    handoff["payload"]["working"]["facts"] = {
+        "key_files": [str(secret)],
+        "note_files": ["inside.txt", "../secret.txt"],
+    }
     del handoff["meta"]["payload_hash"], handoff["meta"]["payload_size_bytes"]
 
     sent = told(
@@ -211,7 +215,8 @@ def test_files_of_a_payload_outside_the_project_are_not_read() -> None:
     )
 
     files = payload_of(sent)["payload"]["session"]["artifacts"]
-    assert [file["name"] for file in files] == ["inside.txt"]
+    assert {file["name"] for file in files} == {"inside.txt"}
+    assert "secret" not in Path(sent["payload"]).read_text()
 
 
 def test_an_ended_session_does_not_offer_a_handoff_whose_payload_is_gone() -> None:

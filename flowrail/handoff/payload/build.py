@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -187,7 +187,7 @@ def received_work(handoff: Handoff, payload: Payload, copy: str) -> ReceivedWork
     )
 
 
-def facts_of(payload: Payload, *, inside: Collection[str]) -> dict[str, object]:
+def facts_of(payload: Payload, *, inside: Sequence[str]) -> dict[str, object]:
     """Return the facts from which a payload like *payload* is built.
 
     Its files are read when they are handed on, so those that are not *inside* these folders are left out.
@@ -201,21 +201,23 @@ def facts_of(payload: Payload, *, inside: Collection[str]) -> dict[str, object]:
         "known_gaps": texts_at(content, "context.known_gaps"),
         **{names[0]: _in_tiers(content, field) for field, names in (*_TEXTS.items(), *_LISTS.items())},
         **{name: _in_tiers(content, f"context.{name}") for name in CARRIED_FACTS},
-        "reference_files": [
-            file["path"] for listed in file_lists for file in listed if _is_inside(file["path"], inside)
-        ],
+        "reference_files": [file["path"] for listed in file_lists for file in listed],
         **(get(content, "payload.working.facts") or {}),
     }
     in_fields = {"insights", "research_seeds", "facts"}
     rest = {name: value for name, value in get(content, "payload.working").items() if name not in in_fields}
-    return {name: value for name, value in {**facts, **rest}.items() if value not in _EMPTY}
+    facts |= rest
+    for name in [name for name in facts if name.endswith(_FILE_ENDINGS)]:
+        kept = [path for path in _as_list(facts[name]) if _is_inside(str(path), inside)]
+        facts[name] = kept if name.endswith("s") else next(iter(kept), "")
+    return {name: value for name, value in facts.items() if value not in _EMPTY}
 
 
-def _is_inside(path: str, folders: Collection[str]) -> bool:
-    """Whether a path of a document leads into one of *folders*, links considered."""
+def _is_inside(path: str, folders: Sequence[str]) -> bool:
+    """Whether a path of a document leads into one of *folders*, links considered; it may be relative to the first."""
     if "\0" in path:
         return False
-    real = os.path.realpath(path)
+    real = os.path.realpath(os.path.join(folders[0], path))
     return any(real.startswith(f"{os.path.realpath(folder)}{os.sep}") for folder in folders)
 
 
