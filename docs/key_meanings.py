@@ -165,6 +165,7 @@ MEANINGS = {
     "programs": "the programs that the commands of an approved skill run",
     "remove_command": "the command that removes the approval",
     "word": "the word that names a program in a command",
+    "without_example": "the parameters and facts without choices, bounds, default or example",
     "needs_approval": "how a person approves a skill whose Python was not loaded; otherwise empty",
     "not_approved": "the workflows that were not checked, or how many were not tested, because they are not approved",
     "needs": "what must be given or installed first",

@@ -14,6 +14,7 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef, accepts_any_fact, fact_args
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, entered, reportable_outcomes
+from flowrail.machines.engine.outcome import applies, session_context
 from flowrail.machines.engine.reports import check_facts, check_params
 from flowrail.machines.exploration.actions import with_results
 from flowrail.machines.exploration.inputs import ITERATION, RESERVED, STEP, TOTAL
@@ -28,9 +29,9 @@ def run_skill_invocation(workflow: Workflow, params: Mapping[str, object]) -> in
     """Return the exit status of one step with *params*, which `generate_inputs` yields.
 
     The step is printed and reported in a process of its own: 0 if nothing went wrong, 1 if a function of the workflow
-    raised an exception, 2 if *params* do not fit, 4 if the step does not accept its own outcome. The message is on
-    standard error. A step that asks questions or is a review gate is only printed. The operating system must be
-    able to fork a process.
+    raised an exception, 2 if *params* do not fit or the step is skipped with them, 4 if the step does not accept its
+    own outcome. The message is on standard error. A step that asks questions or is a review gate is only printed. The
+    operating system must be able to fork a process.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -72,6 +73,12 @@ def _step(workflow: Workflow, values: Mapping[str, object]) -> None:
         visits=Frozen({step.id: _whole(values, ITERATION, default=1)}),
     )
     check_facts(workflow, step, session.params, facts)
+    if not applies(step, session_context(workflow, session, step)):
+        given = ", ".join(f"{name}={value}" for name, value in values.items() if name not in RESERVED)
+        problem = f"step `{step.id}` does not apply with {given or 'these values'}"
+        raise UsageError(
+            problem, hint="use values that `generate_inputs` yields: it leaves out skipped steps"
+        )
     session = entered(workflow, session)
     guide(workflow, session)
     if session.questions or step.gate is not None:

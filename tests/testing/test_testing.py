@@ -78,6 +78,19 @@ def test_an_invocation_with_invalid_input_is_refused(
     assert message in capfd.readouterr().err
 
 
+def test_an_invocation_of_a_step_that_the_mode_skips_is_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    mode = Arg(choices=("quick", "full"), default="full")
+    made = workflow(
+        step("first", next={"ok": "deep"}),
+        step("deep", when="mode == 'full'", next={"ok": None}),
+        params={"mode": mode},
+    )
+
+    assert run_skill_invocation(made, {"step": 2, "mode": "full"}) == 0
+    assert run_skill_invocation(made, {"step": 2, "mode": "quick"}) == 2
+    assert "step `deep` does not apply with mode=quick" in capfd.readouterr().err
+
+
 def test_an_invocation_runs_the_handler_in_another_process(capfd: pytest.CaptureFixture[str]) -> None:
     def decide(ctx: StepContext, mode: Annotated[str, Arg(choices=("quick", "full"))] = "full") -> Outcome:
         if ctx.visit == 2:

@@ -18,7 +18,9 @@ from flowrail.testing.walks.run import FAILED, SKIPPED, run_walks
 @click.argument("targets", nargs=-1, metavar="[SKILL|PATH]...", shell_complete=options.complete("skills"))
 @click.option("--walk", metavar="NAME", help="Only the walk of that name.")
 @click.option(
-    "--strict", is_flag=True, help="Fail also if a transition is not taken or a step not entered by any walk."
+    "--strict",
+    is_flag=True,
+    help="Fail also if no walk takes a transition or enters a step, or if a value has no example.",
 )
 @options.as_json
 @options.root
@@ -39,7 +41,7 @@ def test_command(call: SessionCall, targets: tuple[str, ...], walk: str | None, 
     if walk is not None and not any(result.played for result in results):
         raise UsageError(f"unknown walk `{walk[:80]}`", hint="leave out --walk to see the walks that fail")
     call.answer(report.data(results), report.summary(results))
-    incomplete = strict and any(result.gaps for result in results)
+    incomplete = strict and any(result.gaps or result.guessed for result in results)
     if incomplete or any(result.status == FAILED for result in results):
         return 1
     return TrustError.exit_status if any(result.status == SKIPPED for result in results) else 0

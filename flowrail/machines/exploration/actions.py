@@ -17,7 +17,8 @@ from flowrail.errors import UsageError
 from flowrail.machines.definition.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.parts import Frozen, freeze_deep
-from flowrail.machines.definition.step import Outcome, StepDef, accepts_any_fact, fact_args
+from flowrail.machines.definition.plain_form import has_functions
+from flowrail.machines.definition.step import Outcome, StepDef, fact_args
 from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.definition.values import Arg, kind_of, least_of
 from flowrail.machines.definition.workflow import Workflow
@@ -25,7 +26,6 @@ from flowrail.machines.engine import dispatched_work, questions
 from flowrail.machines.engine import reviews as engine_reviews
 from flowrail.machines.engine.advance import advance, assumed_evidence, current_step, reportable_outcomes
 from flowrail.machines.engine.outcome import Call, call_plainly
-from flowrail.machines.exploration.reads import reads_of
 from flowrail.machines.sessions.session import CANCELLED, FINISHED, Dispatched, Report, Session
 
 MOST_VALUES = 12
@@ -160,14 +160,12 @@ def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[object]:
     return fitting if arg.required else [*fitting, None]
 
 
-def read_in(workflow: Workflow) -> Literals:
-    """Return every name that affects a decision, with the literals that it is compared with."""
-    reads = reads_of(workflow)
-    return _read_in(workflow, reads.size)
-
-
 @lru_cache(maxsize=64)
-def _read_in(workflow: Workflow, _: int) -> Literals:
+def read_in(workflow: Workflow) -> Literals:
+    """Return every name that may affect a decision, with the literals that it is compared with.
+
+    A function may read every name that is declared.
+    """
     compared: dict[str, set[object]] = {name: set() for name in _asked_for(workflow)}
     for source in _expressions(workflow):
         try:
@@ -179,8 +177,8 @@ def _read_in(workflow: Workflow, _: int) -> Literals:
         for names, literals in _compared(expression.tree):
             for name in names:
                 compared[name].update(literals)
-    for name, values in reads_of(workflow).literals.items():
-        compared.setdefault(name, set()).update(values)
+    for name in (*workflow.params, *workflow.reported) if has_functions(workflow) else ():
+        compared.setdefault(name, set())
     return {name: frozenset(literals) for name, literals in compared.items()}
 
 
@@ -227,19 +225,7 @@ def _leaves(node: Any) -> Iterator[tuple[str, Any]]:
 def _facts(workflow: Workflow, session: Session, step: StepDef) -> Iterator[Frozen[str, object]]:
     declared = fact_args(step, session.params)
     values = {name: values_to_try(workflow, name, arg) for name, arg in declared.items()}
-    if accepts_any_fact(step):
-        values |= _undeclared(workflow, session, step)
     yield from _combined(values)
-
-
-def _undeclared(workflow: Workflow, session: Session, step: StepDef) -> dict[str, list[object]]:
-    """Return the texts to try for each undeclared fact that the handler of *step* reads."""
-    facts = reads_of(workflow).facts.get(step.id, {})
-    return {
-        name: [*([] if fact.required else [None]), *(fact.texts or ("x",))]
-        for name, fact in facts.items()
-        if name not in session.params or name in workflow.reported
-    }
 
 
 def _others(arg: Arg, literals: Iterable[Any]) -> Iterator[object]:

@@ -10,16 +10,13 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
+from flowrail.errors import UsageError
 from flowrail.machines.definition.expressions import RuleError, parse
 from flowrail.machines.definition.parts import freeze_deep
-from flowrail.machines.definition.plain_form import has_functions
-from flowrail.machines.definition.step import Outcome, StepContext, StepDef, accepts_any_fact, fact_args
-from flowrail.machines.definition.values import Arg, BoundedInt, ChoiceSet, Constant, Domain
+from flowrail.machines.definition.step import Outcome, StepContext, StepDef, fact_args
+from flowrail.machines.definition.values import Arg, BoundedInt, Constant, Domain
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import HandlerError, applies
-from flowrail.machines.exploration.actions import values_to_try
-from flowrail.machines.exploration.reads import FunctionReads, rounds
-from flowrail.machines.exploration.walks import observe
 
 STEP, TOTAL, ITERATION = "step", "total_steps", "iteration"
 RESERVED = frozenset({STEP, TOTAL, ITERATION})
@@ -29,14 +26,20 @@ ROUNDS = 5
 Schema = dict[str, dict[str, Domain]]
 
 
+class NoExampleError(UsageError):
+    """A value that every run needs has no choices, bounds, default or example."""
+
+    code = "NO_EXAMPLE"
+
+
 def extract_schema(workflow: Workflow) -> Schema:
     """Return the domain of every value that a step uses, by step and name.
 
-    Every step has ``step``, ``total_steps`` and the parameters. It has the facts that it reports and those that its
-    own condition uses, and ``iteration`` if it can be repeated. Functions are called to find the names that they read:
-    undeclared facts, and names with many values, which are tried with the literals in the code.
+    Every step has ``step``, ``total_steps`` and the parameters of the workflow. It has what it declares itself, which
+    are the facts that it reports and the arguments of its handler, and the facts that its own condition uses. It has
+    ``iteration`` if it can be repeated. Nothing is guessed: an optional value without choices, bounds, default or
+    example is left out, and a required one is refused.
     """
-    reads = observe(workflow) if has_functions(workflow) else FunctionReads()
     reported = {name: arg for step in workflow.steps for name, arg in fact_args(step).items()}
     return {
         step.id: {
@@ -44,23 +47,22 @@ def extract_schema(workflow: Workflow) -> Schema:
             TOTAL: Constant(workflow.total_steps),
             **_rounds(step),
             **{
-                name: _domain(workflow, name, arg, reads)
+                name: domain
                 for name, arg in _values(workflow, step, reported).items()
+                if (domain := _domain(step, name, arg)) is not None
             },
-            **_undeclared(workflow, step, reads),
         }
         for number, step in enumerate(workflow.steps, start=1)
     }
 
 
-def _undeclared(workflow: Workflow, step: StepDef, reads: FunctionReads) -> dict[str, Domain]:
-    """Return the domain of each undeclared fact that the handler of *step* reads."""
-    facts = reads.facts.get(step.id, {}) if accepts_any_fact(step) else {}
-    return {
-        name: ChoiceSet(fact.texts or ("x",))
-        for name, fact in facts.items()
-        if name not in workflow.params and name not in RESERVED
+def without_example(workflow: Workflow) -> list[str]:
+    """Return the parameters and facts of which no value to try is known: they have no choices, bounds, default or example."""
+    declared = {
+        **workflow.params,
+        **{n: arg for step in workflow.steps for n, arg in fact_args(step).items()},
     }
+    return [name for name, arg in declared.items() if not _is_known(arg)]
 
 
 def generate_inputs(workflow: Workflow) -> Iterator[dict[str, object]]:
@@ -89,32 +91,37 @@ def _unmistakable(value: object) -> str:
     return str(value) if is_word else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _domain(workflow: Workflow, name: str, arg: Arg, reads: FunctionReads) -> Domain:
-    """Return the values to try: all of them, those that a function may compare, or one valid value."""
-    domain = arg.domain
-    if domain is not None and not isinstance(domain, Constant):
-        return domain
-    if reads.literals.get(name):
-        values = [value for value in values_to_try(workflow, name, arg) if value is not None]
-        if values:
-            return ChoiceSet(tuple(values))
-    return domain or Constant(freeze_deep(arg.sample()))
+def _domain(step: StepDef, name: str, arg: Arg) -> Domain | None:
+    """Return the values to try: all of them, or one that is known to be valid; `None` if none is known."""
+    if arg.domain is not None or _is_known(arg):
+        return arg.domain or Constant(freeze_deep(arg.sample()))
+    if arg.required:
+        raise NoExampleError(
+            f"`{name}` at step `{step.id}` has no choices, bounds, default or example",
+            hint="declare one of them, so that its values can be tried",
+            name=name,
+        )
+    return None
+
+
+def _is_known(arg: Arg) -> bool:
+    """Return whether a valid value of a parameter or fact is known without a guess; a list may be empty."""
+    is_list = arg.kind == "list"
+    return is_list or arg.domain is not None or arg.min is not None or arg.max is not None
 
 
 def _values(workflow: Workflow, step: StepDef, reported: Mapping[str, Arg]) -> dict[str, Arg]:
     in_condition = {name: reported[name] for name in _names(step.when) if name in reported}
-    return {
-        name: arg
-        for name, arg in {**workflow.params, **in_condition, **fact_args(step)}.items()
-        if name not in RESERVED
-    }
+    own = fact_args(step)
+    common = {name: arg for name, arg in workflow.params.items() if name not in workflow.handler_params}
+    values = {**common, **in_condition, **own}
+    return {name: arg for name, arg in values.items() if name not in RESERVED}
 
 
 def _rounds(step: StepDef) -> dict[str, Domain]:
     repeats = Outcome.ITERATE in step.transitions or step.bound is not None
     limit = step.bound if isinstance(step.bound, int) and step.bound > 0 else None
-    most = limit or max(ROUNDS, rounds(step))
-    return {ITERATION: BoundedInt(1, most)} if repeats else {}
+    return {ITERATION: BoundedInt(1, limit or ROUNDS)} if repeats else {}
 
 
 def _names(when: object) -> frozenset[str]:

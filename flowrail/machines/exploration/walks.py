@@ -20,18 +20,17 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
-from flowrail.machines.engine.outcome import Call, call_plainly, caller
+from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.engine.transitions import TransitionKey, followed_transitions
 from flowrail.machines.exploration.actions import Act, acts, perform, read_in, starts
 from flowrail.machines.exploration.endings import Effort, to_end
-from flowrail.machines.exploration.reads import FunctionReads, reads_of, rounds
 from flowrail.machines.sessions.session import Session
 
+FUNCTION_ROUNDS = 5
+"""How many attempts are tried of a step without a limit that has functions."""
 ROUNDS = 3
 """How many attempts of a step without a limit are tried."""
-MOST_SEARCHES = 6
-"""How often a search begins again because functions read names that were not varied."""
 MOST_ACTS = 10_000
 """Acts of all walks together; a bundled workflow takes at most a thousand."""
 STEPS_PER_ACT = 40
@@ -88,38 +87,13 @@ class _Tail(NamedTuple):
 
 def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
     """Return walks that take every possible transition and pair of transitions, and repeat every loop."""
-    search = _searched(workflow, call)
+    search = _Search(workflow, call)
+    search.run()
     chosen = _covering(search)
     chosen.sort(key=lambda walk: (len(walk.acts), walk.name))
     entered = {atom[1] for atom in search.first if atom[0] == "visits"}
     unentered = tuple(step.id for step in workflow.steps if step.id not in entered)
     return Plan(tuple(_named(chosen)), unentered, search.is_part)
-
-
-def observe(workflow: Workflow) -> FunctionReads:
-    """Return what the functions of *workflow* read, found by calling them as walks do."""
-    reads = reads_of(workflow)
-    if not reads.is_observed:
-        _searched(workflow, call_plainly)
-        reads.is_observed = True
-    return reads
-
-
-def _searched(workflow: Workflow, call: Call) -> _Search:
-    """Return the finished search, which restarts whenever functions read names that were not varied before."""
-    reads = reads_of(workflow)
-    recording = reads.recording(call)
-    for _ in range(MOST_SEARCHES):
-        known = reads.size
-        search = _Search(workflow, recording)
-        before = caller.set(reads.recording(caller.get()))
-        try:
-            search.run()
-        finally:
-            caller.reset(before)
-        if reads.size == known:
-            break
-    return search
 
 
 def transitions_between(before: Session, after: Session, workflow: Workflow) -> tuple[TransitionKey, ...]:
@@ -256,7 +230,7 @@ class _Search:
             return True
         known = self.values.setdefault((step_id, name), set())
         step = self.workflow.get(step_id)
-        if value not in known and len(known) < max(ROUNDS, rounds(step) if step is not None else 0):
+        if value not in known and len(known) < _rounds(step):
             known.add(value)
         return value in known
 
@@ -282,9 +256,15 @@ def _mark(session: Session) -> bytes:
     return sha256(repr((alike, ended)).encode("utf-8", "backslashreplace")).digest()
 
 
+def _rounds(step: StepDef | None) -> int:
+    """Return how many attempts of a step without a limit are distinguished."""
+    parts = () if step is None else (step.handler, step.when, step.title, step.actions)
+    return FUNCTION_ROUNDS if any(map(callable, parts)) else ROUNDS
+
+
 def _most(step: StepDef) -> int:
     """Return how many attempts of a step are distinguished: its limit, and each round beyond it."""
-    return step.bound + 4 if step.bound else max(ROUNDS, rounds(step))
+    return step.bound + 4 if step.bound else _rounds(step)
 
 
 def _covering(search: _Search) -> list[Walk]:

@@ -68,6 +68,8 @@ def _details(result: WorkflowResult) -> Iterator[str]:
         yield "\n".join(lines)
     if result.is_part:
         yield f"{result.address}: the workflow is too large to walk all of it"
+    for name in result.guessed:
+        yield f"{result.address}: `{name}` has no choices, bounds, default or example: declare one, so that it is tried"
     if result.gaps:
         yield f"{result.address}: no walk {one_line(result.gaps)}"
 
@@ -91,6 +93,7 @@ def _item(result: WorkflowResult) -> dict[str, object]:
         "missing": [{"step": step, "outcome": outcome} for step, outcome in missing],
         "never_entered": list(result.unentered),
         "part": result.is_part,
+        "without_example": list(result.guessed),
         "failures": [
             {
                 "walk": failure.walk.name,

@@ -16,6 +16,7 @@ from flowrail.errors import FlowError, TrustError
 from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.coverage import Coverage, of_walks
+from flowrail.machines.exploration.inputs import without_example
 from flowrail.machines.exploration.walks import Plan, plan
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.sessions.store import Store
@@ -71,6 +72,8 @@ class WorkflowResult(NamedTuple):
     name: WorkflowName = WorkflowName()
     is_part: bool = False
     """Whether the workflow is too large to walk all of it."""
+    guessed: tuple[str, ...] = ()
+    """The parameters and facts for which walks had to make up a value."""
 
     @property
     def gaps(self) -> str:
@@ -168,7 +171,12 @@ def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WorkflowResult]
         return None, WorkflowResult(address, FAILED, reason="the workflow is too large to walk")
     covered = of_walks(workflow, planned.walks)
     return planned, WorkflowResult(
-        address, PASSED, coverage=covered, unentered=planned.unentered, is_part=planned.is_part
+        address,
+        PASSED,
+        coverage=covered,
+        unentered=planned.unentered,
+        is_part=planned.is_part,
+        guessed=tuple(without_example(workflow)),
     )
 
 

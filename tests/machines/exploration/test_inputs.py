@@ -7,11 +7,13 @@ from typing import Annotated, Any
 import pytest
 from support.workflows import loop, step, unchecked, workflow
 
+from flowrail.errors import UsageError
 from flowrail.machines.definition.step import Outcome, StepContext
 from flowrail.machines.definition.values import Arg
 from flowrail.testing import BoundedInt, ChoiceSet, Constant, extract_schema, generate_inputs, input_id
 
 MODES = Arg(choices=("quick", "full"), default="full")
+CHOICE = Arg(choices=("a", "b", "c"), default="a")
 
 
 @pytest.mark.parametrize(
@@ -81,35 +83,32 @@ def test_a_condition_that_is_a_function_leaves_a_step_out() -> None:
     assert [values["mode"] for values in generate_inputs(made) if values["step"] == 2] == ["full"]
 
 
-def test_facts_that_a_handler_reads_undeclared_are_varied() -> None:
-    def decide(ctx: StepContext) -> Outcome:
-        sure = ctx.workflow_params.get("sure", "low")
-        return Outcome.OK if sure == "high" else Outcome.ITERATE
+def test_what_a_handler_declares_is_varied_at_its_own_step_only() -> None:
+    def decide(
+        ctx: StepContext, one: Annotated[str, CHOICE] = "a", two: Annotated[str, CHOICE] = "a"
+    ) -> Outcome:
+        if ctx.workflow_params.get("color") not in {None, "red"}:
+            raise ValueError("an unknown color")
+        return Outcome.OK if one == two else Outcome.FAIL
 
-    made = workflow(step(handler=decide, next={"ok": None, "iterate": "only"}, limit=2))
+    made = workflow(
+        step("first", next={"ok": "second"}), step("second", handler=decide, next={"ok": None, "fail": None})
+    )
 
     cases = list(generate_inputs(made))
 
-    assert {(values["iteration"], values["sure"]) for values in cases} == {
-        (1, "high"),
-        (1, "low"),
-        (2, "high"),
-        (2, "low"),
-    }
+    assert [values["step"] for values in cases] == [1] + [2] * 9
+    assert cases[0] == {"step": 1, "total_steps": 2}
+    assert all(values.keys() == {"step", "total_steps", "one", "two"} for values in cases[1:])
 
 
-def test_a_parameter_with_many_values_takes_those_in_the_code_that_reads_it() -> None:
-    def decide(ctx: StepContext, size: Annotated[int, Arg(type="integer")] = 0) -> Outcome:
-        return Outcome.OK if ctx.workflow_params["mode"] == "quick" or size > 7 else Outcome.FAIL
+def test_no_value_is_guessed() -> None:
+    optional = workflow(step(), params={"topic": Arg(), "size": Arg(type="integer", min=3)})
+    required = workflow(step(), params={"topic": Arg(required=True)})
 
-    params = {"mode": Arg(default="full"), "topic": Arg(example="slow login")}
-    made = workflow(step(handler=decide, next={"ok": None, "fail": None}), params=params)
-
-    schema = extract_schema(made)["only"]
-
-    assert set(schema["mode"]) >= {"full", "quick"}
-    assert set(schema["size"]) >= {0, 7, 8}
-    assert schema["topic"] == Constant("slow login")
+    assert extract_schema(optional)["only"].keys() == {"step", "total_steps", "size"}
+    with pytest.raises(UsageError, match="`topic` at step `only` has no choices, bounds, default or example"):
+        extract_schema(required)
 
 
 def test_no_two_inputs_have_the_same_id() -> None:

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from support.sandbox import flow, home_skills, put_skill
 
-from flowrail.machines.exploration.reads import literals_of
-
 FILE = """\
 from flowrail import Arg, Outcome, StepDef, Workflow
 LEVELS = ("low", "high")
@@ -21,7 +19,6 @@ WORKFLOW = Workflow(
     StepDef("look", "Look", ["Look."], decide, next={"ok": "tell", "iterate": "look"}),
     StepDef("tell", "Tell", ["Tell."], next={"ok": None}),
     params={"mode": Arg(choices=("quick", "full"), default="full")},
-    ignore=[],
 )
 """
 ATTEMPTS = """attempt = ctx.step_state.get("attempt", 1)
@@ -66,22 +63,12 @@ def test_a_handler_that_fails_is_found_with_its_line(body: str, problem: str, re
     assert answer.out.count("flow step loop done") == reports
 
 
-def test_a_handler_that_waits_for_an_undeclared_fact_passes() -> None:
-    put(WAITS)
+def test_a_handler_that_needs_an_undeclared_fact_is_a_failing_walk_and_no_value_is_guessed() -> None:
+    file = put(WAITS)
 
-    answer = flow("test", "loop", "--strict")
+    answer = flow("test", "loop")
 
-    assert answer.status == 0
-    assert "3 of 3" in answer.out
-
-
-def test_the_literals_of_a_function_are_those_of_its_code_and_of_the_constants_that_it_names() -> None:
-    def decide(ctx: object) -> object:
-        """Not this."""
-        return [word for word in ("a", 1, True) if word in MODES]
-
-    assert {"a", 1, "quick", "full"} <= literals_of(decide)
-    assert "Not this." not in literals_of(decide)
-
-
-MODES = ("quick", "full")
+    assert answer.status == 1
+    assert "`decide` raised MissingValueError: " in answer.out
+    assert "sure" in answer.out
+    assert f"({file}:5)" in answer.out

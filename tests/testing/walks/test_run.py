@@ -118,7 +118,7 @@ def test_a_handler_that_changes_its_mind_is_found(tmp_path: Path) -> None:
     notes = f"open({str(tmp_path / 'loads')!r}, 'a')"
     put_python(
         "py",
-        "return Outcome.OK if LOADS == 1 else Outcome.FAIL",
+        "return Outcome.OK if LOADS <= 2 else Outcome.FAIL",
         before=f"with {notes} as notes:\n    notes.write('x')\n    LOADS = notes.tell()\n",
     )
     allow("py")
