@@ -16,7 +16,7 @@ _SHORT = {"facts": "-s", "params": "-p", "answers": ""}
 """Options whose value is a mapping, with what precedes each NAME=VALUE on a command line."""
 _WITH_STORE = frozenset(
     {
-        "answer", "approve", "ask", "audit", "claim", "discover", "finding", "finish", "handoff", "history", "resume", "run",
+        "answer", "approve", "ask", "audit", "discover", "finding", "handoff", "history", "resume", "run",
         "session", "sessions", "start", "status", "step", "waive",
     }
 )  # fmt: skip

@@ -335,8 +335,6 @@ COMMANDS = {
     "step": Entry("run", _AGENTS, "Show the current step, or report its outcome and show the next"),
     "resume": Entry("run", _AGENTS, "Show the current step of a session again"),
     "status": Entry("sessions", _AGENTS, "Show the state of a session"),
-    "claim": Entry("agents", _AGENTS, "Claim a dispatch of a step"),
-    "finish": Entry("agents", _AGENTS, "Report the result of a dispatch"),
     "run": Entry(
         "operations.running.commands", _AGENTS, "Run a command of the current step, or attach to it"
     ),

@@ -251,7 +251,6 @@ facts = stacked(
         "--facts", "facts_file", metavar="FILE", help="A JSON file with facts; - reads standard input."
     ),
 )
-token = click.option("--token", metavar="T", help="The token that came with the prompt.")
 
 
 def _sentences(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> str:
@@ -301,6 +300,7 @@ expect = click.option(
     help="Refuse if the session is at another revision.",
 )
 skill = click.argument("skill", shell_complete=complete("skills"))
+optional_skill = click.argument("skill", required=False, shell_complete=complete("skills"))
 session_argument = click.argument("session_id", metavar="ID", shell_complete=complete("sessions"))
 optional_session = click.argument(
     "session_id", metavar="[ID]", required=False, shell_complete=complete("sessions")

@@ -1,4 +1,4 @@
-"""One run of an agent: take the work, start the program with the answer of `claim`, and read the outcome from the session.
+"""One run of an agent: take the work, start the program with its step, and read the outcome from the session.
 
 The session decides how a run ended, not the program: its exit status and its last message prove nothing.
 """
@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,14 +19,14 @@ from flowrail.fleet.configuration import Limits
 from flowrail.fleet.programs import LogSummary
 from flowrail.fleet.records import AgentRun, RunOutcome
 from flowrail.fleet.targets import Target
-from flowrail.formatters.guidance import as_xml, work
+from flowrail.formatters.guidance import as_xml
 from flowrail.hosts.conversation import FLEET
-from flowrail.machines.engine.dispatched_work import DispatchGoneError
-from flowrail.machines.guidance.views import Assignment
-from flowrail.machines.sessions.session import CLAIMED, COMPLETED, FINISHED, Session
+from flowrail.machines.engine.dispatched_work import DispatchGoneError, parent_of
+from flowrail.machines.guidance.agents import PENDING
+from flowrail.machines.sessions.session import COMPLETED
 from flowrail.operations.environment import World
-from flowrail.operations.running import dispatched_work, steps
-from flowrail.operations.running.steps import Answer
+from flowrail.operations.running import steps
+from flowrail.operations.running.child_sessions import lost_dispatch
 from flowrail.storage.files import make_private_dir, write_atomic
 from flowrail.text.safe_text import visible
 
@@ -43,56 +44,31 @@ End your turn earlier in two cases:
 
 
 class Work(NamedTuple):
-    """Work that a run has taken: its prompt, the session whose steps it does, and what it must still hold at its end.
+    """Work that a run has taken: its prompt, and the session whose steps it does."""
 
-    ``token`` is that of the dispatch, and empty if the run works on a session that was not dispatched.
-    """
-
-    target: Target
     session: str
     prompt: str
-    token: str = ""
     model: str | None = None
 
 
-def take(world: World, target: Target, *, holders: Collection[str], fence: bool) -> Work:
-    """Take the work of *target* for the conversation of *world*.
+def take(world: World, target: Target, *, runs: Collection[str]) -> Work:
+    """Take over the session of *target* for the conversation of *world*. No report of an earlier agent counts then.
 
-    A dispatch that an earlier run holds is continued with its token, as long as the agent of that run has certainly
-    ended. With *fence* it may still be alive: the dispatch is cancelled and claimed again, so that no report of the old
-    agent counts. *holders* are the names under which the fleet holds dispatches; those of other holders do not change.
+    *runs* are the conversations of the fleet that had it. The sessions of other agents do not change.
     """
-    if not target.dispatch:
-        answer = steps.look(world, target.session, take_over=True)
-        if not answer.session.is_open:
-            raise DispatchGoneError(f"session `{target.session}` has ended", hint="nothing is left to do")
-        return Work(target, target.session, as_xml.render(answer.guidance))
-    dispatch = targets.dispatch_of(world, target)
-    if dispatch is None:
-        raise DispatchGoneError(
-            f"the session has left the step of `{target.key}`", hint="nothing is left to do"
-        )
-    if dispatch.status == CLAIMED and dispatch.holder in holders:
-        if fence:
-            dispatched_work.cancel(world._replace(host=None), target.session, target.dispatch)
-        elif dispatch.child is not None:
-            answer = steps.look(world, dispatch.child, take_over=True)
-            return Work(
-                target, dispatch.child, as_xml.render(answer.guidance), str(dispatch.token), dispatch.model
-            )
-        else:
-            taken = dispatched_work.claim(world, target.session, target.dispatch, token=dispatch.token)
-            return _work(target, taken, dispatch.model)
-    elif dispatch.ended and not fence:
-        raise DispatchGoneError(f"dispatch `{target.key}` has ended", hint="nothing is left to do")
-    return _work(target, dispatched_work.claim(world, target.session, target.dispatch), dispatch.model)
-
-
-def _work(target: Target, taken: Answer | Assignment, model: str | None) -> Work:
-    if isinstance(taken, Answer):
-        child = taken.session.id
-        return Work(target, child, as_xml.render(taken.guidance), child, model)
-    return Work(target, target.session, work.assignment_xml(taken), str(taken.dispatch.token), model)
+    session_id = targets.session_of(world, target)
+    parent, model = parent_of(session_id), None
+    if parent is not None:
+        above = steps.look(world._replace(host=None), parent)
+        dispatch = next(known for known in above.guidance.dispatches if known.child == session_id)
+        model = dispatch.model
+        owner = None if dispatch.status == PENDING else targets.current(world, session_id).owner
+        if owner not in {None, world.host, above.session.owner, *runs}:
+            raise DispatchGoneError(f"another agent works on `{session_id}`", hint="nothing is left to do")
+    answer = steps.look(world, session_id, take_over=True)
+    if not answer.session.is_open:
+        raise DispatchGoneError(f"session `{session_id}` has ended", hint="nothing is left to do")
+    return Work(session_id, as_xml.render(answer.guidance), model)
 
 
 def run(
@@ -152,25 +128,12 @@ def agent_environment(environ: Mapping[str, str], conversation: str) -> dict[str
 
 def result(world: World, taken: Work) -> RunOutcome | None:
     """Return the outcome of a run from its session, or `None` if it has no result and waits for nothing."""
-    if taken.token:
-        dispatch = targets.dispatch_of(world, taken.target)
-        if dispatch is None or dispatch.token != taken.token or dispatch.status not in {CLAIMED, FINISHED}:
-            return RunOutcome.FENCED
-        if dispatch.status == FINISHED:
-            return RunOutcome.FINISHED if dispatch.succeeded else RunOutcome.FAILED
     session = targets.current(world, taken.session)
-    if not taken.token:
-        if session.host is not None and session.host.id != world.host:
-            return RunOutcome.FENCED
-        if not session.is_open:
-            return RunOutcome.FINISHED if session.status == COMPLETED else RunOutcome.FAILED
-    return RunOutcome.WAITING if _waits(taken, session) else None
-
-
-def _waits(taken: Work, session: Session) -> bool:
-    """Return whether the session waits for the user or, if the run does its steps, for other agents."""
-    is_prompt = taken.token != "" and taken.session == taken.target.session
-    return targets.waits_for_user(session) if is_prompt else targets.waits(session)
+    if session.host is None or session.host.id != world.host or lost_dispatch(world.store, session):
+        return RunOutcome.FENCED
+    if not session.is_open:
+        return RunOutcome.FINISHED if session.status == COMPLETED else RunOutcome.FAILED
+    return RunOutcome.WAITING if targets.waits(world, session) else None
 
 
 def _without_result(ended: process.Ended, summary: LogSummary) -> RunOutcome:
@@ -182,19 +145,6 @@ def _without_result(ended: process.Ended, summary: LogSummary) -> RunOutcome:
 
 
 def give_up(world: World, target: Target, reason: str) -> None:
-    """End a dispatch as failed because its agents have had all their attempts."""
-    dispatch = targets.dispatch_of(world, target)
-    if dispatch is None or dispatch.ended:
-        return
-    try:
-        if dispatch.child is not None:
-            steps.abandon(world._replace(host=None), dispatch.child, reason)
-        elif dispatch.token is not None and dispatch.status == CLAIMED:
-            token = dispatch.token
-            dispatched_work.finish(
-                world, target.session, target.dispatch, "fail", token=token, facts={"reason": reason}
-            )
-        else:
-            dispatched_work.cancel(world._replace(host=None), target.session, target.dispatch)
-    except ConflictError:
-        return  # it has just ended differently
+    """End a child session as failed because its agents have had all their attempts."""
+    with suppress(ConflictError):  # it has just ended differently
+        steps.abandon(world._replace(host=None), targets.session_of(world, target), reason)

@@ -15,6 +15,7 @@ from flowrail.fleet.jobs import JobQueue
 from flowrail.fleet.records import ATTEMPTS, REOPENED, UNCOUNTED, AgentRun, FleetRecords, FleetSession
 from flowrail.fleet.targets import Target
 from flowrail.hosts.conversation import FLEET_OWNER
+from flowrail.machines.engine.dispatched_work import parent_of
 from flowrail.machines.sessions.store import UnknownSessionError
 from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.running import steps
@@ -122,11 +123,11 @@ class Fleet:
         newest = failures[0]
         summary = f"{count(len(failures), 'attempt')} failed; the last one: {newest.outcome}"
         reason = f"{summary} ({newest.note})" if newest.note else summary
-        if target.dispatch:
+        if parent_of(target.key) is not None:
             attempt.give_up(world, target, reason)
         else:
-            self.records.end_session(target.session, reason)
-            release(world.store, [target.session], newest.run, at=world.now(), by=world.by)
+            self.records.end_session(target.key, reason)
+            release(world.store, [target.key], newest.run, at=world.now(), by=world.by)
 
 
 def conversations(records: FleetRecords, target: str) -> set[str]:

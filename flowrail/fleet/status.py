@@ -107,7 +107,7 @@ def status_of(fleet: Fleet, *, newest: int) -> FleetStatus:
                 iso_time(until) if (until := records.quota_until(name)) else None,
             )
         )
-    targets_at_work = {targets.target_of(run.target).session for run in running}
+    targets_at_work = {run.target for run in running}
     sessions = tuple(_session(world, session, targets_at_work) for session in known)
     return FleetStatus(tuple(programs), tuple(workers), sessions, tuple(records.runs(newest=newest)))
 

@@ -1,55 +1,48 @@
-"""The work of agents for a session: its own steps, and the dispatches of the current one, at any depth."""
+"""The work of agents for a session: its own steps, and the child sessions of the current one, at any depth."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from flowrail.machines.engine.advance import with_default_answers
-from flowrail.machines.engine.dispatched_work import find_dispatch
-from flowrail.machines.sessions.session import CLAIMED, PENDING, AskedQuestion, Dispatched, Session
+from flowrail.machines.engine.dispatched_work import DispatchGoneError, parent_of, piece_of
+from flowrail.machines.sessions.session import AskedQuestion, Session
 from flowrail.operations.environment import World
-from flowrail.operations.running.child_sessions import reconciled
+from flowrail.operations.running.child_sessions import children_of
 
 
 class Target(NamedTuple):
-    """A session, or one of its dispatches, that an agent works on."""
+    """The work of a session: its id, or what the ids of all child sessions for one piece of work begin with."""
 
-    session: str
-    dispatch: str = ""
-
-    @property
-    def key(self) -> str:
-        """The target as one text: `session`, or `session/dispatch`."""
-        return f"{self.session}/{self.dispatch}" if self.dispatch else self.session
+    key: str
 
 
-def target_of(key: str) -> Target:
-    """Return the target with that key."""
-    session, _, dispatch = key.partition("/")
-    return Target(session, dispatch)
+def session_of(world: World, target: Target) -> str:
+    """Return the id of the session that does the work of a target now."""
+    parent = parent_of(target.key)
+    if parent is None:
+        return target.key
+    for dispatch in current(world, parent).dispatches:
+        if piece_of(dispatch.child) == target.key:
+            return dispatch.child
+    raise DispatchGoneError(
+        f"session `{parent}` has left the step of `{target.key}`", hint="nothing is left to do"
+    )
 
 
 def current(world: World, session_id: str) -> Session:
-    """Return a session as it is now: with the results of its agents, and the default answers that are due."""
-    session = reconciled(world.store, world.store.read(session_id).session)
-    return with_default_answers(session, world.now())
+    """Return a session as it is now."""
+    return world.store.read(session_id).session
 
 
 def involved(world: World, session_id: str) -> Iterator[tuple[Target, Session]]:
     """Yield the open sessions that work for a session, itself first, each with the target whose work it does."""
     session = current(world, session_id)
     if session.is_open:
-        yield from _involved(world, Target(session_id), session)
-
-
-def _involved(world: World, target: Target, session: Session) -> Iterator[tuple[Target, Session]]:
-    yield target, session
-    for dispatch in session.dispatches:
-        if dispatch.status == CLAIMED and dispatch.child is not None:
-            child = current(world, dispatch.child)
+        yield Target(session.id), session
+        for child in children_of(world.store, session.dispatches).values():
             if child.is_open:
-                yield from _involved(world, Target(session.id, dispatch.id), child)
+                yield Target(piece_of(child.id)), child
 
 
 def ready(world: World, session_id: str) -> Iterator[Target]:
@@ -60,12 +53,19 @@ def ready(world: World, session_id: str) -> Iterator[Target]:
     for target, session in involved(world, session_id):
         if waits_for_user(session):
             continue
-        unfinished = [dispatch for dispatch in session.dispatches if not dispatch.ended]
+        unfinished = unfinished_children(world, session)
         if not unfinished:
             yield target
-        for dispatch in unfinished:
-            if dispatch.child is None or dispatch.status != CLAIMED:
-                yield Target(session.id, dispatch.id)
+        for child, exists in unfinished.items():
+            if not exists:
+                yield Target(piece_of(child))
+
+
+def unfinished_children(world: World, session: Session) -> dict[str, bool]:
+    """Return the ids of the step's child sessions that have not ended, and whether each has started."""
+    children = children_of(world.store, session.dispatches)
+    ids = [dispatch.child for dispatch in session.dispatches]
+    return {child: child in children for child in ids if child not in children or children[child].is_open}
 
 
 def waits_for_user(session: Session) -> bool:
@@ -78,15 +78,6 @@ def open_question(session: Session) -> AskedQuestion | None:
     return next((question for question in session.questions if question.is_open), None)
 
 
-def waits(session: Session) -> bool:
+def waits(world: World, session: Session) -> bool:
     """Return whether the session waits for the user or for unfinished sub-agents."""
-    pending = any(dispatch.status in {PENDING, CLAIMED} for dispatch in session.dispatches)
-    return waits_for_user(session) or pending
-
-
-def dispatch_of(world: World, target: Target) -> Dispatched | None:
-    """Return the dispatch of a target as it is now; `None` if the session has left its step."""
-    session = current(world, target.session)
-    if not session.is_open or not any(dispatch.id == target.dispatch for dispatch in session.dispatches):
-        return None
-    return find_dispatch(session, target.dispatch)
+    return waits_for_user(session) or bool(unfinished_children(world, session))

@@ -18,8 +18,7 @@ from flowrail.fleet.errors import WorkerReplacedError
 from flowrail.fleet.fleet import Fleet, conversations
 from flowrail.fleet.folders import require_approved
 from flowrail.fleet.records import REOPENED, AgentRun, RunOutcome, WorkerRecord
-from flowrail.fleet.targets import Target, target_of
-from flowrail.hosts.conversation import short_id
+from flowrail.fleet.targets import Target
 from flowrail.machines.engine.dispatched_work import DispatchGoneError
 from flowrail.text.phrases import iso_time, times
 from flowrail.text.safe_text import one_line
@@ -131,7 +130,7 @@ class Worker:
         """Do one job: one run of an agent, and its record."""
         self._running.add(job)
         try:
-            has_ended = not self._stop.is_set() and self._run_target(job, target_of(key))
+            has_ended = not self._stop.is_set() and self._run_target(job, Target(key))
         finally:
             self._running.discard(job)
         while not has_ended:
@@ -156,21 +155,20 @@ class Worker:
         run = AgentRun(str(uuid.uuid4()), job, target.key, self._program, self.id, self._machine)
         self._patient(lambda: records.start(run))
         self._say(f"{job}: started ({run.run})")
-        done, quota_until = self._attempt(run, target, fence=bool(lost))
+        done, quota_until = self._attempt(run, target)
         self._end_run(done)
         if quota_until is not None:
             self._patient(lambda: records.wait_for_quota(self._program, quota_until))
         return done.outcome not in REOPENED or not self._stop.is_set()
 
-    def _attempt(self, run: AgentRun, target: Target, *, fence: bool) -> tuple[AgentRun, float | None]:
+    def _attempt(self, run: AgentRun, target: Target) -> tuple[AgentRun, float | None]:
         """Run an agent and return its completed record."""
         fleet = self._fleet
         world, environment = fleet.world(run.run), fleet.environment
         try:
             require_approved(self._project, environment.state)
-            ids = self._patient(lambda: conversations(fleet.records, target.key))
-            holders = {short_id(known) for known in ids}
-            taken = self._patient(lambda: attempt.take(world, target, holders=holders, fence=fence))
+            runs = self._patient(lambda: conversations(fleet.records, target.key))
+            taken = self._patient(lambda: attempt.take(world, target, runs=runs))
             return attempt.run(
                 world,
                 taken,

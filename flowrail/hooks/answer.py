@@ -102,12 +102,7 @@ def _stop(hook: Hook) -> FirstLook:
 
 def _subagent_stop(hook: Hook) -> FirstLook:
     child = _child_of(hook)
-    if child is not None:
-        return FirstLook((child,)) if child.status == "active" else NOTHING_FOUND
-    claim = subagents.claim_of(hook.state, hook.input.agent) if hook.input.agent is not None else None
-    if claim is None or claim.dispatch is None:
-        return NOTHING_FOUND
-    return FirstLook(claim=claim, folder=_folder_of(claim, hook))
+    return FirstLook((child,)) if child is not None and child.status == "active" else NOTHING_FOUND
 
 
 def _pre_tool_use(hook: Hook) -> FirstLook:
@@ -131,7 +126,7 @@ def _forbidding_rule(glance: SessionGlance, hook: Hook) -> str | None:
 
 
 def _post_tool_use(hook: Hook) -> FirstLook:
-    """Return the sessions whose step ran the command; note the session or dispatch that a sub-agent claimed."""
+    """Return the sessions whose step ran the command; note the child session of a sub-agent."""
     command = hook.input.tool_input.get("command", "")
     if hook.input.tool not in SHELLS or not isinstance(command, str):
         return NOTHING_FOUND
@@ -141,7 +136,7 @@ def _post_tool_use(hook: Hook) -> FirstLook:
 
 
 def _note_claim(agent: str, command: str, hook: Hook) -> None:
-    """Note the first work that a sub-agent's *command* claims."""
+    """Note the first child session that a sub-agent's *command* names."""
     for named in subagents.named_work(command):
         folders = _session_folders(hook)
         if named.store is not None and folders and "://" not in named.store:
@@ -181,18 +176,11 @@ def _with_step(hook: Hook) -> FirstLook:
 
 
 def _claim_in(folder: SessionFolder, named: subagents.NamedWork) -> Claim | None:
-    """Return the claim that a command names: a child session, or a dispatch that was just claimed."""
+    """Return the child session that a command names."""
     match = _lookup(folder).session_at(folder, named.session)
-    if match is None:
+    if match is None or not match[0].is_child:
         return None
-    glance, session = match
-    store = "" if folder.address else folder.path
-    if named.dispatch is None:
-        return Claim(store, glance.id) if glance.is_child else None
-    child = subagents.claimed_child(session, named.dispatch)
-    if child is None:
-        return None
-    return Claim(store, child) if child else Claim(store, glance.id, named.dispatch)
+    return Claim("" if folder.address else folder.path, match[0].id)
 
 
 def _project(glance: SessionGlance, hook: Hook) -> str:
@@ -268,7 +256,7 @@ def _child_of(hook: Hook) -> SessionGlance | None:
     if claim is not None:
         folder = _folder_of(claim, hook)
         match = _lookup(folder).session_at(folder, claim.session) if folder is not None else None
-        return match[0] if match is not None and claim.dispatch is None else None
+        return match[0] if match is not None else None
     # A host may give each sub-agent a conversation of its own, which then claimed the work.
     own = [glance for glance in _own(hook._replace(input=hook.input._replace(host=None))) if glance.is_child]
     return own[0] if own else None

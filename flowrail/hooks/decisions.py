@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import agents_progress
-from flowrail.hooks import subagents
 from flowrail.hooks.environment import Hook
 from flowrail.hooks.fast_lookup import FirstLook, SessionFolder, SessionGlance
 from flowrail.hooks.observations import observe
-from flowrail.hooks.subagents import Claim
 from flowrail.hosts.conversation import FLEET, HELD
 from flowrail.hosts.protocol import (
     LONGEST,
@@ -31,21 +29,13 @@ from flowrail.hosts.protocol import (
     context,
     deny,
 )
-from flowrail.machines.engine.advance import with_default_answers
-from flowrail.machines.engine.dispatched_work import claimable
+from flowrail.machines.engine.dispatched_work import Children
+from flowrail.machines.guidance.agents import PENDING
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import (
-    ABANDONED,
-    ACTIVE,
-    CLAIMED,
-    COMPLETED,
-    PENDING,
-    WAITING,
-    Session,
-)
+from flowrail.machines.sessions.session import ABANDONED, ACTIVE, COMPLETED, WAITING, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import sql_backend
-from flowrail.operations.running.child_sessions import agents_at_work, check_still_working, reconciled
+from flowrail.operations.running.child_sessions import check_still_working, children_of
 from flowrail.operations.running.conversations import RESULT_SECONDS, release
 from flowrail.storage.files import LockTimeoutError, sha256_hex
 from flowrail.storage.ownership import Owner
@@ -62,10 +52,11 @@ _BY = "hook"
 
 
 class _Seen(NamedTuple):
-    """A session as the hook describes it: the newest record, its agents as they are now, and its definition."""
+    """A session as the hook describes it: the newest record, its child sessions, and its definition."""
 
     glance: SessionGlance
     session: Session
+    children: Children
     steps: Sequence[Mapping[str, Any]]
 
 
@@ -83,8 +74,6 @@ def answer(event: str, look: FirstLook, hook: Hook) -> Answer:
             reason = _denial(glance, rule, hook)
             if reason is not None:
                 return deny(reason)
-    elif look.claim is not None and hook.input.agent is not None:
-        return _hold_dispatch(hook.input.agent, look.claim, look.folder, hook)
     else:
         return _hold(look.sessions, hook)
     return NOTHING
@@ -114,13 +103,13 @@ def _hold(glances: Sequence[SessionGlance], hook: Hook) -> Answer:
             if store.is_foreign(glance.id):
                 continue
             with store.change(glance.id, wait=_WAIT) as change:
-                now = hook.now()
-                session = with_default_answers(change.kept.session, now)
-                progress = _progress(store, session)
+                now, session = hook.now(), change.kept.session
+                children = children_of(store, session.dispatches)
+                progress = _progress(session, children)
                 times = session.times_held(progress)
-                if times >= MOST_HOLDS or change.is_full or not _has_work(store, session, hook, now):
+                if times >= MOST_HOLDS or change.is_full or not _has_work(store, session, children, hook):
                     continue
-                if FLEET in hook.environ and any(not known.ended for known in session.dispatches):
+                if FLEET in hook.environ and _unfinished(session, children):
                     continue  # workers run them, and start an agent again afterwards
                 bound = change.kept.session
                 bound = bound if bound.host else bound.bound_to(hook.input.host)
@@ -129,34 +118,8 @@ def _hold(glances: Sequence[SessionGlance], hook: Hook) -> Answer:
                 )
         except (FlowError, LockTimeoutError):
             continue
-        session = _with_agents(store, session)
-        return block(_reason(_Seen(glance, session, _steps(store, session)), hook))
+        return block(_reason(_Seen(glance, session, children, _steps(store, session)), hook))
     return NOTHING
-
-
-def _hold_dispatch(agent: str, claim: Claim, folder: SessionFolder | None, hook: Hook) -> Answer:
-    """Return the answer that keeps a sub-agent working on a dispatch that has a prompt, until it is reported."""
-    store = _store(folder, hook) if folder is not None else None
-    if store is None or claim.held >= MOST_HOLDS:
-        return NOTHING
-    try:
-        session = store.read(claim.session).session
-    except FlowError:
-        return NOTHING
-    dispatch = next((known for known in session.dispatches if known.id == claim.dispatch), None)
-    if (
-        dispatch is None
-        or dispatch.status != CLAIMED
-        or any(question.is_open for question in session.questions)
-    ):
-        return NOTHING
-    subagents.note_claim(hook.state, agent, claim._replace(held=claim.held + 1))
-    again = Command("claim", claim.session, dispatch.id, token=dispatch.token, store=claim.store or None)
-    ask = Command("ask", claim.session, "-", token=dispatch.token, store=claim.store or None)
-    return block(
-        f"You are not finished: dispatch {dispatch.id} of {_topic(session)} has no result. "
-        f"Run `{_shown(again)}`, do the work, report it. If the user must decide something, run `{_shown(ask)}`."
-    )
 
 
 def _denial(glance: SessionGlance, rule: str, hook: Hook) -> str | None:
@@ -181,7 +144,7 @@ def _release(glances: Sequence[SessionGlance], hook: Hook) -> None:
             release(store, [glance.id], hook.input.host, at=hook.now(), by=_BY)
 
 
-def _has_work(store: Store, session: Session, hook: Hook, now: str) -> bool:
+def _has_work(store: Store, session: Session, children: Children, hook: Hook) -> bool:
     """Return whether the agent has something to do: to work on its step, or to launch agents.
 
     It has nothing to do while the user is asked, or while its sub-agents work.
@@ -190,30 +153,37 @@ def _has_work(store: Store, session: Session, hook: Hook, now: str) -> bool:
         return False
     if session.parent:
         check_still_working(store, session)
-    if not session.dispatches:
-        return True
-    session = reconciled(store, session)
-    if any(agent.status == WAITING for agent in agents_at_work(store, session)):
+    if any(child.status == WAITING for child in children.values()):
         return False
-    claimed = [dispatch for dispatch in session.dispatches if dispatch.status == CLAIMED]
-    if any(claimable(dispatch, now) for dispatch in claimed):
-        return True
-    never_started = any(dispatch.status == PENDING for dispatch in session.dispatches)
-    return never_started or not claimed or hook.input.background is False
+    unfinished = _unfinished(session, children)
+    if any(child not in children for child in unfinished):
+        return True  # some agents were never launched
+    return not unfinished or hook.input.background is False
 
 
-def _progress(store: Store, session: Session) -> str:
-    """Return a mark that changes whenever a sub-agent claims, reports or ends."""
+def _unfinished(session: Session, children: Children) -> list[str]:
+    """Return the ids of the step's child sessions that have not ended."""
+    ids = [dispatch.child for dispatch in session.dispatches]
+    return [child for child in ids if child not in children or children[child].is_open]
+
+
+def _progress(session: Session, children: Children) -> str:
+    """Return a mark that changes whenever a sub-agent starts, reports, ends or is replaced."""
     if not session.dispatches:
         return ""
-    session = reconciled(store, session)
-    dispatches = [(dispatch.id, dispatch.status, dispatch.token) for dispatch in session.dispatches]
-    agents = [(agent.id, agent.revision, agent.status) for agent in agents_at_work(store, session)]
-    return sha256_hex(repr((dispatches, agents)).encode())[:16]
+    agents = [(child.id, child.revision, child.status) for child in children.values()]
+    return sha256_hex(repr((session.dispatches, agents)).encode())[:16]
+
+
+def _agents_text(seen: _Seen, now: str) -> str:
+    agents = [seen.children.get(dispatch.child) for dispatch in seen.session.dispatches]
+    return agents_progress(
+        [(child.status, child.moved_at) if child else (PENDING, "") for child in agents], now
+    )
 
 
 def _reason(seen: _Seen, hook: Hook) -> str:
-    progress = agents_progress(seen.session.dispatches, hook.now())
+    progress = _agents_text(seen, hook.now())
     return (
         f"You are not finished: {_topic(seen.session)}, {_position(seen)}."
         f"{f' {progress}.' if progress else ''} "
@@ -227,7 +197,7 @@ def _description(seen: _Seen, hook: Hook) -> str:
     session, now = seen.session, hook.now()
     if not session.is_open:
         return _result(seen, now)
-    progress = agents_progress(session.dispatches, now)
+    progress = _agents_text(seen, now)
     last = (
         f"last report {ago(session.moved_at, now)}"
         if session.revision
@@ -291,14 +261,8 @@ def _seen(glance: SessionGlance, hook: Hook) -> _Seen | None:
     store, stored = _store(glance.folder, hook), _read(glance, hook)
     if store is None or stored is None or stored.session.parent or stored.session.status == ABANDONED:
         return None
-    return _Seen(glance, _with_agents(store, stored.session), _steps(store, stored.session))
-
-
-def _with_agents(store: Store, session: Session) -> Session:
-    try:
-        return reconciled(store, session)
-    except FlowError:
-        return session
+    children = children_of(store, stored.session.dispatches)
+    return _Seen(glance, stored.session, children, _steps(store, stored.session))
 
 
 def _steps(store: Store, session: Session) -> Sequence[Mapping[str, object]]:

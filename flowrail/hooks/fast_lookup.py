@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import FlowError
-from flowrail.hooks.subagents import Claim
 from flowrail.storage import files, journal
 from flowrail.storage.ownership import configured_store
 
 MOST_SESSIONS = 5_000
 _JOURNAL = "journal.jsonl"
-_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}(?:\.\d+\.\d+(?:-\d+)?)*\Z")
 _OPEN = (b'"status":"active"', b'"status":"waiting"')
 _OPEN_STATUSES = ("active", "waiting")
 
@@ -51,16 +50,13 @@ class SessionGlance(NamedTuple):
 
 
 class FirstLook(NamedTuple):
-    """What a hook may have to say something about: sessions, or the dispatch of a sub-agent.
+    """The sessions that a hook may have to say something about.
 
     Before a tool is used, ``rules`` has the rule of each session that forbids the tool.
     """
 
     sessions: tuple[SessionGlance, ...] = ()
     rules: tuple[str, ...] = ()
-    claim: Claim | None = None
-    folder: SessionFolder | None = None
-    """The store of the claim."""
 
 
 NOTHING_FOUND = FirstLook()

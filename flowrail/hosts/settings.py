@@ -40,7 +40,7 @@ _MISSING = json.dumps(
 )
 #: The commands that an agent runs while it follows a workflow, and those that only read.
 VERBS = (
-    "start", "step", "run", "resume", "status", "claim", "finish", "ask", "answer", "finding", "handoff",
+    "start", "step", "run", "resume", "status", "ask", "answer", "finding", "handoff",
     "sessions", "history", "list", "show", "check", "skill preview", "discover",
 )  # fmt: skip
 PERMISSIONS = tuple(f"Bash(flow {verb} *)" for verb in VERBS)

@@ -19,15 +19,7 @@ from flowrail.formatters.data import as_data
 from flowrail.formatters.guidance.as_data import broken_item, render, session_item
 from flowrail.formatters.guidance.as_text import standing
 from flowrail.formatters.guidance.as_xml import render as as_xml
-from flowrail.formatters.guidance.content import result_lines
-from flowrail.formatters.guidance.work import (
-    assignment_data,
-    assignment_xml,
-    ended_data,
-    finding_data,
-    put_data,
-    put_text,
-)
+from flowrail.formatters.guidance.work import finding_data, put_data, put_text
 from flowrail.formatters.reports import handoff as handoff_page
 from flowrail.formatters.reports.handoff import as_data as handoff_data
 from flowrail.handoff.context import HandoffContext
@@ -40,7 +32,7 @@ from flowrail.operations.discover import find_skills
 from flowrail.operations.environment import Environment, World, world_of
 from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
 from flowrail.operations.handoffs.receive import receive_handoff
-from flowrail.operations.running import dispatched_work, findings, steps
+from flowrail.operations.running import findings, steps
 from flowrail.operations.running import (
     questions as running_questions,
 )
@@ -78,10 +70,6 @@ Found: TypeAlias = Annotated[
 ]
 Remember: TypeAlias = Annotated[
     str, Field(description="What to keep in mind until the end. Shown when the session is resumed.")
-]
-Dispatch: TypeAlias = Annotated[str, Field(description="The piece of work, such as d3-1.")]
-Token: TypeAlias = Annotated[
-    str | None, Field(description="The token that came with the prompt of the work.")
 ]
 
 
@@ -154,12 +142,20 @@ class Tools:
         take_over: Annotated[
             bool, Field(description="Continue a session that belongs to another conversation.")
         ] = False,
+        again: Annotated[
+            str | None,
+            Field(description="Replace the agent of this dispatch of the session's step, by number."),
+        ] = None,
     ) -> ToolAnswer:
         """Show the current step of a session, or report its outcome and show the next.
 
         Without `outcome` nothing changes; for a `skill` without an open session one is started.
         """
         world = self.world
+        if again is not None:
+            if session is None or outcome is not None:
+                raise UsageError("`again` needs a session and no outcome", hint="name the session")
+            return self._step(steps.replace_agent(world, session, again))
         if params and (session is not None or outcome is not None):
             raise UsageError("params belong to a new session", hint="give facts of a report as `facts`")
         if outcome is None:
@@ -172,10 +168,8 @@ class Tools:
             if skill is None:
                 return self._step(steps.resume(world, None))
             return self._step(steps.step_again(world, skill, _given(params)))
-        if skill is None:
-            if session is None:
-                raise UsageError("the step to report is missing", hint="give `session`, or `skill`")
-            skill = world.store.read(session).session.skill
+        if skill is None and session is None:
+            raise UsageError("the step to report is missing", hint="give `session`, or `skill`")
         answer = steps.report(
             world,
             skill,
@@ -218,11 +212,10 @@ class Tools:
             Field(
                 min_length=1,
                 max_length=3,
-                description="Each has id, header (at most 12 characters), text, and two or three options, each with a "
-                "label.",
+                description="Each has a text and, unless it is answered in free text, two or three options, each a label; "
+                "id, header (at most 12 characters) and multi can be left out.",
             ),
         ],
-        token: Token = None,
         found: Found = "",
         remember: Remember = "",
     ) -> ToolAnswer:
@@ -231,7 +224,7 @@ class Tools:
         Return the resulting block as the whole answer.
         """
         parsed = parse_questions(json.dumps(questions), source="questions")
-        put = running_questions.ask(self.world, session, parsed, token=token, found=found, remember=remember)
+        put = running_questions.ask(self.world, session, parsed, found=found, remember=remember)
         return ToolAnswer(put_text(put, self.show), put_data(put, self.show))
 
     def answer(
@@ -253,55 +246,6 @@ class Tools:
             running_questions.answer(self.world, session, labels, reason, found=found, remember=remember)
         )
 
-    def claim(
-        self,
-        session: Session,
-        dispatch: Dispatch,
-        holder: Annotated[str | None, Field(description="The name of the agent that takes it.")] = None,
-        token: Annotated[
-            str | None, Field(description="Continues what another agent had claimed, by its token.")
-        ] = None,
-    ) -> ToolAnswer:
-        """Claim a dispatch of a step.
-
-        The answer is the first step of a session for it, or a prompt and the calls that end it.
-        """
-        taken = dispatched_work.claim(self.world, session, dispatch, holder, token=token)
-        if isinstance(taken, Answer):
-            return self._step(taken)
-        return ToolAnswer(assignment_xml(taken, self.show), assignment_data(taken))
-
-    def finish(
-        self,
-        session: Session,
-        dispatch: Dispatch,
-        outcome: Annotated[Literal["ok", "fail"] | None, Field(description="How the work ended.")] = None,
-        token: Token = None,
-        facts: Facts = None,
-        cancel: Annotated[bool, Field(description="Cancel the work instead; needs no token.")] = False,
-        found: Found = "",
-        remember: Remember = "",
-    ) -> ToolAnswer:
-        """Report the result of a dispatch that had a prompt, or cancel the dispatch."""
-        if cancel:
-            ended = dispatched_work.cancel(self.world, session, dispatch)
-        elif outcome is None or token is None:
-            raise UsageError(
-                "the outcome and its token are missing", hint="give `outcome` and `token`, or `cancel`"
-            )
-        else:
-            ended = dispatched_work.finish(
-                self.world,
-                session,
-                dispatch,
-                outcome,
-                token=token,
-                facts=facts,
-                found=found,
-                remember=remember,
-            )
-        return ToolAnswer("\n".join(result_lines(ended.answer, self.show)), ended_data(ended, self.show))
-
     def finding(
         self,
         session: Session,
@@ -316,7 +260,6 @@ class Tools:
         ] = None,
         finding: Annotated[str | None, Field(description="resolve: the finding that is settled.")] = None,
         note: Annotated[str, Field(description="resolve: how it was settled.")] = "",
-        token: Token = None,
     ) -> ToolAnswer:
         """Record a finding of a review, list the findings, or record that one is resolved.
 
@@ -334,7 +277,7 @@ class Tools:
             return ToolAnswer(shown, {"findings": [finding_data(home, stored) for stored in recorded]})
         if action == "resolve":
             settled = _needed(finding, "finding", action)
-            home, resolved = findings.resolve_finding(world, session, settled, note, token=token)
+            home, resolved = findings.resolve_finding(world, session, settled, note)
             return ToolAnswer(f"{resolved.id} is resolved", finding_data(home, resolved))
         home, added = findings.add_finding(
             world,
@@ -343,7 +286,6 @@ class Tools:
             text=_needed(text, "text", action),
             place=place,
             item=item,
-            token=token,
         )
         shown = f"{added.id} {added.severity} recorded in {home}, where the gate decides"
         return ToolAnswer(shown, finding_data(home, added))
@@ -449,7 +391,7 @@ def as_sdk_tools(tools: Tools) -> list[Tool]:
     """Return the tools for the SDK's server, with schemas made from their annotations."""
     functions = (
         *(tools.step, tools.start, tools.status, tools.ask, tools.answer),
-        *(tools.claim, tools.finish, tools.finding, tools.discover, tools.handoff),
+        *(tools.finding, tools.discover, tools.handoff),
     )
     return [_as_sdk_tool(tools, function) for function in functions]
 
@@ -509,8 +451,6 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "start": ("skill",),
     "resume": ("session",),
     "status": ("session",),
-    "claim": ("session", "dispatch"),
-    "finish": ("session", "dispatch", "outcome"),
     "ask": ("session",),
     "answer": ("session",),
     "finding add": ("session",),
@@ -531,7 +471,6 @@ _FIXED = {
     "finding list": {"action": "list"},
     "discover": {"what": "targets"},
 }
-_RENAMED = {"as": "holder"}
 _NOT_FOR_TOOLS = frozenset({"json", "format", "all", "root"})
 
 
@@ -545,7 +484,7 @@ def call_of(command: Command, store: str | None) -> ToolCall | None:
     fixed = _FIXED.get(command.verb, {"action": action} if action else {})
     arguments = dict(zip(names, command.arguments, strict=False))
     options = {
-        _RENAMED.get(name, name): dict(value) if isinstance(value, Mapping) else value
+        name: dict(value) if isinstance(value, Mapping) else value
         for name, value in command.options.items()
         if name not in _NOT_FOR_TOOLS and value != {}
     }

@@ -21,8 +21,9 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.plain_form import to_plain
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.dispatched_work import find_dispatch
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, World, world_of
-from flowrail.operations.running import conversations, dispatched_work, findings, questions, steps
+from flowrail.operations.running import conversations, findings, questions, steps
 from flowrail.operations.running.load_workflow import of_program, open_folder, open_skill
 from flowrail.operations.sessions import migrate, rewind
 from flowrail.operations.sessions.accept import accept
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from flowrail.machines.definition.step_parts import Question
     from flowrail.machines.guidance.evidence import EvidenceView
     from flowrail.machines.guidance.guide import OfferedTransition, StepView
-    from flowrail.machines.guidance.views import Assignment, DispatchResult, DispatchView, QuestionView
+    from flowrail.machines.guidance.views import DispatchView, QuestionView
     from flowrail.machines.sessions.record import Record
     from flowrail.machines.sessions.session import RecordedFinding
 
@@ -220,41 +221,22 @@ class SessionStore:
             labels = {name: [word] if isinstance(word, str) else word for name, word in answers.items()}
             return self._view(questions.answer(self._world, session.id, labels, reason))
 
-    def ask(self, work: SessionView | Assignment, asked: Sequence[Question]) -> SessionView:
-        """Record a sub-agent's questions to the user, and return the session that waits for the answers."""
+    def ask(self, work: SessionView, asked: Sequence[Question]) -> SessionView:
+        """Record a sub-agent's questions to the user, and return its session, which waits for the answers."""
         with _for_python():
-            if isinstance(work, SessionView):
-                pending = questions.ask(self._world, work.id, asked)
-            else:
-                pending = questions.ask(self._world, work.session, asked, token=work.dispatch.token)
+            pending = questions.ask(self._world, work.id, asked)
             return self._view(steps.look(self._world, pending.session))
 
-    def claim(
-        self, session: SessionView, dispatch: str, holder: str | None = None
-    ) -> SessionView | Assignment:
-        """Take a dispatch of the current step: return a session for its workflow, or a prompt with its token."""
+    def child(self, session: SessionView, number: int) -> SessionView:
+        """Return the child session that does a dispatch of the current step, by its number. It starts if it is new."""
         with _for_python():
-            taken = dispatched_work.claim(self._world, session.id, dispatch, holder)
-            return self._view(taken) if isinstance(taken, steps.Answer) else taken
+            dispatch = find_dispatch(self._world.store.read(session.id).session, str(number))
+            return self._view(steps.look(self._world, dispatch.child))
 
-    def finish(
-        self, handed: Assignment, outcome: Outcome | str, facts: Mapping[str, object] | None = None
-    ) -> DispatchResult:
-        """Report the end of a claimed dispatch that had a prompt."""
+    def again(self, session: SessionView, number: int) -> SessionView:
+        """Replace the child session of a dispatch of the current step; its reports are refused from now on."""
         with _for_python():
-            return dispatched_work.finish(
-                self._world,
-                handed.session,
-                handed.dispatch.id,
-                str(outcome),
-                token=str(handed.dispatch.token),
-                facts=facts,
-            )
-
-    def cancel(self, session: SessionView, dispatch: str) -> DispatchResult:
-        """Cancel a dispatch that has not ended."""
-        with _for_python():
-            return dispatched_work.cancel(self._world, session.id, dispatch)
+            return self._view(steps.replace_agent(self._world, session.id, str(number)))
 
     def add_finding(
         self, session: SessionView, severity: str, text: str, *, place: str | None = None

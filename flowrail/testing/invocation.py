@@ -16,7 +16,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, entered, reportable_outcomes
 from flowrail.machines.engine.outcome import applies, session_context
 from flowrail.machines.engine.reports import check_facts, check_params
-from flowrail.machines.exploration.actions import with_results
+from flowrail.machines.exploration.actions import ended_children
 from flowrail.machines.exploration.inputs import ITERATION, RESERVED, STEP, TOTAL
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Report, Session
@@ -83,9 +83,9 @@ def _step(workflow: Workflow, values: Mapping[str, object]) -> None:
     guide(workflow, session)
     if session.questions or step.gate is not None:
         return
-    session = with_results(session, ["ok"] * len(session.dispatches))
+    children = ended_children(session, ["ok"] * len(session.dispatches))
     for outcome in reportable_outcomes(workflow, step, session):
-        advance(workflow, session, Report(outcome, facts))
+        advance(workflow, session, Report(outcome, facts), children=children)
 
 
 def _step_of(workflow: Workflow, values: Mapping[str, object]) -> StepDef:

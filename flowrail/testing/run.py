@@ -8,7 +8,7 @@ from flowrail.machines.definition.parts import freeze_deep
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.exploration.actions import with_answers, with_results
+from flowrail.machines.exploration.actions import ended_children, with_answers
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import Report, Session
 from flowrail.operations.environment import Environment
@@ -34,6 +34,8 @@ class Run:
     def __init__(self, workflow: Workflow, /, **params: object) -> None:
         self.workflow = workflow
         self.session: Session = start(workflow, params)
+        self.children: dict[str, Session] = {}
+        """The sessions of the step's agents."""
 
     @property
     def step(self) -> str | None:
@@ -48,7 +50,7 @@ class Run:
     @property
     def guidance(self) -> Guidance:
         """The guidance that `flow step` would print."""
-        return guide(self.workflow, self.session)
+        return guide(self.workflow, self.session, children=self.children)
 
     @property
     def instructions(self) -> str:
@@ -58,7 +60,9 @@ class Run:
     def report(self, outcome: str = "done", /, **facts: object) -> Run:
         """Report the outcome of the current step."""
         values = {name: freeze_deep(value) for name, value in facts.items()}
-        self.session = advance(self.workflow, self.session, Report(str(outcome), values))
+        report = Report(str(outcome), values)
+        self.session = advance(self.workflow, self.session, report, children=self.children)
+        self.children = {}
         return self
 
     def answer(self, **answers: str | Sequence[str]) -> Run:
@@ -68,12 +72,12 @@ class Run:
         return self
 
     def agents(self, *outcomes: str) -> Run:
-        """Finish the step's dispatches in order, each with an outcome or `cancelled`.
+        """End the sessions of the step's agents in order, each with `ok` or `fail`.
 
-        An empty text leaves a dispatch unfinished.
+        An empty text leaves one open.
         """
         unfinished = [""] * (len(self.session.dispatches) - len(outcomes))
-        self.session = with_results(self.session, [*map(str, outcomes), *unfinished])
+        self.children = ended_children(self.session, [*map(str, outcomes), *unfinished])
         return self
 
     def finding(self, severity: str, text: str = "something is wrong") -> Run:

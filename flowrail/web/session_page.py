@@ -13,11 +13,11 @@ from flowrail.formatters.reports.history import HistoryEntry, entries
 from flowrail.machines.definition.evidence import EvidenceResult
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import with_default_answers
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
+from flowrail.operations.running.child_sessions import children_of
 
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."
 
@@ -145,11 +145,11 @@ def _guidance(store: Store, workflow: Workflow, record: Record) -> tuple[Guidanc
     try:
         return guide(
             workflow,
-            with_default_answers(record.session, record.at),
+            record.session,
             store=store.named,
             place=store.address,
             folder=store.folder(record.session.id),
-            now=record.at,
+            children=children_of(store, record.session.dispatches),
         ), ""
     except (FlowError, KeyError, ValueError) as error:
         message = error.message if isinstance(error, FlowError) else "its step has changed since"

@@ -9,7 +9,7 @@ from support.sandbox import flow, told
 
 @pytest.mark.parametrize("form", ["xml", "text", "json"])
 def test_which_model_is_advised_is_told_in_every_form(form: str) -> None:
-    put_lead("free", FREE.replace("lease: 600", "model: haiku"))
+    put_lead("free", FREE.replace("join: JOIN", "join: JOIN, model: haiku"))
     told("start", "free")
 
     assert flow("resume", "--format", form).out.count("haiku") == 3
@@ -19,7 +19,7 @@ def test_an_agent_that_lost_its_work_is_told_so_and_nothing_to_do() -> None:
     put_lead()
     begun = told("start", "lead")
     child = told(*begun["dispatches"][0]["command"].split()[1:])
-    flow("finish", begun["session"], "d0-1", "--cancel")
+    flow("step", "--session", begun["session"], "--again", "1")
 
     for words in (["resume"], ["status"], ["step", "lead/one", "--session"]):
         resumed = told(*words, child["session"])
@@ -30,8 +30,8 @@ def test_an_agent_that_lost_its_work_is_told_so_and_nothing_to_do() -> None:
         assert (resumed["status"], resumed["resumed"]) == ("active", True)
         (only,) = resumed["actions"]
         assert only.startswith(
-            f"Session `{child['session']}` lost its dispatch `d0-1` of `{begun['session']}`: "
+            f"Session `{child['session']}` has lost its work: dispatch 1 of `{begun['session']}` has a new session"
         )
-        assert only.endswith(": it is cancelled. Stop here and say so; further reports would be ignored.")
+        assert only.endswith("Stop here and say so; further reports would be ignored.")
         assert "flow step" not in out
-        assert "lost its dispatch" in out
+        assert "lost its work" in out

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from support.dispatching_skill import put_lead
-from support.sandbox import flow, put_skill, told
+from support.sandbox import flow, put_skill, refused, told
 
 PLAN = """\
 name: NAME
@@ -42,7 +42,7 @@ def begun() -> Any:
 
 def test_an_answer_is_taken_as_it_is_printed() -> None:
     put_lead()
-    child = told("claim", told("start", "lead")["session"], "d0-1")["session"]
+    child = told("step", "--session", told("start", "lead")["session"] + ".0.1")["session"]
     labels = ["Y\u200bes", "Yes", "葛\U000e0100"]
     asked = [{"id": "go", "header": "H", "text": "Go?", "options": [{"label": label} for label in labels]}]
     flow("ask", child, "-", stdin=json.dumps(asked).encode())
@@ -102,7 +102,7 @@ def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
 def test_an_answer_for_an_agent_prints_how_to_launch_it_afresh(tmp_path: Path) -> None:
     put_lead()
     begun = told("start", "lead")
-    child = told("claim", begun["session"], "d0-1")["session"]
+    child = told("step", "--session", begun["session"] + ".0.1")["session"]
     questions = [
         {"id": name, "header": "H", "text": f"{name}?", "options": [{"label": "A"}, {"label": "B"}]}
         for name in ("one", "two")
@@ -115,9 +115,10 @@ def test_an_answer_for_an_agent_prints_how_to_launch_it_afresh(tmp_path: Path) -
 
     assert first.startswith("Recorded. Still open: one.")
     lines = second.splitlines()
-    assert len(lines) == 3
-    assert lines[-1] == f"flow resume {child} --store {Path.cwd() / '.flow'}"
-    again = told(*lines[-1].split()[1:])
+    assert len(lines) == 2
+    command = f"flow step --session {child} --store {Path.cwd() / '.flow'}"
+    assert lines[-1] == f"Run `{command}`, and do what it prints, step by step, to the end."
+    again = told(*command.split()[1:])
     assert {question["id"]: question["answer"] for question in again["questions"]} == {
         "one": ["other:neither"],
         "two": ["A"],
@@ -125,23 +126,11 @@ def test_an_answer_for_an_agent_prints_how_to_launch_it_afresh(tmp_path: Path) -
     assert told("resume", begun["session"])["questions"] == []
 
 
-def test_a_deadline_answers_by_itself() -> None:
-    put_skill(
-        "late",
-        PLAN.replace("other: skip", "default: No\n        deadline: 0.2").replace(
-            "        multi: true\n", "        default: Docs\n        deadline: 0.2\n"
-        ),
-    )
-    begun = told("start", "late")
-    import time
+def test_the_name_of_a_skill_means_its_open_session(begun: Any) -> None:
+    answered = told("answer", "ask", "go=Yes, all of it", "how=Tests")
 
-    time.sleep(0.3)
-
-    shown = told("resume", begun["session"])
-    assert [question["answer"] for question in shown["questions"]] == [["No"], ["Docs"]]
-    assert shown["status"] == "active"
-    after = told(*shown["next"][0]["command"].split()[1:])
-    assert (after["step"]["id"], after["step"]["attempt"], after["status"]) == ("plan", 2, "waiting")
+    assert (answered["session"], answered["status"]) == (begun["session"], "active")
+    assert refused("answer", "nosuch", "go=Yes")[1]["code"] == "UNKNOWN_SKILL"
 
 
 def test_an_answer_without_its_question_is_refused_with_what_to_type(begun: Any) -> None:

@@ -40,7 +40,7 @@ JSON = json.dumps(
 def child() -> Any:
     put_lead()
     begun = told("start", "lead")
-    return told("claim", begun["session"], "d0-1")
+    return told("step", "--session", begun["session"] + ".0.1")
 
 
 @pytest.mark.parametrize("text", [BLOCK, JSON], ids=["block", "json"])

@@ -110,13 +110,16 @@ SCENARIOS = {
         step lead ok --session lead-000001
         status lead-000001
         resume lead-000001
-        claim lead-000001 d0-1
-        step lead/one ok --session lead-one-000001
+        step --session lead-000001.0.1
+        step ok --session lead-000001.0.1
         questions questions.xml
-        ask lead-one-000001 questions.xml
-        step lead/one ok --session lead-one-000001
+        ask lead-000001.0.1 questions.xml
+        step ok --session lead-000001.0.1
         status lead-000001
-        answer lead-one-000001 db=Redis
+        answer lead-000001.0.1 db=Redis
+        step ok -s found=nothing --session lead-000001.0.1
+        step --session lead-000001 --again 2
+        step ok --session lead-000001.0.2
         sessions
         history lead-000001
     """,
@@ -181,8 +184,7 @@ REPLACED = [
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),
     (re.compile(r"(?<![\w.])\d+\.\d+e?-?\d*(?= ?m?s\b| +passed)|(?<=days\": )[\d.e-]+"), "0.0"),
     (re.compile(r"(?<![\w.])(?=[a-f]*\d)[0-9a-f]{12,64}\b"), "HASH"),
-    (re.compile(r"(?<=--token )\S+"), "TOKEN"),
-    (re.compile(r"\b\d+\.\d+\.\d+(\.dev\d+)?\b"), "VERSION"),
+    (re.compile(r"(?<![\w-])\d+\.\d+\.\d+(\.dev\d+)?\b"), "VERSION"),
 ]
 
 

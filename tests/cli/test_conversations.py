@@ -7,13 +7,10 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from support.dispatching_skill import Team, put_lead
 from support.hooks import A, B, claude_code, context, conversation, hook, within
 from support.sandbox import flow, put_skill, recorded, told
 
 from flowrail.cli.environment import SessionCall
-from flowrail.operations.running import conversations, dispatched_work, steps
-from flowrail.operations.running.conversations import QUIET_SECONDS, OtherConversationError
 
 LONG = """\
 name: NAME
@@ -159,34 +156,6 @@ def test_taking_over_is_on_record_and_the_former_owner_is_refused() -> None:
     assert within(A, "step", "long", "ok", "--session", session, "--take-over")["revision"] == 2
     assert told("history", session)["steps"][-1]["note"] == {"taken_over_from": B}
     assert flow("session", "verify", session).status == 0
-
-
-def test_after_half_an_hour_without_activity_another_conversation_may_report() -> None:
-    put_lead()
-    team = Team()
-    mine, theirs = team.world._replace(host=A), team.world._replace(host=B)
-    steps.abandon(team.world, team.id)
-    team.id = session = steps.begin(mine, "lead").guidance.session
-    child = team.child(1)
-    team.clock.forward(QUIET_SECONDS - 1)
-    team.report("ok", child)
-
-    team.clock.forward(QUIET_SECONDS - 1)
-    with pytest.raises(OtherConversationError):  # its agent was active
-        steps.report(theirs, "lead", "fail", session_id=session)
-    assert not steps.resume(theirs, session).guidance.next
-    team.clock.forward(1)
-
-    assert steps.resume(theirs, session).guidance.next
-    chosen, others = conversations.choose(mine, "lead")
-    assert chosen is not None, "until then it is still its owner's"
-    assert others == ()
-    assert conversations.choose(theirs, "lead")[0] is None, "and nobody gets it without naming it"
-    for dispatch in team.told().dispatches:
-        dispatched_work.cancel(mine, session, dispatch.id)
-    team.clock.forward(QUIET_SECONDS)
-    steps.report(theirs, "lead", "fail", session_id=session)
-    assert owner(session) == B
 
 
 def test_a_person_without_a_conversation_may_report_by_id_and_the_journal_says_who() -> None:

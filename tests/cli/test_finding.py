@@ -79,15 +79,15 @@ def test_whoever_leads_takes_no_finding_of_its_reviewer_away() -> None:
     put_lead("review", REVIEW.replace("workflow: NAME/one, vars: {area: all}", "vars: {depth: 1}"))
     session = told("start", "review")["session"]
     told("step", "review", "ok")
-    token = told("claim", session, "d1-1")["token"]
-    add(session, "--severity", "MUST", "--text", "wrong", "--token", token)
-    add(session, "--severity", "COULD", "--text", "taste", "--token", token)
+    reviewer = told("step", "--session", session + ".1.1")["session"]
+    add(reviewer, "--severity", "MUST", "--text", "wrong")
+    add(reviewer, "--severity", "COULD", "--text", "taste")
 
     status, error = refused("finding", "resolve", session, "F1")
     assert (status, error["code"]) == (4, "ROUND_CLOSED")
-    assert told("finding", "resolve", session, "F2", "--token", token)["open"] is False
-    told("finish", session, "d1-1", "ok", "--token", token)
-    assert refused("finding", "resolve", session, "F1", "--token", token)[1]["code"] == "DISPATCH_GONE"
+    assert told("finding", "resolve", reviewer, "F2")["open"] is False
+    told("step", "fail", "--session", reviewer, "-s", "reason=see F1")
+    assert refused("finding", "resolve", reviewer, "F1")[1]["code"] == "SESSION_ENDED"
     assert refused("finding", "resolve", session, "F1")[1]["code"] == "ROUND_CLOSED"
     told("step", "review", "ok")
     assert told("step", "review", "done")["step"]["id"] == "work"

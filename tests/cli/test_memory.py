@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from support.dispatching_skill import FREE, Team, put_lead
 from support.hooks import A, within
 from support.sandbox import flow, put_skill, recorded, told
 
-from flowrail.operations.running import dispatched_work
 
-
-def memory(session: str) -> list[tuple[str, str, str, str]]:
-    """Return the memories that a session holds: kind, text, step, source."""
+def memory(session: str) -> list[tuple[str, str, str]]:
+    """Return the memories that a session holds: kind, text, step."""
     held = recorded(session)["memory"]
-    return [(entry["kind"], entry["text"], entry["step"], entry["source"]) for entry in held]
+    return [(entry["kind"], entry["text"], entry["step"]) for entry in held]
 
 
 def test_a_report_carries_what_was_found_and_what_to_remember() -> None:
@@ -24,8 +21,8 @@ def test_a_report_carries_what_was_found_and_what_to_remember() -> None:
     told("step", "small", "ok", "--found", " the cache is cold\n", "--remember", "the user wants MySQL")
 
     assert memory(session) == [
-        ("found", "the cache is cold", "first", ""),
-        ("remember", "the user wants MySQL", "first", ""),
+        ("found", "the cache is cold", "first"),
+        ("remember", "the user wants MySQL", "first"),
     ]
     record = told("history", session)["steps"][-1]
     assert (record["found"], record["remember"]) == ("the cache is cold", "the user wants MySQL")
@@ -50,38 +47,6 @@ def test_questions_and_answers_carry_them_too() -> None:
     ]
     assert "db=A; remember: A, because it is small" in flow("history", session).out
     assert flow("session", "verify", session).status == 0
-
-
-def test_what_a_free_form_agent_found_is_kept_with_its_result() -> None:
-    put_lead("free", FREE)
-    team = Team("free", {"areas": ["a"]})
-    handed = team.handed(1)
-
-    dispatched_work.finish(
-        team.world, team.id, handed.dispatch.id, "ok", token=str(handed.dispatch.token), found="a is slow"
-    )
-    team.report("ok")
-
-    assert memory(team.id) == [("found", "a is slow", "look", "a (d0-1)")]
-    assert "d0-1 ok; found: a is slow" in flow("history", team.id).out
-
-
-def test_what_an_agent_found_reaches_the_session_that_it_works_for() -> None:
-    put_lead()
-    team = Team(params={"areas": ["a", "b"]})
-    for number, name in enumerate("ab", 1):
-        child = team.child(number)
-        told("step", "lead/one", "ok", "--session", child, "--found", f"{name} is slow")
-        told("step", "lead/one", "ok", "--session", child, "-s", "found=x", "--remember", f"not {name}")
-
-    team.report("ok")
-
-    assert memory(team.id) == [
-        ("found", "a is slow", "first", "a (d0-1)"),
-        ("remember", "not a", "second", "a (d0-1)"),
-        ("found", "b is slow", "first", "b (d0-2)"),
-        ("remember", "not b", "second", "b (d0-2)"),
-    ]
 
 
 def test_sessions_are_listed_by_their_topic_and_records_by_their_conversation() -> None:

@@ -130,7 +130,7 @@ def work_of_others() -> dict[str, Any]:
     """Return the answers about work given to agents, a review of it, and a question."""
     put_skill("team", TEAM, texts={"workflows/look.yaml": SMALL.replace("NAME", "NAME/look")})
     session = told("start", "team")["session"]
-    child = told("claim", session, "d0-1")
+    child = told("step", "--session", session + ".0.1")
     ask = told("ask", child["session"], "-", stdin=QUESTION)
     team = told("resume", session)
     answer = told("answer", child["session"], "db=Redis")
@@ -142,10 +142,10 @@ def work_of_others() -> dict[str, Any]:
         "child": child,
         "ask": ask,
         "answer": answer,
-        "claim": told("claim", session, "d1-1"),
+        "child_from_prompt": told("step", "--session", session + ".1.1"),
         "finding": told("finding", "add", session, "--severity", "MUST", "--text", "wrong"),
         "findings": told("finding", "list", session),
-        "finish": told("finish", session, "d1-1", "--cancel"),
+        "again": told("step", "--session", session, "--again", "1"),
         "review": told("resume", session),
     }
 

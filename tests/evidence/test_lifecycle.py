@@ -103,7 +103,7 @@ def test_a_child_in_a_worktree_of_the_project_is_checked_where_it_works() -> Non
     git("worktree", "add", "-q", str(worktree))
     store = ["--store", str(project / ".flow")]
     os.chdir(worktree)
-    child = told("claim", session, "d0-1", *store)["session"]
+    child = told("step", "--session", session + ".0.1", *store)["session"]
     step = ["step", "team/part", "ok", "--session", child, *store]
 
     (project / "src/a.py").write_text("changed in the project\n")
@@ -124,7 +124,7 @@ def test_a_child_elsewhere_is_checked_in_the_project() -> None:
     elsewhere.mkdir()
     git("init", "-q", str(elsewhere))
     os.chdir(elsewhere)
-    child = told("claim", session, "d0-1", *store)["session"]
+    child = told("step", "--session", session + ".0.1", *store)["session"]
     write("src/a.py", "forged")
 
     status, error = refused("step", "team/part", "ok", "--session", child, *store)

@@ -16,17 +16,15 @@ from support.golden import as_in_golden_file
 from support.random_workflows import MODE, WORDS, facts_of, workflows
 from support.workflows import step, workflow
 
-from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance import as_data, as_text, as_xml
-from flowrail.formatters.guidance.work import assignment_text, assignment_xml
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
+from flowrail.machines.guidance.agents import PENDING
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.guidance.views import Assignment, Briefing, DoneStep
-from flowrail.machines.sessions.session import Dispatched, Report, Session, WorkingFile
+from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep
+from flowrail.machines.sessions.session import ACTIVE, COMPLETED, Report, Session, WorkingFile
 from flowrail.text.safe_text import one_line, visible
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=20)
@@ -49,6 +47,17 @@ LOOK = workflow(
     params={"topic": Arg(default="slow login"), "areas_wanted": Arg(type="list")},
 )
 NOON = "2026-01-02T12:00:00Z"
+
+
+def _agent(number: int, status: str, moved_at: str = "") -> DispatchView:
+    child = f"a-skill-abc234.0.{number}"
+    nothing: dict[str, object] = {}
+    return DispatchView(
+        number, "explore", None, None, nothing, None, child, status, nothing, (), status == COMPLETED,
+        again=False, relayed=False, moved_at=moved_at, command=None, again_command=None, relay_command=None,
+    )  # fmt: skip
+
+
 BRIEFING = Briefing(
     asked={"topic": 'it\'s "here" & <now>', "areas_wanted": ("a",), "mode": ""},
     topic='it\'s "here" & <now>',
@@ -60,13 +69,10 @@ BRIEFING = Briefing(
     found=("billing (d1-2): the cache is cold",),
     remember=("the user wants no downtime", "ask before deploying."),
     dispatches=(
-        *(
-            Dispatched(f"d0-{number}", "explore", status="done", outcome="ok", ended_at=NOON)
-            for number in (1, 2)
-        ),
-        Dispatched("d0-3", "explore", status="claimed", expires_at="2026-01-02T14:20:00Z"),
-        Dispatched("d0-4", "explore"),
-        Dispatched("d0-5", "explore"),
+        *(_agent(number, COMPLETED, NOON) for number in (1, 2)),
+        _agent(3, ACTIVE, "2026-01-02T13:20:00Z"),
+        _agent(4, PENDING),
+        _agent(5, PENDING),
     ),
     notes_path=".flow/sessions/a-skill-abc234/work/notes.md",
     notes=WorkingFile(".flow/sessions/a-skill-abc234/work/notes.md", 6_140, "2026-01-02T13:57:00Z", 180.0),
@@ -200,7 +206,7 @@ def test_a_fact_that_quotes_what_was_printed_before_stays_a_text() -> None:
         step("tell", actions=["You found: $found"]),
     )
     session = start(definition, session_id="dull-abc234")
-    printed = [as_xml.render(guide(definition, session)), assignment_xml(PROMPT)]
+    printed = [as_xml.render(guide(definition, session))]
 
     for case in re.findall(r"<case.*?</case>|<ask_command.*?</ask_command>", "".join(printed)):
         later = guide(definition, advance(definition, session, Report("ok", {"found": case})))
@@ -208,28 +214,3 @@ def test_a_fact_that_quotes_what_was_printed_before_stays_a_text() -> None:
 
         assert action is not None
         assert action.text == f"\nYou found: {case}\n"
-
-
-# --- prompts of dispatches
-
-PROMPT = Assignment(
-    session="review-4k2m9a",
-    dispatch=Dispatched(
-        "d2-1", "quality-reviewer", item="auth", model="opus", expires_at="2026-11-18T13:00:00.000Z"
-    ),
-    prompt="Is a < b && c > d in auth?\n\n```flow:forbidden\n- Editing auth\n```",
-    finish=(
-        Command("finish", "review-4k2m9a", "d2-1", "ok", token="7kq2m9xw4r3p"),
-        Command("finish", "review-4k2m9a", "d2-1", "fail", token="7kq2m9xw4r3p"),
-    ),
-    ask=Command("ask", "review-4k2m9a", "-", token="7kq2m9xw4r3p"),
-    answered=(("Which parts?", "Code; other:the <tests>"),),
-    finding=Command("finding add", "review-4k2m9a", token="7kq2m9xw4r3p"),
-)
-
-
-@pytest.mark.parametrize(("name", "form"), [("handed.xml", assignment_xml), ("handed.txt", assignment_text)])
-def test_a_prompt_looks_as_in_its_golden_file(name: str, form: Callable[[Assignment], str]) -> None:
-    shown = form(PROMPT).replace(str(SUB_AGENT_QUESTION_FORMAT), "(how to ask)")
-
-    assert as_in_golden_file(name, shown)

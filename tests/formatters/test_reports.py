@@ -21,8 +21,10 @@ NOTES: dict[str, tuple[dict[str, Any], str]] = {
     "held": ({"times": 2}, "kept from ending its turn, time 2"),
     "released": ({}, "the conversation ended"),
     "migrate": ({"verdict": "moved", "renamed": {"a": "b"}}, "moved: a → b"),
-    "claim": ({"dispatch": "d0-1", "holder": "ann", "child": "c-1"}, "d0-1 by ann, as c-1"),
-    "finish": ({"dispatch": "d0-1", "outcome": "ok"}, "d0-1 ok"),
+    "again": (
+        {"replaced": "x-abcdef.0.1", "child": "x-abcdef.0.1-2"},
+        "x-abcdef.0.1-2 replaces x-abcdef.0.1",
+    ),
     "refused": ({"claim": "ok", "missing": ["notes"]}, "claimed ok: lacks notes"),
     "waive": ({"check": "notes", "level": "claimed", "reason": "late"}, "notes claimed (late)"),
     "ask": ({"questions": ["q1", "q2"]}, "q1 q2"),

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.workflows import NOW, fan, found, report, review_loop, step, workflow
+from support.workflows import NOW, ended, fan, found, report, review_loop, step, workflow
 
 from flowrail import Arg
 from flowrail.command import Command
 from flowrail.formatters.guidance import as_text, as_xml
-from flowrail.machines.engine.advance import start
+from flowrail.machines.engine.advance import NOTHING, start
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import ParentSession
 
@@ -70,7 +70,7 @@ def test_what_surrounds_a_gate_and_the_work_that_it_sent_back_is_small() -> None
 
 def test_a_sub_agent_reads_how_to_ask_once() -> None:
     guidance = two_transitions()._replace(
-        parent=ParentSession("x", "d0-1"), ask_command=Command("ask", "x", "-", store=STORE)
+        parent=ParentSession("x"), ask_command=Command("ask", "x", "-", store=STORE)
     )
 
     first, later = surrounding_bytes(guidance), surrounding_bytes(guidance._replace(revision=1))
@@ -93,11 +93,12 @@ def test_no_time_and_no_hash_is_printed(render: Any) -> None:
 def test_what_changes_while_agents_work_is_after_the_text() -> None:
     flow = fan()
     session = start(flow, session_id="dull-abc234", now=NOW)
-    changed = replace(session.dispatches[0], status="claimed", holder="ann", expires_at=NOW, token="t")
-    later = replace(session, dispatches=(changed, *session.dispatches[1:]))
+    started = ended(session, "ok")
 
-    before, after = (as_xml.render(guide(flow, state, place=STORE)) for state in (session, later))
+    before, after = (
+        as_xml.render(guide(flow, session, place=STORE, children=children)) for children in (NOTHING, started)
+    )
 
     difference = next(n for n, (left, right) in enumerate(zip(before, after, strict=False)) if left != right)
     assert before[:difference].count("</current_action>") == 1
-    assert NOW in after
+    assert 'status="completed"' in after

@@ -185,7 +185,7 @@ class TestAgentsThatWorkForOthers:
         return reason(hook("subagent-stop", claude_code("subagent-stop", agent_id=agent, **more)))
 
     def claim(self, number: int, agent: str) -> str:
-        """Claim a dispatch in a sub-agent's shell and return the child session."""
+        """Start a child session in a sub-agent's shell and return its id."""
         dispatch = told("status", told("sessions")["sessions"][-1]["session"])["dispatches"][number]
         ran = shell(f"{dispatch['command']} --json", agent)
         return str(ran.data["session"])
@@ -215,19 +215,15 @@ class TestAgentsThatWorkForOthers:
         del hook_input["agent_id"]
         assert hook("subagent-stop", hook_input) == {}
 
-    @pytest.mark.every_store
     def test_one_that_works_from_a_prompt_is_kept_working_until_it_reports(self) -> None:
         put_skill("fan", PROMPTED, texts=LOOK)
         session = within(A, "start", "fan")["session"]
-        handed = shell(f"flow claim {session} d0-1 --json", "one").data
+        shell(f"flow step --session {session}.0.1 --json", "one")
 
         held = [self.subagent_stop("one") for _ in range(4)]
 
-        again = f"flow claim {session} d0-1 --token {handed['token']}"
-        assert [again in text for text in held] == [True, True, True, False]
-        shell(f"flow claim {session} d0-2 --json", "two")
-        assert self.subagent_stop("two")
-        assert flow(*handed["finish"][0].split()[1:]).status == 0
+        assert [f"flow resume {session}.0.1" in text for text in held] == [True, True, True, False]
+        within(A, "step", "ok", "--session", f"{session}.0.1")
         assert self.subagent_stop("one") == ""
 
     def test_one_with_a_conversation_of_its_own_is_known_by_it(self) -> None:
@@ -252,15 +248,15 @@ class TestAgentsThatWorkForOthers:
         assert self.subagent_stop("one") == ""
         within(A, "answer", child, "go=Yes")
         assert self.subagent_stop("one")
-        within(A, "finish", parent, told("status", parent)["dispatches"][0]["id"], "--cancel")
+        within(A, "step", "--session", parent, "--again", "1")
         assert self.subagent_stop("one") == ""
 
     @pytest.mark.every_store
     def test_the_lead_may_end_its_turn_only_while_all_its_agents_work_or_ask(self) -> None:
         within(A, "step", "lead")
-        assert "0 of 3 agents finished, 3 never started" in stop()
+        assert "0 of 3 agents finished, 3 not started" in stop()
         children = [self.claimed(number)[1] for number in range(2)]
-        assert "2 claimed just now, 1 never started" in stop()
+        assert "2 at work (last report just now), 1 not started" in stop()
         children.append(self.claimed(2)[1])
         assert stop() == ""
         assert stop(background_tasks=[{"id": "x", "type": "subagent", "status": "running"}]) == ""
@@ -292,7 +288,7 @@ class TestAgentsThatWorkForOthers:
         assert [bool(stop()) for _ in range(4)] == [True, True, True, False]
         within(A, "step", "lead/one", "ok", "--session", child)
 
-        assert "1 of 3 agents finished, 2 never started" in stop()
+        assert "1 of 3 agents finished, 2 not started" in stop()
         assert flow("session", "verify").status == 0
 
     def test_an_agent_is_denied_what_its_own_step_forbids_and_others_are_not(self) -> None:

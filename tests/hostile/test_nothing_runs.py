@@ -73,7 +73,7 @@ RUNNING = (
 )  # fmt: skip
 """Commands that run the code of a skill if a person approved it."""
 NOT_ABOUT_SKILLS = {
-    "answer", "approve", "ask", "claim", "finding", "finish", "history", "hook", "install", "mcp", "new", "resume",
+    "answer", "approve", "ask", "finding", "history", "hook", "install", "mcp", "new", "resume",
     "run", "store", "ui", "waive", "watch", "fleet",
 }  # fmt: skip
 
@@ -270,7 +270,6 @@ def test_these_commands_run_approved_code_and_commands_about_stored_sessions_do_
         "resume",
         "finding",
         "ask",
-        "claim",
     }
     assert ran >= {"rewind", "fork", "migrate", "handoff", "check", "show", "diagram", "doctor", "list"}
     assert not ran & {"discover", "history", "verify"}

@@ -32,7 +32,7 @@ from support.sandbox import (
     told,
 )
 
-VERBS = ["step", "start", "status", "ask", "answer", "claim", "finish", "finding", "discover", "handoff"]
+VERBS = ["step", "start", "status", "ask", "answer", "finding", "discover", "handoff"]
 
 
 @pytest.fixture
@@ -114,7 +114,6 @@ WRONG = [
     ("step", {"facts": []}),
     ("start", {"skill": None}),
     ("ask", {"session": "x", "questions": ["y"]}),
-    ("finish", {"session": "x", "dispatch": "y", "outcome": "maybe"}),
     ("handoff", {"action": "nosuch"}),
 ]
 
@@ -132,11 +131,7 @@ def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: 
     assert tools.refused("step", outcome="ok")["code"] == "USAGE"
     assert tools.refused("step", facts={"a": 1})
     assert tools.refused("step", skill="small", outcome="ok", params={"a": "b"})
-    assert tools.refused("finish", session="x", dispatch="y", outcome="ok")
-    assert (
-        tools.refused("finish", session="small-abcdef", dispatch="d0-1", cancel=True)["code"]
-        == "UNKNOWN_SESSION"
-    )
+    assert tools.refused("step", session="small-abcdef", again="1")["code"] == "UNKNOWN_SESSION"
     assert tools.refused("step", skill="small", outcome=None, expect=None, facts=None, session="x")
     assert tools.refused("handoff", action="send")["message"] == "`send` needs `target`"
     session = tools.told("start", skill="small")["session"]

@@ -179,7 +179,7 @@ def test_errors_have_types_and_name_no_option() -> None:
         (lambda: store.answer(asking, {"go": "Perhaps"}), UsageError),
         (lambda: store.report(asking, "done"), ConflictError),
         (lambda: store.rewind(done, 7), UsageError),
-        (lambda: store.claim(asking, "d0-1"), FlowError),
+        (lambda: store.child(asking, 1), FlowError),
         (lambda: open_store("mysql://here/there").list(), UsageError),
     ):
         with pytest.raises(expected) as caught:
@@ -256,14 +256,14 @@ def test_agents_run_workflows_of_the_program() -> None:
     store = open_store(workflows=[look, audit])
     session = store.start(audit)
 
-    child = store.claim(session, session.dispatches[0].id)
+    child = store.child(session, 1)
     question = Question("which", "Which", "Which one?", options=[Option("This"), Option("That")])
     waiting = store.ask(child, [question])
     store.answer(waiting, {"which": "This"})
 
     assert waiting.status == "waiting"
-    assert child.instructions.startswith("Look.")  # type: ignore[union-attr]
-    assert store.report(child, "ok").status == "completed"  # type: ignore[arg-type]
+    assert child.instructions.startswith("Look.")
+    assert store.report(child, "ok").status == "completed"
     assert store.report(store.resume(session), "ok").status == "completed"
 
 
@@ -281,18 +281,21 @@ def test_a_loaded_workflow_whose_files_changed_is_refused() -> None:
 # --- the other operations
 
 
-def test_work_is_claimed_finished_and_cancelled() -> None:
+def test_work_is_done_in_child_sessions_and_a_lost_one_is_replaced() -> None:
     put_skill("team", TEAM, texts={"steps/work.md": "Look at $item."})
     store = open_store()
     session = store.start("team")
-    first, second = (dispatch.id for dispatch in session.dispatches)
+    lost = store.child(session, 2)
 
-    handed = store.claim(session, first, "me")
-    ended = store.finish(handed, "ok", {"seen": 3})  # type: ignore[arg-type]
-    store.cancel(session, second)
+    store.report(store.child(session, 1), "ok", {"seen": 3})
+    again = store.again(session, 2)
 
-    assert ended.dispatch.result == {"seen": 3}
-    assert [dispatch.status for dispatch in store.resume(session).dispatches] == ["done", "cancelled"]
+    assert [(dispatch.status, dispatch.result) for dispatch in again.dispatches] == [
+        ("completed", {"seen": 3}),
+        ("pending", {}),
+    ]
+    with pytest.raises(ConflictError):
+        store.report(lost, "ok")
 
 
 def test_findings_are_recorded_and_resolved() -> None:
@@ -372,7 +375,7 @@ def test_a_sub_agent_asks_the_user() -> None:
     put_skill("team", TEAM, texts={"steps/work.md": "Look at $item."})
     store = open_store()
     session = store.start("team")
-    handed = store.claim(session, session.dispatches[0].id)
+    handed = store.child(session, 1)
     question = Question("which", "Which", "Which one?", options=[Option("This"), Option("That")])
 
     waiting = store.ask(handed, [question])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from support.workflows import ended
 
 import flowrail
 from flowrail import (
@@ -29,8 +30,8 @@ from flowrail import (
     advance,
     start,
 )
+from flowrail.machines.guidance.guide import guide
 from flowrail.machines.loading import packages
-from flowrail.machines.sessions.session import FINISHED
 
 HERE = Path(__file__).parent
 IMPORT = re.compile(r"^from (?:skills\.lib\.workflow[\w.]*|shared) import", re.MULTILINE)
@@ -262,11 +263,11 @@ def test_a_dispatch_hands_its_step_to_an_agent(number: int, source: str) -> None
 
     session = start(workflow)
 
-    (dispatch,) = session.dispatches
+    (dispatch,) = guide(workflow, session).dispatches
     assert dispatch.agent == "quality-reviewer"
-    for outcome, target in zip(("ok", "fail"), targets, strict=True):
-        ended = replace(session, dispatches=(replace(dispatch, status=FINISHED, outcome=outcome),))
-        assert advance(workflow, ended, Report(outcome)).step == target
+    for outcome, target in zip(("pass", "fail"), targets, strict=True):
+        children = ended(session, "ok" if outcome == "pass" else "fail")
+        assert advance(workflow, session, Report(outcome), children=children).step == target
 
 
 @pytest.mark.parametrize(("number", "source", "steps"), [

@@ -11,10 +11,9 @@ from support.sandbox import put_skill
 from flowrail.cli.environment import SessionCall, given_answers
 from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.guidance.guide import Guidance
-from flowrail.machines.guidance.views import Assignment, PendingQuestions
+from flowrail.machines.guidance.views import PendingQuestions
 from flowrail.operations.environment import World
-from flowrail.operations.running import dispatched_work, questions, steps
-from flowrail.operations.running.steps import Answer
+from flowrail.operations.running import questions, steps
 
 LEAD = """\
 name: NAME
@@ -23,7 +22,7 @@ steps:
   - id: look
     title: Look
     actions: [Look at all of it.]
-    dispatch: {agent: explore, workflow: NAME/one, over: areas, vars: {area: $item}, join: JOIN, lease: 600}
+    dispatch: {agent: explore, workflow: NAME/one, over: areas, vars: {area: $item}, join: JOIN}
     next: {ok: tell, fail: look}
   - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
 """
@@ -45,7 +44,7 @@ steps:
   - id: look
     title: Look
     actions: [Look at all of it.]
-    dispatch: {agent: explore, over: areas, prompt: prompt.md, vars: {depth: 2}, join: JOIN, lease: 600}
+    dispatch: {agent: explore, over: areas, prompt: prompt.md, vars: {depth: 2}, join: JOIN}
     next: {ok: tell, fail: null}
   - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
 """
@@ -115,26 +114,17 @@ class Team:
         return steps.look(self.world, session or self.id).guidance
 
     def statuses(self) -> list[str]:
-        """Return the status of each dispatch, with its outcome if it has one."""
-        return [each.outcome or each.status for each in self.told().dispatches]
+        """Return the status of each child session."""
+        return [each.status for each in self.told().dispatches]
 
-    def claim(self, number: int = 1, holder: str | None = None, **more: Any) -> Answer | Assignment:
-        """Claim a dispatch by its number."""
-        return dispatched_work.claim(
-            self.world, self.id, self.told().dispatches[number - 1].id, holder, **more
-        )
+    def child(self, number: int = 1) -> str:
+        """Start the child session of a dispatch as its agent does, and return its id."""
+        return steps.look(self.world, self.told().dispatches[number - 1].child).guidance.session
 
-    def child(self, number: int = 1, holder: str | None = None) -> str:
-        """Claim a dispatch with a workflow, and return its session."""
-        answer = self.claim(number, holder)
-        assert isinstance(answer, Answer)
-        return answer.guidance.session
-
-    def handed(self, number: int = 1, holder: str | None = None, **more: Any) -> Assignment:
-        """Claim a dispatch with a prompt."""
-        handed = self.claim(number, holder, **more)
-        assert isinstance(handed, Assignment)
-        return handed
+    def again(self, number: int = 1) -> str:
+        """Replace the child session of a dispatch, and return the id of the new one."""
+        answer = steps.replace_agent(self.world, self.id, str(number))
+        return answer.guidance.dispatches[number - 1].child
 
     def report(self, outcome: str, session: str | None = None, **facts: Any) -> Guidance:
         """Report the current step of a session."""
@@ -174,4 +164,4 @@ class Team:
 def question(name: str = "db", **parts: Any) -> Question:
     """Return a question with two options."""
     given: dict[str, Any] = {"options": (Option("Redis"), Option("Postgres", "A server")), **parts}
-    return Question(name, "Store", f"Which {name}?", **given)
+    return Question(**{"id": name, "header": "Store", "text": f"Which {name}?", **given})

@@ -6,7 +6,6 @@ open questions, and continues with the results. A `Habit` makes their decisions.
 
 from __future__ import annotations
 
-import html
 import random
 import re
 import shlex
@@ -17,7 +16,8 @@ from xml.etree import ElementTree as ET
 
 from support.sandbox import Ran, flow
 
-FINISH = re.compile(r'^<case outcome="(?:ok|fail)">((?:flow )?finish .*)</case>$', re.MULTILINE)
+from flowrail.machines.engine.dispatched_work import PROMPT_STEP
+
 NEXT = re.compile(r"^NEXT for the agent that launched this one: (.*)$", re.MULTILINE)
 MOST_COMMANDS = 2_000
 
@@ -54,13 +54,17 @@ class Want(NamedTuple):
 
 
 class Work(NamedTuple):
-    """One dispatch."""
+    """One dispatch: its number, and what is printed for it: a prompt for its agent, or a command if it failed."""
 
-    id: str
+    number: str
     agent: str
     status: str
-    outcome: str
-    command: str
+    text: str
+
+    @property
+    def command(self) -> str:
+        """The command in the prompt."""
+        return self.text.partition("`")[2].partition("`")[0] or self.text
 
 
 class Asked(NamedTuple):
@@ -113,7 +117,7 @@ def read(out: str) -> StepOutput:
         ),
         wants=tuple(_want(want) for want in root.iterfind("next/want") if want.get("required") == "true"),
         work=tuple(
-            Work(**texts(work, "id", "agent", "status", "outcome"), command=work.text or "")
+            Work(**texts(work, "number", "agent", "status"), text=work.text or "")
             for work in root.iterfind("dispatches/dispatch")
         ),
         met=dispatches is None or dispatches.get("met") == "true",
@@ -364,24 +368,31 @@ class Team:
         """Return the dispatches that need an agent: the pending ones, or failed ones that are tried again."""
         if output.met:
             return []
-        pending = [work for work in output.work if work.status == "pending"]
-        failed = [work for work in output.work if work.status == "done" and work.outcome == "fail"]
+        pending = [work for work in output.work if work.status in {"pending", "active"}]
+        failed = [work for work in output.work if work.status in {"failed", "abandoned"} and work.text]
         can_report = any(not case.waits for case in output.cases)
         return pending or ([] if failed and can_report and self.habit.goes_on(output) else failed)
 
     def _work(self, work: Work) -> str:
         """Do a piece of work as a sub-agent, and return the command that it gives to its orchestrator."""
-        out = self._ran(work.command).out
-        if out.startswith("<step_output"):
-            return _next(self._continue(self._seen(out)).text)
-        ok, fail = map(html.unescape, FINISH.findall(out))
-        succeeds = self.habit.manages(work)
-        line = (
-            self.with_facts(ok, {"note": "done"})
-            if succeeds
-            else self.with_facts(fail, {"reason": "no access"})
-        )
-        return _next(self._ran(line).out)
+        if work.status in {"failed", "abandoned"}:
+            replaced = self._output(work.command)
+            work = next(known for known in replaced.work if known.number == work.number)
+        return self.do(work)
+
+    def do(self, work: Work) -> str:
+        """Follow the prompt of a dispatch to its end."""
+        output = self._output(work.command)
+        if output.step == PROMPT_STEP:
+            ok, fail = output.cases
+            succeeds = self.habit.manages(work)
+            line = (
+                self.with_facts(ok.command, {"note": "done"})
+                if succeeds
+                else self.with_facts(fail.command, {"reason": "no access"})
+            )
+            return _next(self._ran(line).out)
+        return _next(self._continue(output).text)
 
     def _report(self, output: StepOutput) -> StepOutput:
         cases = [case for case in output.cases if not case.waits]

@@ -138,10 +138,6 @@ class ForgetfulHost(Host):
         finally:
             self.leads.pop()
 
-    def _to_start(self, output: StepOutput) -> list[Work]:
-        abandoned = [] if output.met else [work for work in output.work if work.status == "claimed"]
-        return super()._to_start(output) or abandoned
-
     def _work(self, work: Work) -> str:
         self.launched += 1
         depth = len(self.leads)

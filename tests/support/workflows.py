@@ -12,7 +12,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import advance
-from flowrail.machines.exploration.actions import with_results
+from flowrail.machines.exploration.actions import ended_children
 from flowrail.machines.sessions.session import AskedQuestion, Report, Session
 
 OK, FAIL, SKIP, ITERATE, DEFAULT = (str(each) for each in Outcome)
@@ -120,7 +120,7 @@ def _answered(question: AskedQuestion, words: Sequence[str], now: str, reason: s
     )
 
 
-def ended(session: Session, *outcomes: str | None) -> Session:
-    """Return *session* with the outcomes of its dispatches, in order. `None` leaves one unchanged."""
+def ended(session: Session, *outcomes: str | None) -> dict[str, Session]:
+    """Return the child sessions of *session* with these outcomes, in order. `None` leaves one open."""
     unfinished = [""] * (len(session.dispatches) - len(outcomes))
-    return with_results(session, [*(outcome or "" for outcome in outcomes), *unfinished])
+    return ended_children(session, [*(outcome or "" for outcome in outcomes), *unfinished])

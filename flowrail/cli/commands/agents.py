@@ -1,125 +1,32 @@
-"""Commands for sub-agents: their work, their questions, and the findings of reviews."""
+"""Commands for questions to the user, and for the findings of reviews."""
 
 from __future__ import annotations
 
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import SessionCall, facts_of, given_answers, read_given, read_text
+from flowrail.cli.environment import SessionCall, given_answers, read_given, read_text
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance import as_data
-from flowrail.formatters.guidance.content import result_lines
-from flowrail.formatters.guidance.work import (
-    answered,
-    assignment_data,
-    assignment_text,
-    assignment_xml,
-    ended_data,
-    finding_data,
-    put_data,
-    put_text,
-)
+from flowrail.formatters.guidance.work import answered, finding_data, put_data, put_text
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.machines.sessions.session import RecordedFinding
 from flowrail.operations.environment import World
-from flowrail.operations.running import dispatched_work, questions
 from flowrail.operations.running import findings as running_findings
-from flowrail.operations.running.steps import Answer
+from flowrail.operations.running import questions
 from flowrail.text.report import Part, Span, Style, Table, columns
-from flowrail.text.safe_text import visible
-
-
-@SessionCall.command(
-    "claim", "flow claim deepthink-k3x9q2 d2-1", "flow claim deepthink-k3x9q2 d2-1 --as agent-7"
-)
-@options.session_argument
-@click.argument("dispatch")
-@click.option("--as", "holder", metavar="NAME", help="Who claims it, for the journal.")
-@click.option("--token", metavar="T", help="Continue a dispatch that another agent claimed, by its token.")
-@options.form
-@options.store
-@options.wait_in_a_crowd
-def claim_command(
-    call: SessionCall, session_id: str, dispatch: str, holder: str | None, token: str | None
-) -> None:
-    """Claim a dispatch of a step
-
-    If the dispatch runs a workflow, starts its session and prints the first step. Otherwise prints a
-    prompt and the command that reports the result. The lease is one hour unless the step sets
-    another; it is renewed when the session moves.
-    """
-    taken = dispatched_work.claim(call.world, session_id, dispatch, holder, token=token)
-    if isinstance(taken, Answer):
-        call.show(taken.guidance, taken.notes)
-        return
-    call.form = call.form or output.usual_form()
-    if call.form == "json":
-        output.data(assignment_data(taken))
-    else:
-        output.text(assignment_xml(taken) if call.form == "xml" else assignment_text(taken))
-
-
-@SessionCall.command(
-    "finish",
-    "flow finish deepthink-k3x9q2 d2-1 ok --token 7kq2m9xw4r3p",
-    "flow finish deepthink-k3x9q2 d2-1 --cancel",
-)
-@options.session_argument
-@click.argument("dispatch")
-@click.argument("outcome", required=False)
-@options.token
-@options.facts
-@options.memory
-@click.option("--cancel", is_flag=True, help="Cancel the dispatch. Needs no token.")
-@options.in_a_crowd
-def finish_command(
-    call: SessionCall,
-    session_id: str,
-    dispatch: str,
-    outcome: str | None,
-    token: str | None,
-    assignments: dict[str, str],
-    facts_file: str | None,
-    found: str,
-    remember: str,
-    cancel: bool,
-) -> None:
-    """Report the result of a dispatch
-
-    OUTCOME is ok or fail. A late or second result is refused; the same result again prints the same
-    answer. Prints the lines that the agent answers with.
-    """
-    world = call.world
-    if cancel and outcome is not None:
-        raise UsageError(f"`{outcome[:40]}` and --cancel exclude each other", hint="leave one of them out")
-    if cancel:
-        ended = dispatched_work.cancel(world, session_id, dispatch)
-    elif outcome is None or token is None:
-        raise UsageError(
-            "the outcome is missing" if outcome is None else "--token is missing",
-            hint="give ok or fail with the token that came with the prompt, or give --cancel",
-        )
-    else:
-        facts = facts_of(assignments, facts_file)
-        ended = dispatched_work.finish(
-            world, session_id, dispatch, outcome, token=token, facts=facts, found=found, remember=remember
-        )
-    call.answer(ended_data(ended), visible("\n".join(result_lines(ended.answer, str))))
 
 
 @SessionCall.command(
     "ask",
-    'flow ask planner-k3x9q2 \'{"text": "Which cache?", "options": ["In memory", "Redis"]}\'',
+    'flow ask planner-k3x9q2 \'{"text": "Which cache?"}\'',
     "flow ask planner-k3x9q2 questions.xml",
 )
 @options.session_argument
 @click.argument("asked", metavar="QUESTIONS")
-@options.token
 @options.memory
 @options.in_a_crowd
-def ask_command(
-    call: SessionCall, session_id: str, asked: str, token: str | None, found: str, remember: str
-) -> None:
+def ask_command(call: SessionCall, session_id: str, asked: str, found: str, remember: str) -> None:
     """Ask the user an agent's questions
 
     QUESTIONS is JSON, a needs_user_input block, a file with one of them, or - for standard input. A question without
@@ -128,7 +35,7 @@ def ask_command(
     """
     text, source = read_given(asked, label="the questions")
     parsed = parse_questions(text, source=source)
-    put = questions.ask(call.world, session_id, parsed, token=token, found=found, remember=remember)
+    put = questions.ask(call.world, session_id, parsed, found=found, remember=remember)
     call.answer(put_data(put), put_text(put))
 
 
@@ -154,9 +61,12 @@ def answer_command(
 ) -> None:
     """Record the user's answers and print the next command
 
+    ID is a session, or a skill whose open session in this conversation is meant.
+
     Give Q=OPTION for each question, where OPTION is a label, or Q=other:TEXT for another answer.
     If a question allows several options, give one pair for each.
     """
+    session_id = questions.session_to_answer(call.world, session_id)
     answer = questions.answer(
         call.world,
         session_id,
@@ -183,7 +93,6 @@ def _open_questions(world: World, session_id: str) -> list[str]:
 )
 @click.option("--place", metavar="FILE:LINE", help="Where.")
 @click.option("--item", metavar="NAME", help="What it is about. The same item again records a new version.")
-@options.token
 @options.in_a_crowd
 def add_command(
     call: SessionCall,
@@ -193,7 +102,6 @@ def add_command(
     file: str | None,
     place: str | None,
     item: str | None,
-    token: str | None,
 ) -> None:
     """Record one finding"""
     if (text is None) == (file is None):
@@ -201,7 +109,7 @@ def add_command(
     if file is not None:
         text, _ = read_text(file, label="the file of the finding")
     home, finding = running_findings.add_finding(
-        call.world, session_id, severity=severity, text=str(text), place=place, item=item, token=token
+        call.world, session_id, severity=severity, text=str(text), place=place, item=item
     )
     call.answer(
         finding_data(home, finding),
@@ -211,11 +119,10 @@ def add_command(
 
 @SessionCall.command("none", "flow finding none planner-k3x9q2")
 @options.session_argument
-@options.token
 @options.in_a_crowd
-def none_command(call: SessionCall, session_id: str, token: str | None) -> None:
+def none_command(call: SessionCall, session_id: str) -> None:
     """Record that a review found nothing"""
-    home = running_findings.submit_without_findings(call.world, session_id, token=token)
+    home = running_findings.submit_without_findings(call.world, session_id)
     call.answer({"session": home, "findings": []}, f"recorded in {home}: no findings")
 
 
@@ -241,15 +148,14 @@ def list_command(call: SessionCall, session_id: str | None) -> None:
 @options.session_argument
 @click.argument("finding")
 @click.option("--note", default="", metavar="TEXT", help="How it was resolved, for the journal.")
-@options.token
 @options.in_a_crowd
-def resolve_command(call: SessionCall, session_id: str, finding: str, note: str, token: str | None) -> None:
+def resolve_command(call: SessionCall, session_id: str, finding: str, note: str) -> None:
     """Mark a finding as resolved
 
     During its review, only the reviewer who recorded a finding can resolve it. At its gate, no finding
     can be resolved.
     """
-    home, settled = running_findings.resolve_finding(call.world, session_id, finding, note, token=token)
+    home, settled = running_findings.resolve_finding(call.world, session_id, finding, note)
     call.answer(finding_data(home, settled), f"{settled.id} is resolved")
 
 

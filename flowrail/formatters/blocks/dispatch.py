@@ -26,7 +26,7 @@ def format_subagent_dispatch(
 ) -> Markup:
     """Return how to launch one agent: the command that it runs first, and its context.
 
-    The agent runs *command*, such as ``flow claim …``, or *script_path*: a step of a script or module, or a workflow
+    The agent runs *command*, such as ``flow step --session …``, or *script_path*: a step of a script or module, or a workflow
     such as ``planner/explore`` with *context_vars* as its parameters. With *free_form* it runs nothing and works
     from the step's text.
     """

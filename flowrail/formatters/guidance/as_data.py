@@ -24,7 +24,7 @@ def render(guidance: Guidance, show: Show = str) -> dict[str, Any]:
         **guidance._asdict(),
         "actions": _instructions(guidance, show),
         "briefing": {name: getattr(briefing, name) for name in _BRIEFING_FIELDS} if briefing else None,
-        "join": {**join._asdict(), "met": join.met} if join else None,
+        "join": {**plain(join), "met": join.met} if join else None,
         "claim": guidance.claim or None,
     }
     return {name: plain(value) for name, value in values.items() if name not in _NOT_IN_DATA}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from flowrail.formatters.guidance import content
 from flowrail.formatters.guidance.content import Show
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, wants_of
+from flowrail.machines.guidance.views import DispatchView
 from flowrail.text.phrases import duration, in_words, listed, size
 from flowrail.text.placeholders import in_fences
 from flowrail.text.report import (
@@ -23,9 +24,6 @@ from flowrail.text.report import (
     title,
 )
 from flowrail.text.safe_text import one_line, shortened, visible
-
-if TYPE_CHECKING:
-    from flowrail.machines.guidance.views import DispatchView
 
 Lines: TypeAlias = list[str | Line]
 
@@ -84,11 +82,11 @@ def _dispatches(guidance: Guidance, show: Show) -> Lines:
     lines: Lines = [f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"]
     for dispatch in guidance.dispatches:
         lines.append(f"  {_dispatch(guidance, dispatch)}")
-        is_done = dispatch.status == "done"
-        if is_done and dispatch.result:
-            lines.append(f"    {shortened(content.example_text(dispatch.result), 200)}")
-        if not is_done or dispatch.again:
-            lines += _command(content.command_of(dispatch, join, show))
+        if dispatch.result or dispatch.notes:
+            lines.append(f"    {shortened(content.result_of(dispatch, 200), 200)}")
+        if not (join.met or dispatch.succeeded):
+            command = dispatch.again_command if dispatch.again else dispatch.command
+            lines += _command(content.shown(command, show))
     return lines
 
 
@@ -99,10 +97,8 @@ def _dispatch(guidance: Guidance, dispatch: DispatchView) -> str:
     )
     item = f" ({about})" if about else ""
     model = f", model {one_line(dispatch.model)}" if dispatch.model else ""
-    status = one_line(f"{dispatch.status} {dispatch.outcome or ''}")
-    holder = f" by {one_line(dispatch.holder)}" if dispatch.holder and dispatch.status == "claimed" else ""
-    over = ", lease expired" if dispatch.lease_over else ""
-    return f"{dispatch.id} {one_line(dispatch.agent)}{runs}{item}{model}: {status}{holder}{over}"
+    relayed = ", relayed" if dispatch.relayed else ""
+    return f"{dispatch.number}: {one_line(dispatch.agent)}{runs}{item}{model}: {dispatch.status}{relayed}"
 
 
 def _command(text: str) -> Lines:
@@ -131,8 +127,6 @@ def _questions(guidance: Guidance, show: Show) -> Lines:
             continue
         header = f" [{one_line(question.header)}]" if question.header else ""
         lines.append(f"For the user{session}{header}: {one_line(question.text)}")
-        if question.default and question.due:
-            lines.append(f"  without an answer until {one_line(question.due)}: {one_line(question.default)}")
         for option in question.options:
             about = f"  {one_line(option.description)}" if option.description else ""
             lines += [f"  {one_line(option.label)}{about}", *_command(content.shown(option.command, show))]

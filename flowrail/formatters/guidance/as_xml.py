@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from flowrail.formatters.guidance import content
 from flowrail.formatters.guidance.content import Show
-from flowrail.machines.definition.step import Outcome
+from flowrail.machines.engine.dispatched_work import Join
+from flowrail.machines.guidance.evidence import EvidenceView
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, wants_of
-from flowrail.machines.sessions.session import CLAIMED, PENDING
+from flowrail.machines.guidance.views import DispatchView, QuestionView
 from flowrail.text.safe_text import (
     attributes,
     printed_block,
@@ -21,41 +21,11 @@ from flowrail.text.safe_text import (
     content as markup_of,
 )
 
-if TYPE_CHECKING:
-    from flowrail.machines.engine.dispatched_work import Join
-    from flowrail.machines.guidance.evidence import EvidenceView
-    from flowrail.machines.guidance.views import DispatchView, QuestionView
-
-LAUNCH_ONE = "Launch one agent"
-LAUNCH_EACH = "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise,"
-LAUNCH = (
-    ' with just this prompt: "Run COMMAND, and do what it prints, step by step, to the end." If your host has no agent of '
-    "that name, use one that can run commands. Without agents, do the work yourself, one dispatch after the other, and say "
-    "so with the result."
-)
 UNRECORDED = "a finding is not on record yet"
-SOME = " You may report once {needed} of {total} succeeded; that cancels the rest."
-
-LAUNCH_AGAIN = (
-    "If a failed dispatch is still needed, fix the reason, then launch a new agent with the same task."
-)
-
-RELAUNCH = (
-    "A claimed dispatch is in progress. If its agent is gone or its lease has expired, launch a new agent. Its whole "
-    "task is the command printed for the dispatch and what that prints."
-)
-
-ALL_ENDED = (
-    "All agents have finished: launch no more. Do what the text above asks after their work, then report."
-)
 KEEP = "In any report: --found RESULT, --remember DECISION (repeatable)."
 """Printed at the first step, and when a session is resumed."""
 ALL_RESULTS = 100_000
 """Bytes of results that are printed for all dispatches of a step; JSON has them in full."""
-ENOUGH = (
-    "Enough agents have succeeded: launch no more. The remaining dispatches are cancelled when you report "
-    "this step, or earlier by the command printed for each."
-)
 
 
 def render(guidance: Guidance, show: Show = str) -> str:
@@ -146,7 +116,7 @@ def _dispatches(guidance: Guidance, join: Join, show: Show) -> str:
     return printed_block(
         "dispatches",
         [
-            *(printed_element("launch", text) for text in _launch(guidance, join)),
+            *(printed_element("launch", text) for text in content.how_to_launch(guidance, show)),
             *(_dispatch(guidance, dispatch, join, most, show) for dispatch in guidance.dispatches),
         ],
         needed=join.needed,
@@ -156,40 +126,25 @@ def _dispatches(guidance: Guidance, join: Join, show: Show) -> str:
     )
 
 
-def _launch(guidance: Guidance, join: Join) -> Iterator[str]:
-    """Yield the instructions for the dispatches, according to their current statuses."""
-    statuses = {dispatch.status for dispatch in guidance.dispatches}
-    if not join.total:
-        yield content.NO_ITEMS
-    if not join.met and PENDING in statuses:
-        some = SOME.format(needed=join.needed, total=join.total) if join.needed < join.total else ""
-        yield f"{LAUNCH_ONE if len(guidance.dispatches) == 1 else LAUNCH_EACH}{LAUNCH}{some}"
-    if any(dispatch.again for dispatch in guidance.dispatches):
-        yield LAUNCH_AGAIN
-    has_questions = any(question.answer is None for question in guidance.questions)
-    if not (has_questions or join.met) and CLAIMED in statuses:
-        yield RELAUNCH
-    if join.met and join.total:
-        yield ENOUGH if join.open else ALL_ENDED
-
-
 def _dispatch(guidance: Guidance, dispatch: DispatchView, join: Join, most: int, show: Show) -> str:
-    is_done = dispatch.status == "done" and not dispatch.again
+    is_wanted = not (join.met or dispatch.succeeded)
+    has_result = bool(dispatch.result or dispatch.notes)
     return printed_element(
         "dispatch",
-        content.result_of(dispatch, most) if is_done else content.command_of(dispatch, join, show),
-        id=dispatch.id,
+        content.work_of(dispatch, show)
+        if is_wanted
+        else content.result_of(dispatch, most)
+        if has_result
+        else "",
+        number=dispatch.number,
         agent=dispatch.agent,
         workflow=dispatch.workflow,
         item=content.item_of(dispatch),
         vars=content.variables(dispatch, guidance.dispatches) or None,
         model=dispatch.model,
         status=dispatch.status,
-        holder=dispatch.holder,
-        until=dispatch.expires_at if dispatch.status == CLAIMED else None,
-        lease="over" if dispatch.lease_over else None,
-        outcome=None if dispatch.outcome == Outcome.OK else dispatch.outcome,  # not a verdict on the result
-        result=content.result_of(dispatch, most) if dispatch.again and dispatch.result else None,
+        relayed=dispatch.relayed or None,
+        result=content.result_of(dispatch, most) if dispatch.again and has_result else None,
     )
 
 
@@ -198,14 +153,11 @@ def _answer_markup(question: str, answer: tuple[str, ...]) -> str:
 
 
 def _question(guidance: Guidance, question: QuestionView, show: Show) -> str:
-    is_open = question.answer is None
     about = attributes(
         id=question.id,
-        header=question.header,
+        header=question.header or None,
         multi=question.multi or None,
         session=None if question.session == guidance.session else question.session,
-        default=question.default if is_open else None,
-        until=question.due if is_open else None,
     )
     if question.answer is not None:
         return f"<answered{about}>{_answer_markup(question.text, question.answer)}</answered>"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from flowrail.command import Command
 from flowrail.machines.definition.step import DONE
@@ -14,29 +14,26 @@ from flowrail.machines.engine.questions import (
     QUESTION_RELAY_HANDLER,
     QUESTION_RELAY_UPWARDS,
     SUB_AGENT_QUESTION_FORMAT,
-    moment_after,
 )
+from flowrail.machines.guidance.agents import PENDING
+from flowrail.machines.guidance.evidence import EvidenceView
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Route, Want
+from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep, LoopView, WorkResult
 from flowrail.machines.sessions.session import (
+    ABANDONED,
     BY_AGENT,
     BY_EVIDENCE,
     BY_LIMIT,
     BY_STEP,
-    CANCELLED,
-    CLAIMED,
-    PENDING,
-    Dispatched,
+    COMPLETED,
+    FAILED,
+    OPEN,
+    WAITING,
+    WorkingFile,
 )
 from flowrail.text.phrases import ago, count, duration, in_words, size
 from flowrail.text.placeholders import BLOCK_PREFIX, RepeatableTexts
 from flowrail.text.safe_text import Markup, Verbatim, element, listing, one_line, parts, shortened
-
-if TYPE_CHECKING:
-    from flowrail.machines.engine.dispatched_work import Join, WorkResult
-    from flowrail.machines.guidance.evidence import EvidenceView
-    from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep, LoopView
-    from flowrail.machines.sessions.session import WorkingFile
-
 
 Show: TypeAlias = Callable[[Command], str]
 """How an interface shows a command: as a shell line (`str`), or as the call of a tool."""
@@ -64,8 +61,38 @@ WAIVE = (
 SEVERAL = "If multi is true, append one ID=LABEL for each further choice."
 NO_ITEMS = "There is nothing to dispatch: the list of items is empty. Launch no agent."
 """Printed if the list of a dispatch is empty."""
+LAUNCH_ONE = "Launch one agent"
+LAUNCH_EACH = "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise,"
+LAUNCH = (
+    " with just the prompt that is printed for it. If your host has no agent of that name, use one that can run commands. "
+    "Without agents, do the work yourself, one dispatch after the other, and say so with the result."
+)
+SOME = " You may report once {needed} of {total} succeeded; the rest is then called off."
+LAUNCH_AGAIN = (
+    "If a failed dispatch is still needed, fix the reason, then run its command. It prints the prompt for a new "
+    "agent."
+)
+PROMPT = "Run `{command}`, and do what it prints, step by step, to the end."
+"""The prompt for the agent of a dispatch."""
+RELAUNCH = (
+    "An active dispatch is in progress. If its agent came back or is gone, launch a new agent with the same prompt: it "
+    "continues the session. To start the work over in a new session, for example of dispatch {number}: {again} . To give it "
+    "up: {give_up}"
+)
+RELAY = (
+    "If an agent only returned its result as text, report for it, with the facts as -s NAME=VALUE, for example of dispatch "
+    "{number}: {command}"
+)
+ALL_ENDED = (
+    "All agents have finished: launch no more. Do what the text above asks after their work, then report."
+)
+ENOUGH = (
+    "Enough agents have succeeded: launch no more. The others are called off when you report this step: their reports are "
+    "refused then."
+)
 LONGEST_RESULT = 8_000
 LONGEST_VALUE = 120
+LONGEST_FAILURE = 600
 """Longer items and variables are cut; JSON and the sub-agent have them in full."""
 
 MANY = 4
@@ -173,9 +200,38 @@ def shown(command: Command | None, show: Show) -> str:
     return show(command) if command else ""
 
 
-def command_of(dispatch: DispatchView, join: Join, show: Show) -> str:
-    """Return the command that is printed for a dispatch: to cancel it if enough have succeeded, else to work on it."""
-    return shown((dispatch.cancel if join.met else None) or dispatch.resume or dispatch.command, show)
+def how_to_launch(guidance: Guidance, show: Show) -> Iterator[str]:
+    """Yield the instructions for the dispatches of a step, according to their statuses."""
+    join, dispatches = guidance.join, guidance.dispatches
+    if join is None or not join.total:
+        yield NO_ITEMS
+        return
+    if join.met:
+        yield ENOUGH if join.open else ALL_ENDED
+        return
+    if any(dispatch.status == PENDING for dispatch in dispatches):
+        some = SOME.format(needed=join.needed, total=join.total) if join.needed < join.total else ""
+        yield f"{LAUNCH_ONE if len(dispatches) == 1 else LAUNCH_EACH}{LAUNCH}{some}"
+    if any(dispatch.again for dispatch in dispatches):
+        yield LAUNCH_AGAIN
+    has_questions = any(question.answer is None for question in guidance.questions)
+    active = [dispatch for dispatch in dispatches if dispatch.status in OPEN and dispatch.again_command]
+    if active and active[0].again_command and not has_questions:
+        again = active[0].again_command
+        give_up = Command("session abandon", active[0].child, reason="REASON", store=again.store)
+        yield RELAUNCH.format(number=active[0].number, again=show(again), give_up=show(give_up))
+    by_prompt = [dispatch for dispatch in active if dispatch.relay_command]
+    if by_prompt and by_prompt[0].relay_command:
+        yield RELAY.format(number=by_prompt[0].number, command=show(by_prompt[0].relay_command))
+
+
+def work_of(dispatch: DispatchView, show: Show) -> str:
+    """Return what to do with a dispatch: the prompt for its agent, or the command that replaces a failed one."""
+    if dispatch.again:
+        return shown(dispatch.again_command, show)
+    if dispatch.status == WAITING:  # for the user's answer, which prints how to launch the agent
+        return ""
+    return PROMPT.format(command=show(dispatch.command)) if dispatch.command else ""
 
 
 def result_lines(result: WorkResult, show: Show) -> list[str]:
@@ -191,7 +247,7 @@ def result_lines(result: WorkResult, show: Show) -> list[str]:
 def variables(dispatch: DispatchView, dispatches: Sequence[DispatchView]) -> str:
     """Return the variables that distinguish a dispatch from the others of its step, long values shortened.
 
-    The item is printed beside them. `flow claim` shows all variables.
+    The item is printed beside them.
     """
     return " ".join(
         f"{name}={shortened(in_words(value), LONGEST_VALUE)}"
@@ -215,6 +271,7 @@ def pieces(guidance: Guidance, show: Show) -> list[str | Markup]:
 def around(guidance: Guidance, show: Show) -> tuple[list[str | Markup], list[str | Markup]]:
     """Return the texts before and after a step's own text, such as its review loop and how to ask the user."""
     before, after = _loop_pieces(guidance.loop) if guidance.loop is not None else ([], [])
+    before += [one_line(shortened(failure, LONGEST_FAILURE)) for failure in guidance.failures]
     if guidance.join is not None and guidance.join.open:
         after.append(QUESTION_RELAY_UPWARDS if guidance.parent else QUESTION_RELAY_HANDLER)
     if guidance.take_over_command is not None:
@@ -356,7 +413,8 @@ def in_short(values: Mapping[str, object]) -> dict[str, object]:
 
 def result_of(dispatch: DispatchView, most: int) -> str:
     """Return the result of a dispatch as JSON of about *most* bytes; omissions are marked."""
-    text = example_text(cut(plain(dispatch.result), most, "left out here; --json has it"))
+    notes = {"notes": list(dispatch.notes)} if dispatch.notes else {}
+    text = example_text(cut({**plain(dispatch.result), **notes}, most, "left out here; --json has it"))
     return text if len(text) <= 2 * most else f"{text[: 2 * most]}…"
 
 
@@ -405,7 +463,9 @@ def briefing_text(briefing: Briefing) -> str:
         sentences.append(f"Notes: {one_line(briefing.notes_path)} ({about}).")
     elif briefing.notes_path:
         sentences.append(f"Notes: {one_line(briefing.notes_path)} is missing.")
-    progress = agents_progress(briefing.dispatches, briefing.now)
+    progress = agents_progress(
+        [(dispatch.status, dispatch.moved_at) for dispatch in briefing.dispatches], briefing.now
+    )
     sentences += [f"{progress}."] if progress else []
     if briefing.remember:
         sentences.append(_sentence("Remember", _listed(briefing.remember)))
@@ -425,34 +485,20 @@ def _done_text(step: DoneStep) -> str:
     return f"{step.step} ({step.outcome}{found_text})"
 
 
-def agents_progress(dispatches: Sequence[Dispatched], now: str) -> str:
-    """Return how far the sub-agents of a step are, such as `2 of 5 agents finished, 3 never started`."""
-    if not dispatches:
+def agents_progress(agents: Sequence[tuple[str, str]], now: str) -> str:
+    """Return how far the sub-agents of a step are, such as `2 of 5 agents finished, 3 not started`.
+
+    *agents* has the status of each, and when it last moved.
+    """
+    if not agents:
         return ""
-    claimed = [dispatch for dispatch in dispatches if dispatch.status == CLAIMED]
-    expired = [dispatch for dispatch in claimed if dispatch.expires_at and dispatch.expires_at <= now]
-    running = [dispatch for dispatch in claimed if dispatch not in expired]
-    failed = sum(
-        dispatch.ended and not dispatch.succeeded and dispatch.status != CANCELLED for dispatch in dispatches
+    at_work = [moved_at for status, moved_at in agents if status in OPEN]
+    failed = sum(status in {FAILED, ABANDONED} for status, _ in agents)
+    pending = sum(status == PENDING for status, _ in agents)
+    counts = (
+        (True, f"{sum(status == COMPLETED for status, _ in agents)} of {len(agents)} agents finished"),
+        (failed, f"{failed} failed"),
+        (at_work, f"{len(at_work)} at work{f' (last report {ago(min(at_work), now)})' if at_work else ''}"),
+        (pending, f"{pending} not started"),
     )
-    finished = sum(dispatch.succeeded for dispatch in dispatches)
-    counts = [
-        f"{finished} of {len(dispatches)} agents finished",
-        *([f"{failed} failed"] if failed else []),
-        *([f"{len(running)} claimed{_activity_text(running, now)}"] if running else []),
-        *([f"{len(expired)} claimed{_activity_text(expired, now)} with an expired lease"] if expired else []),
-    ]
-    for status, words in ((PENDING, "never started"), (CANCELLED, "cancelled")):
-        number = sum(dispatch.status == status for dispatch in dispatches)
-        counts += [f"{number} {words}"] if number else []
-    return ", ".join(counts)
-
-
-def _activity_text(claimed: Sequence[Dispatched], now: str) -> str:
-    """Return when the oldest of these was claimed or last showed activity."""
-    moments = [
-        moment
-        for dispatch in claimed
-        if dispatch.expires_at and (moment := moment_after(dispatch.expires_at, -dispatch.lease))
-    ]
-    return f" {ago(min(moments), now)}" if moments else ""
+    return ", ".join(text for applies, text in counts if applies)

@@ -33,6 +33,7 @@ class HistoryEntry(NamedTuple):
     to: str | None
     capped: bool
     skipped: tuple[str, ...]
+    relayed: bool
     found: str | None
     remember: str | None
     evidence: tuple[EvidenceResult, ...]
@@ -81,6 +82,7 @@ def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:
             session.step,
             move.capped if move else False,
             move.skipped if move else (),
+            move.relayed if move else False,
             (move.found if move else note.get("found")) or None,
             (move.remember if move else note.get("remember")) or None,
             _results(record),
@@ -142,7 +144,8 @@ def _move_text(entry: HistoryEntry) -> str:
     capped_text = " (at the limit)" if entry.capped else ""
     skipped_text = f" (skipping {', '.join(entry.skipped)})" if entry.skipped else ""
     evidence_text = f" ({entry.evidence_summary})" if entry.evidence_summary else ""
-    return f"{entry.reported}{facts}{decided_text}{capped_text}{skipped_text}{evidence_text}"
+    relayed_text = " (relayed)" if entry.relayed else ""
+    return f"{entry.reported}{facts}{relayed_text}{decided_text}{capped_text}{skipped_text}{evidence_text}"
 
 
 def _note_of(entry: HistoryEntry) -> str:
@@ -176,17 +179,11 @@ def _work_note(entry: HistoryEntry) -> str:
     """Return the dispatch, the handoff, the check or the finding that a record names."""
     note, checked = entry.note, entry.evidence_summary
     match entry.kind:
-        case "claim":
-            child_text = f", as {note['child']}" if note.get("child") else ""
-            return f"{note.get('dispatch')} by {note.get('holder')}{child_text}"
+        case "again":
+            return f"{note['child']} replaces {note['replaced']}"
         case "refused":
-            dispatch_text = f"{note['dispatch']} " if note.get("dispatch") else ""
             missing = ", ".join(note.get("missing") or ())
-            evidence = f", {checked}" if checked else ""
-            return f"{dispatch_text}claimed {note.get('claim')}{evidence}: lacks {missing}"
-        case "finish" | "cancel":
-            dispatch_text = " ".join(filter(None, (note.get("dispatch"), note.get("outcome"))))
-            return f"{dispatch_text} ({checked})" if checked else dispatch_text
+            return f"claimed {note.get('claim')}{f', {checked}' if checked else ''}: lacks {missing}"
         case "handoff":
             return f"to {note['target']}, {note['handoff']}"
     return " ".join(str(note[name]) for name in ("check", "level", "verdict", "finding") if note.get(name))

@@ -251,18 +251,8 @@ class StepDef:
 
     @property
     def work(self) -> Dispatch | None:
-        """The work that the step gives to agents: its `dispatch`, or the `Dispatch` in place of its handler.
-
-        The prompt of a `Dispatch` in place of a handler is the Python module to run and the step's own text.
-        """
-        dispatch = self.handler
-        if self.dispatch is not None or not isinstance(dispatch, Dispatch):
-            return self.dispatch
-        if dispatch.prompt or dispatch.workflow is not None:
-            return replace(dispatch, script=None)
-        introduction = f"Run {dispatch.script}.\n\n" if dispatch.script else ""
-        text = () if callable(self.actions) else self.actions
-        return replace(dispatch, script=None, prompt=(introduction + "\n\n".join(map(str, text)),))
+        """The work that the step gives to agents: its `dispatch`, or the `Dispatch` in place of its handler."""
+        return self.handler if self.dispatch is None and isinstance(self.handler, Dispatch) else self.dispatch
 
     @property
     def checks(self) -> dict[str, Evidence]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt
 
 from flowrail.machines.definition.parts import (
     CONFIG,
@@ -24,9 +24,6 @@ from flowrail.machines.definition.parts import (
 )
 from flowrail.text.safe_text import visible
 
-LEASE_SECONDS = 3_600
-"""How long a dispatch stays reserved without a sign of life, unless its step sets `lease`."""
-LONGEST_LEASE = 7 * 24 * 3_600
 MOST_DISPATCHES = 200
 """The largest number of dispatches of one step."""
 _JOIN = r"(?:all|any|at least (?P<least>[1-9][0-9]{0,2}))\Z"
@@ -66,8 +63,6 @@ class Dispatch:
     """The model to use, such as sonnet."""
     prompt: str | Sequence[str] = field(default=(), metadata=TEXT)
     """Without `workflow`: the agent's instructions, or the .md file with them. By default, the step's own text."""
-    lease: Annotated[float, Ge(1), Le(LONGEST_LEASE)] = field(default=LEASE_SECONDS, metadata=TEXT)
-    """The seconds without a sign of life after which another agent can claim it. By default 3600."""
     script: Annotated[str | None, NotInFiles()] = None
     """The workflow that the agent runs, or a Python module to run."""
     total_steps: Annotated[int | None, NotInFiles()] = field(default=None, metadata=TEXT)

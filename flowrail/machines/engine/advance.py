@@ -17,6 +17,7 @@ from flowrail.machines.definition.plain_form import step_fingerprint, workflow_f
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import dispatched_work, questions
+from flowrail.machines.engine.dispatched_work import Children
 from flowrail.machines.engine.outcome import (
     Call,
     Decision,
@@ -52,7 +53,6 @@ from flowrail.machines.engine.transitions import (
 from flowrail.machines.sessions.session import (
     ACTIVE,
     GivenAnswer,
-    Memory,
     Move,
     ParentSession,
     Report,
@@ -60,10 +60,14 @@ from flowrail.machines.sessions.session import (
 )
 from flowrail.text.safe_text import shortened
 
-NOTHING: Frozen[str, object] = Frozen()
+NOTHING: Frozen[str, Any] = Frozen()
 MOST_EXTRA_ROUNDS = 2
 """How often the user is offered another round under the same rules."""
 WORDS = {str(outcome): outcome for outcome in EVENTS}
+VERDICTS = {"pass": str(Outcome.OK)}
+"""Words of reviewers for outcomes; `fail` is one itself."""
+REPORTED = frozenset({*WORDS, *VERDICTS, DONE})
+"""Every word that can be reported."""
 ENDS = {COMPLETED: "completed", FAILED: "failed"}
 LONGEST_TOPIC = 80
 
@@ -99,7 +103,7 @@ def start(
         parent=parent,
         secrets=workflow.secrets,
     )
-    return entered(workflow, begun, now)
+    return entered(workflow, begun)
 
 
 def topic_of(workflow: Workflow, params: Mapping[str, object]) -> str:
@@ -127,21 +131,16 @@ def advance(
     now: str = "",
     call: Call = call_plainly,
     evidence: Sequence[EvidenceResult] | None = None,
+    children: Children = NOTHING,
 ) -> Session:
     """Return the session that follows *report* in the current step, or refuse the report.
 
-    *evidence* is as in `follow`. *session* does not change.
+    *evidence* and *children* are as in `follow`. *session* does not change.
     """
     step = current_step(workflow, session)
-    session = ready_for(workflow, step, session, report.outcome, now=now)
-    return follow(workflow, step, session, report, now=now, call=call, evidence=evidence)
-
-
-def ready_for(workflow: Workflow, step: StepDef, session: Session, outcome: str, *, now: str) -> Session:
-    """Return *session* with the default answers of overdue questions; refuse if it cannot take a report of *outcome*."""
-    session = with_default_answers(session, now)
-    check_reportable(workflow, step, session, outcome)
-    return session
+    report = replace(report, outcome=read_outcome(report.outcome))
+    check_reportable(workflow, step, session, report.outcome, children)
+    return follow(workflow, step, session, report, now=now, call=call, evidence=evidence, children=children)
 
 
 def follow(
@@ -153,8 +152,12 @@ def follow(
     now: str,
     call: Call,
     evidence: Sequence[EvidenceResult] | None = None,
+    children: Children = NOTHING,
+    relayed: bool = False,
 ) -> Session:
-    """Return the session that follows *report*, for which *session* is ready.
+    """Return the session that follows *report*, which `check_reportable` has accepted.
+
+    *children* are the sessions of the step's agents that exist. *relayed* is recorded with the move.
 
     *evidence* holds the results of the step's checks. Rules and handlers can use them, and `EvidenceMissingError` is
     raised if one that the outcome needs is not satisfied. With `None`, evidence is not demanded: all checks count as passed.
@@ -163,11 +166,14 @@ def follow(
     does not move the session: it waits for the user's answer.
     """
     at_limit = _limit_answer(session) is not None
+    by_prompt = session.parent is not None and session.parent.prompt
     facts = (
-        NOTHING if at_limit else check_facts(workflow, step, session.params, report.facts)
-    )  # the facts were reported before the question was asked
+        NOTHING  # they were reported before the question was asked
+        if at_limit
+        else check_facts(workflow, step, session.params, report.facts, accepts_any=by_prompt)
+    )
     results = assumed_evidence(step, passed=True) if evidence is None else evidence
-    decision = _decide(workflow, step, session, report, facts, call, results)
+    decision = _decide(workflow, step, session, report, facts, call, results, children)
     state = (
         Frozen({**session.state, **facts, **decision.values}) if facts or decision.values else session.state
     )
@@ -178,7 +184,7 @@ def follow(
         session = with_extra_round(step, session, must_only=decision.must_only)
     effective = effective_outcome(workflow, step, session, decision.outcome)
     if session.dispatches and not at_limit:
-        dispatched_work.check_joined(step, session, effective)
+        dispatched_work.check_joined(workflow, step, session, children, effective)
     if evidence is not None and step.evidence and not decision.stop:
         evidence = _demanded(step, session, effective, evidence)
     value, model = _send_event(workflow, step, session, decision, state)
@@ -198,6 +204,8 @@ def follow(
         found=report.found,
         remember=report.remember,
         evidence=tuple(evidence or ()),
+        dispatches=session.dispatches,
+        relayed=relayed,
     )
     moved = replace(
         session,
@@ -215,29 +223,20 @@ def follow(
         questions=(),
         evidence=None,
         decided=_decided(step, session),
-        memory=_memory(session, report, now),
+        memory=session.remembering(report.found, report.remember, step=step.id, at=now).memory,
         secrets=workflow.secrets,
     )
-    return entered(workflow, moved, now) if to is not None else moved
+    return entered(workflow, moved) if to is not None else moved
 
 
-def _memory(session: Session, report: Report, now: str) -> tuple[Memory, ...]:
-    """Return the memories of *session* after *report*, with those of the step's agents."""
-    from_agents = tuple(memory for dispatch in session.dispatches for memory in dispatch.memory)
-    step = str(session.step)
-    return session.remembering(
-        report.found, report.remember, step=step, at=now, from_agents=from_agents
-    ).memory
-
-
-def entered(workflow: Workflow, session: Session, now: str = "") -> Session:
+def entered(workflow: Workflow, session: Session) -> Session:
     """Return *session* with what entering its current step records: dispatches, questions, a review."""
     step = workflow.step(str(session.step))
     if step.work is None and not step.questions and step.id not in reviews(workflow):
         return session
     values = names_in(session_context(workflow, session, step))
-    session = replace(session, dispatches=dispatched_work.new_dispatches(step, values, session.revision))
-    session = questions.with_questions(session, questions.step_questions(step, values, now))
+    session = replace(session, dispatches=dispatched_work.new_dispatches(step, values, session))
+    session = questions.with_questions(session, questions.step_questions(step, values))
     if step.id in reviews(workflow):
         session = replace(session, entered=Frozen({**session.entered, step.id: session.revision}))
     return session
@@ -262,13 +261,20 @@ def reportable_outcomes(workflow: Workflow, step: StepDef, session: Session | No
     return [str(outcome) for outcome in accepted_outcomes(workflow, step)]
 
 
-def check_reportable(workflow: Workflow, step: StepDef, session: Session, reported: str) -> None:
+def read_outcome(word: str) -> str:
+    """Return the outcome that a reported word means, or `DONE`; refuse any other word."""
+    if word not in REPORTED:
+        raise UnknownOutcomeError(word)
+    return VERDICTS.get(word, word)
+
+
+def check_reportable(
+    workflow: Workflow, step: StepDef, session: Session, reported: str, children: Children = NOTHING
+) -> None:
     """Refuse an outcome that the step does not accept now: unknown, or closed by a question, a gate or a join.
 
     If rules or a handler decide, `ok` is read as `done`.
     """
-    if reported != DONE and reported not in WORDS:
-        raise UnknownOutcomeError(reported)
     if reported == Outcome.OK and (step.rules or callable(step.handler)):
         reported = DONE
     if session.questions:
@@ -279,7 +285,7 @@ def check_reportable(workflow: Workflow, step: StepDef, session: Session, report
     if reported not in outcomes:
         raise OutcomeNotOpenError(session=session.id, step=step.id, outcome=reported, accepted=outcomes)
     if session.dispatches and _limit_answer(session) is None:
-        dispatched_work.check_joined(step, session, reported)
+        dispatched_work.check_joined(workflow, step, session, children, reported)
 
 
 def gate_outcome(step: StepDef, session: Session, *, reported: str = DONE) -> Outcome:
@@ -287,13 +293,6 @@ def gate_outcome(step: StepDef, session: Session, *, reported: str = DONE) -> Ou
     from flowrail.machines.engine.reviews import decide_gate  # only for gates
 
     return decide_gate(step, session, reported=reported)
-
-
-def with_default_answers(session: Session, now: str) -> Session:
-    """Return *session* with the default answers of questions whose deadline has passed."""
-    if not session.questions:
-        return session
-    return questions.with_overdue_answers(session, now)
 
 
 def _answers(session: Session) -> tuple[GivenAnswer, ...]:
@@ -313,6 +312,7 @@ def _decide(
     facts: Mapping[str, object],
     call: Call,
     evidence: Sequence[EvidenceResult],
+    children: Children,
 ) -> Decision:
     answer = _limit_answer(session)
     if answer is not None:
@@ -331,7 +331,7 @@ def _decide(
         if (
             callable(step.handler)
             and decision.outcome is Outcome.OK
-            and dispatched_work.is_hopeless(step, session)
+            and dispatched_work.is_hopeless(workflow, step, session, children)
         ):
             decision = decision._replace(outcome=Outcome.FAIL)
     accepted = accepted_outcomes(workflow, step)

@@ -1,29 +1,44 @@
-"""The agents of a step: dispatches, claims, results, and the join.
+"""The sub-agents of a step: the child sessions reserved for its work, and the join.
 
-A step's delegation is part of its definition. Entering the step records one dispatch for each item;
-each is claimed under a lease and finished only by its holder, who has a token. The join decides when
-the step may be reported.
+Entering a step with a dispatch reserves the id of one child session for each item. A child's own session has its
+status, facts and notes, and nothing of it is copied. So the functions get the children that exist, by id.
 """
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
+from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.step import Outcome, StepDef
-from flowrail.machines.definition.step_parts import MOST_DISPATCHES, Dispatch, needed_by
-from flowrail.machines.sessions.session import CLAIMED, PENDING, Dispatched, Session
-from flowrail.storage.journal import too_large
-from flowrail.text import limits, phrases, placeholders
+from flowrail.machines.definition.step_parts import MOST_DISPATCHES, AgentRole, Dispatch, needed_by
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.outcome import actions_of, names_in, session_context, title_of
+from flowrail.machines.sessions.session import COMPLETED, FAILED, Dispatched, Session
+from flowrail.text import phrases, placeholders
+from flowrail.text.safe_text import Markup, block, element, parts
+
+Children: TypeAlias = Mapping[str, Session]
+"""The child sessions that exist, by id."""
 
 RESULTS = 400_000
-"""Bytes of the results of a step's agents together; each may use an equal share."""
-_ID = r"d(\d{1,9})-\d{1,9}\Z"
+"""Bytes of the results of a step's agents together that are printed; each may use an equal share."""
+PROMPT_STEP = "work"
+"""The only step of a child session that works from a prompt."""
+HOW_TO_REPORT = (
+    "When this is done, report `ok`, and append each fact of the result as -s NAME=VALUE. If it cannot be done, report "
+    "`fail` with -s reason=TEXT."
+)
+HOW_TO_REVIEW = (
+    "Record each finding before you report. Then report your verdict: `pass` if what you reviewed passes, `fail` with "
+    "-s reason=TEXT if it does not. Append each other fact of the result as -s NAME=VALUE."
+)
+_CHILD = re.compile(r"(.+)\.\d{1,9}\.(\d{1,3})(?:-(\d{1,4}))?\Z")
 _WHOLE = r"\$([a-z][a-z0-9_]*)\Z"
 
 
@@ -34,7 +49,7 @@ class JoinPendingError(ConflictError):
 
 
 class DispatchGoneError(ConflictError):
-    """The caller cannot end the dispatch: another agent holds it, or it has ended or was cancelled."""
+    """The child session was replaced, or its parent has left the step."""
 
     code = "DISPATCH_GONE"
 
@@ -51,12 +66,15 @@ class TooManyDispatchesError(UsageError):
     code = "TOO_MANY_DISPATCHES"
 
 
-class Join(NamedTuple):
-    """The progress of a step's dispatches: how many must succeed, have succeeded, are open."""
+@dataclass(frozen=True)
+class Join:
+    """The progress of a step's dispatches."""
 
     needed: int
+    """How many must succeed."""
     succeeded: int
-    open: tuple[str, ...]
+    open: tuple[int, ...]
+    """The numbers of those that have not ended."""
     total: int
 
     @property
@@ -66,117 +84,164 @@ class Join(NamedTuple):
 
     @property
     def hopeless(self) -> bool:
-        """Whether it can no longer be met."""
+        """Whether it can no longer be met, unless agents are replaced."""
         return not self.met and self.succeeded + len(self.open) < self.needed
 
 
-class WorkResult(NamedTuple):
-    """The answer of an agent whose dispatch has ended."""
-
-    of: str
-    """How the work ended, and which work: the status of its session, or the outcome reported for a dispatch."""
-    facts: Mapping[str, Any]
-    whole: Command
-    """Prints the facts that are too long for the answer."""
-    next: Command
-    """For the agent that launched this one."""
+def child_id(parent: str, revision: int, number: int, agent: int = 1) -> str:
+    """Return the id of the child that does piece *number* of the step entered at *revision*, as its n-th *agent*."""
+    return f"{parent}.{revision}.{number}{f'-{agent}' if agent > 1 else ''}"
 
 
-def with_dispatch(session: Session, changed: Dispatched) -> Session:
-    """Return *session* with one dispatch changed."""
-    dispatches = (changed if known.id == changed.id else known for known in session.dispatches)
-    return replace(session, dispatches=tuple(dispatches))
+def parent_of(session_id: str) -> str | None:
+    """Return the id of the session that a child with this id works for; `None` if the id is not a child's."""
+    match = _CHILD.match(session_id)
+    return match[1] if match else None
 
 
-def find_dispatch(session: Session, dispatch_id: str) -> Dispatched:
-    """Return a dispatch of the current step by its id."""
-    known = {dispatch.id: dispatch for dispatch in session.dispatches}
-    if dispatch_id not in known:
-        match = re.match(_ID, dispatch_id)
-        if match and int(match.group(1)) < session.revision:
-            raise DispatchGoneError(
-                f"dispatch `{dispatch_id}` belongs to a step that session `{session.id}` has left",
-                hint="stop here and say so; further reports would be ignored",
-                dispatch=dispatch_id,
-                session=session.id,
-            )
-        raise UnknownDispatchError(
-            f"session `{session.id}` has no dispatch `{dispatch_id[:40]}` now",
-            hint=phrases.did_you_mean(
-                dispatch_id[:40], known, Hint("see what it waits for: ", Command("status", session.id))
-            ),
-            dispatches=list(known),
-        )
-    return known[dispatch_id]
+def piece_of(child: str) -> str:
+    """Return what the ids of all children for one piece of work begin with; any other id as it is."""
+    match = _CHILD.match(child)
+    return child[: match.end(2)] if match else child
 
 
-def held_by(session: Session, token: str) -> Dispatched:
-    """Return the dispatch of the current step that *token* holds; refuse if it holds none."""
-    for dispatch in session.dispatches:
-        if dispatch.token == token and dispatch.status == CLAIMED:
-            return dispatch
-    raise DispatchGoneError(
-        f"the token does not match a claimed dispatch of session `{session.id}`",
-        hint="stop here and say so; further reports would be ignored",
-        session=session.id,
+def number_of(dispatch: Dispatched) -> int:
+    """Return the number of a piece of work in its step, counted from 1."""
+    match = _CHILD.match(dispatch.child)
+    assert match is not None  # noqa: S101 - made by `child_id`
+    return int(match[2])
+
+
+def new_dispatches(step: StepDef, values: Mapping[str, object], session: Session) -> tuple[Dispatched, ...]:
+    """Return the dispatches that entering *step* records, one for each item."""
+    items = _items(step.work, values, step) if step.work is not None else []
+    return tuple(
+        Dispatched(child_id(session.id, session.revision, number), item)
+        for number, item in enumerate(items, start=1)
     )
 
 
-def new_dispatches(step: StepDef, values: Mapping[str, object], revision: int) -> tuple[Dispatched, ...]:
-    """Return the dispatches that entering *step* records, one for each item."""
-    work = step.work
-    if work is None:
-        return ()
-    dispatches: list[Dispatched] = []
-    size = 0
-    for number, item in enumerate(_items(work, values, step), start=1):
-        variables = {name: _filled(value, {**values, "item": item}) for name, value in work.vars.items()}
-        size += sum(len(str(value)) for value in variables.values())
-        if size > limits.DISPATCH_BYTES:
-            raise too_large("the variables of the dispatches", size, limits.DISPATCH_BYTES)
-        dispatches.append(
-            Dispatched(
-                id=f"d{revision}-{number}",
-                agent=work.agent,
-                workflow=work.workflow,
-                vars=variables,
-                item=item,
-                model=work.model,
-                lease=float(work.lease),
-            )
+def find_dispatch(session: Session, name: str) -> Dispatched:
+    """Return a dispatch of the current step by its number, its child's id or its item."""
+    named = [known for known in session.dispatches if name in {str(number_of(known)), known.child}]
+    named += [known for known in session.dispatches if name == phrases.in_words(known.item)]
+    if named:
+        return named[0]
+    numbers = [str(number_of(dispatch)) for dispatch in session.dispatches]
+    raise UnknownDispatchError(
+        f"step `{session.step}` of session `{session.id}` has no dispatch `{name[:40]}`",
+        hint=f"give its number: {phrases.listed(numbers)}" if numbers else "this step has no dispatches",
+        dispatches=numbers,
+    )
+
+
+def replace_child(workflow: Workflow, session: Session, name: str, children: Children) -> Session:
+    """Return *session* with a new child for one piece of its work. The old one cannot report any more."""
+    dispatch = find_dispatch(session, name)
+    step = workflow.step(str(session.step))
+    if has_succeeded(workflow, step, session, children.get(dispatch.child)):
+        raise ConflictError(
+            f"dispatch {number_of(dispatch)} of step `{step.id}` has succeeded, so its agent is not replaced",
+            hint=Hint("see its result: ", Command("step", session=session.id)),
+            session=session.id,
+            child=dispatch.child,
         )
-    return tuple(dispatches)
+    match = _CHILD.match(dispatch.child)
+    agent = int(match[3] or 1) + 1 if match else 1
+    renewed = replace(dispatch, child=child_id(session.id, session.revision, number_of(dispatch), agent))
+    dispatches = (renewed if known is dispatch else known for known in session.dispatches)
+    return replace(session, dispatches=tuple(dispatches))
 
 
-def prompt_of(step: StepDef, dispatch: Dispatched, values: Mapping[str, object]) -> str:
-    """Return the prompt of a free-form agent."""
+def variables_of(work: Dispatch, dispatch: Dispatched, values: Mapping[str, object]) -> dict[str, object]:
+    """Return the variables of a piece of work with their placeholders filled."""
+    known = {**values, "item": dispatch.item}
+    return {name: _filled(value, known) for name, value in work.vars.items()}
+
+
+def workflow_of_prompt(
+    workflow: Workflow,
+    session: Session,
+    step: StepDef,
+    dispatch: Dispatched,
+    *,
+    introduction: Sequence[str] = (),
+    convert: Callable[[str], str] = str,
+) -> Workflow:
+    """Return the workflow of one step that does a piece of work for which the dispatch names no workflow.
+
+    *introduction* precedes the instructions. *convert* makes paths in them usable in another folder.
+    """
     work = step.work
-    paragraphs = work.prompt if work is not None else ()
-    fill = placeholders.Filling({**values, **dispatch.vars, "item": dispatch.item}, quoting=True).fill
-    return "\n\n".join(map(fill, paragraphs))
+    assert work is not None  # noqa: S101 - the step has dispatches
+    context = session_context(workflow, session, step)
+    values = names_in(context)
+    if work.prompt:
+        known = {**values, **variables_of(work, dispatch, values), "item": dispatch.item}
+        texts = tuple(map(placeholders.Filling(known, quoting=True).fill, work.prompt))
+    else:
+        texts = actions_of(step, context)
+    unmentioned = _unmentioned_values(work, dispatch, values)
+    variables = [
+        element("var", convert(phrases.in_words(value)), name=name) for name, value in unmentioned.items()
+    ]
+    is_review = work.agent == AgentRole.QUALITY_REVIEWER or step.id in reviews(workflow)
+    return Workflow(
+        workflow.name,
+        StepDef(
+            PROMPT_STEP,
+            _without_placeholders(title_of(step, context), convert),
+            [
+                *(_without_placeholders(text, convert) for text in (*introduction, *texts)),
+                *([block("context", variables)] if variables else []),
+                HOW_TO_REVIEW if is_review else HOW_TO_REPORT,
+            ],
+            next={Outcome.OK: None, Outcome.FAIL: None},
+        ),
+        resources=workflow.resources,
+        validate=False,
+    )
 
 
-def unmentioned_values(step: StepDef, dispatch: Dispatched) -> dict[str, object]:
+def _without_placeholders(text: str, convert: Callable[[str], str]) -> str:
+    """Return a filled text, converted, so that filling it again does not change it."""
+    if isinstance(text, Markup):
+        return text
+    return "".join(
+        part if isinstance(part, Markup) else convert(part).replace("$", "$$") for part in parts(text)
+    )
+
+
+def _unmentioned_values(
+    work: Dispatch, dispatch: Dispatched, values: Mapping[str, object]
+) -> dict[str, object]:
     """Return the variables and the item of *dispatch* without a placeholder in its prompt."""
-    work = step.work
-    if work is None:
-        return {}
     named = {name for text in work.prompt for name in placeholders.placeholders(text)}
     passed_on = {name for value in work.vars.values() for name in placeholders.placeholders(str(value))}
     item = {} if "item" in named | passed_on else {"item": dispatch.item}
-    known = {**dispatch.vars, **item}
+    known = {**variables_of(work, dispatch, values), **item}
     return {name: value for name, value in known.items() if name not in named and value is not None}
 
 
-def join_of(step: StepDef, dispatches: Sequence[Dispatched]) -> Join:
+def has_succeeded(workflow: Workflow, step: StepDef, session: Session, child: Session | None) -> bool:
+    """Return whether a child has done its work.
+
+    The child of a review has, too, if its verdict was `fail` and it recorded findings: the gate decides from them.
+    """
+    if child is None or child.status == COMPLETED:
+        return child is not None
+    has_findings = any(finding.by == child.id for finding in session.findings)
+    return child.status == FAILED and has_findings and step.id in reviews(workflow)
+
+
+def join_of(workflow: Workflow, step: StepDef, session: Session, children: Children) -> Join:
     """Return the progress of the step's dispatches."""
-    work = step.work
-    total = len(dispatches)
-    needed = total if work is None else min(total, needed_by(work.join, total))
+    pairs = [(dispatch, children.get(dispatch.child)) for dispatch in session.dispatches]
+    total = len(pairs)
     return Join(
-        needed=needed,
-        succeeded=sum(dispatch.succeeded for dispatch in dispatches),
-        open=tuple(dispatch.id for dispatch in dispatches if not dispatch.ended),
+        needed=total if step.work is None else min(total, needed_by(step.work.join, total)),
+        succeeded=sum(has_succeeded(workflow, step, session, child) for _, child in pairs),
+        open=tuple(number_of(dispatch) for dispatch, child in pairs if child is None or child.is_open),
         total=total,
     )
 
@@ -190,9 +255,11 @@ def open_outcomes(join: Join, outcomes: Sequence[str]) -> list[str]:
     return []
 
 
-def check_joined(step: StepDef, session: Session, outcome: str) -> None:
+def check_joined(
+    workflow: Workflow, step: StepDef, session: Session, children: Children, outcome: str
+) -> None:
     """Refuse a report before enough agents have succeeded."""
-    join = join_of(step, session.dispatches)
+    join = join_of(workflow, step, session, children)
     if join.total == 0 or outcome in open_outcomes(join, [outcome]):
         return
     failed = join.total - join.succeeded - len(join.open)
@@ -200,34 +267,20 @@ def check_joined(step: StepDef, session: Session, outcome: str) -> None:
     instead = "report another outcome, or " if {*step.transitions} - {Outcome.OK} else ""
     raise JoinPendingError(
         f"step `{step.id}` is waiting for its agents: {join.needed} must succeed, {ended}",
-        hint=Hint("see the remaining commands: ", Command("status", session.id))
+        hint=Hint("see the remaining work: ", Command("resume", session.id))
         if join.open
-        else Hint(f"{instead}claim one that failed or was cancelled again: ", Command("resume", session.id)),
+        else Hint(f"{instead}replace an agent that failed: ", Command("resume", session.id)),
         step=step.id,
         needed=join.needed,
         succeeded=join.succeeded,
-        waits_for=list(join.open),
+        waits_for=[child_id(session.id, session.revision, number) for number in join.open],
     )
 
 
-def is_hopeless(step: StepDef, session: Session) -> bool:
+def is_hopeless(workflow: Workflow, step: StepDef, session: Session, children: Children) -> bool:
     """Return whether too many agents failed, so that the step cannot succeed, and it can fail."""
-    join = join_of(step, session.dispatches)
+    join = join_of(workflow, step, session, children)
     return Outcome.FAIL in step.transitions and join.hopeless and not join.open
-
-
-def claimable(dispatch: Dispatched, now: str) -> bool:
-    """Return whether *dispatch* can be claimed: it is pending, its lease has expired, it failed or was cancelled."""
-    if dispatch.status == PENDING:
-        return True
-    if dispatch.status == CLAIMED:
-        return dispatch.expires_at is not None and dispatch.expires_at <= now
-    return not dispatch.succeeded
-
-
-def result_limit(total: int) -> int:
-    """Return the limit in bytes for the result of one of *total* agents."""
-    return RESULTS // max(1, total)
 
 
 def cut(result: Mapping[str, object], most: int, where: str) -> dict[str, object]:
@@ -243,6 +296,16 @@ def cut(result: Mapping[str, object], most: int, where: str) -> dict[str, object
     return shortened
 
 
+def check_item_count(step: StepDef, items: Sequence[object]) -> None:
+    """Refuse a list with more items than a step may dispatch."""
+    if len(items) > MOST_DISPATCHES:
+        raise TooManyDispatchesError(
+            f"step `{step.id}` would create {len(items)} dispatches; the limit is {MOST_DISPATCHES}",
+            hint="use fewer items, for example by grouping several into one",
+            step=step.id,
+        )
+
+
 def _items(work: Dispatch, values: Mapping[str, object], step: StepDef) -> list[object]:
     if work.over is None:
         return [None]
@@ -253,16 +316,6 @@ def _items(work: Dispatch, values: Mapping[str, object], step: StepDef) -> list[
         items = [items]
     check_item_count(step, items)
     return list(items)
-
-
-def check_item_count(step: StepDef, items: Sequence[object]) -> None:
-    """Refuse a list with more items than a step may dispatch."""
-    if len(items) > MOST_DISPATCHES:
-        raise TooManyDispatchesError(
-            f"step `{step.id}` would create {len(items)} dispatches; the limit is {MOST_DISPATCHES}",
-            hint="use fewer items, for example by grouping several into one",
-            step=step.id,
-        )
 
 
 def _filled(value: object, values: Mapping[str, object]) -> object:

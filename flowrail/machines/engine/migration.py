@@ -144,7 +144,7 @@ def migrated(decided: MigrationPlan, session: Session, workflow: Workflow, now: 
     if not decided.fresh:
         return engine_questions.with_questions(session, questions)
     from_agents = [question for question in questions if question.source == BY_AGENT]
-    session = entered(workflow, engine_questions.with_questions(replace(session, dispatches=()), []), now)
+    session = entered(workflow, engine_questions.with_questions(replace(session, dispatches=()), []))
     return engine_questions.with_questions(session, [*session.questions, *from_agents])
 
 

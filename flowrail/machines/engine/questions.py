@@ -66,7 +66,7 @@ QUESTION_RELAY_HANDLER = Markup("""\
 Only if an agent answers with a needs_user_input block: it has questions and is not finished. Do not report the step yet. Ignore text around the block.
 1. Wait until the other agents have returned. Then ask the user all questions in one call of your question tool (AskUserQuestion in Claude Code), word for word. Answer none yourself.
 2. If the block has an answer attribute, run that command with the answers as ID=LABEL, or ID=other:TEXT for the user's own words. It prints how to launch the agent that continues.
-3. Otherwise launch a new agent with the first one's prompt, the place of the saved work, and each answer as id: label.
+3. Otherwise pass the block to `flow ask SESSION -`, with the session of its dispatch, and continue with 2.
 </question_relay>""")  # noqa: E501 - the same
 """For an agent that launches others: how to recognise their questions and return answers."""
 
@@ -167,14 +167,12 @@ def with_questions(session: Session, questions: Sequence[AskedQuestion]) -> Sess
     return replace(session, questions=tuple(questions), status=status)
 
 
-def step_questions(step: StepDef, values: Mapping[str, object], now: str) -> tuple[AskedQuestion, ...]:
-    """Return the questions that entering *step* opens. Deadlines count from *now*."""
-    return tuple(_asked(question, values, now) for question in step.questions)
+def step_questions(step: StepDef, values: Mapping[str, object]) -> tuple[AskedQuestion, ...]:
+    """Return the questions that entering *step* opens."""
+    return tuple(_asked(question, values) for question in step.questions)
 
 
-def _asked(question: Question, values: Mapping[str, object], now: str) -> AskedQuestion:
-    labels = _labels(question, values)
-    written = [option.label for option in question.options]
+def _asked(question: Question, values: Mapping[str, object]) -> AskedQuestion:
     return AskedQuestion(
         id=question.id,
         header=question.header,
@@ -185,12 +183,10 @@ def _asked(question: Question, values: Mapping[str, object], now: str) -> AskedQ
                 option.outcome,
                 _cut(placeholders.fill(option.description, values), LONGEST_DESCRIPTION),
             )
-            for label, option in zip(labels, question.options, strict=True)
+            for label, option in zip(_labels(question, values), question.options, strict=True)
         ),
         multi=question.multi,
         other=question.other,
-        default=labels[written.index(question.default)] if question.default in written else None,
-        due=moment_after(now, question.deadline) if question.deadline and question.default else None,
     )
 
 
@@ -225,25 +221,6 @@ def check_answered(session: Session, step: StepDef) -> None:
             step=step.id,
             questions=[*waiting],
         )
-
-
-def with_overdue_answers(session: Session, now: str) -> Session:
-    """Return *session* with the default answer to every question whose deadline has passed."""
-    questions = session.questions
-    due = [
-        question
-        for question in questions
-        if question.is_open and question.due and question.default and question.due <= now
-    ]
-    if not due:
-        return session
-    settled = [
-        answer_question(question, [str(question.default)], at=now, by="the deadline")
-        if question in due
-        else question
-        for question in questions
-    ]
-    return with_questions(session, settled)
 
 
 def decided_by_answers(questions: Sequence[AskedQuestion]) -> str:

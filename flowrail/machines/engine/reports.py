@@ -203,16 +203,26 @@ def _how_to_start(workflow: Workflow, params: Mapping[str, object]) -> Hint:
 
 
 def check_facts(
-    workflow: Workflow, step: StepDef, params: Mapping[str, object], facts: Mapping[str, object]
+    workflow: Workflow,
+    step: StepDef,
+    params: Mapping[str, object],
+    facts: Mapping[str, object],
+    *,
+    accepts_any: bool = False,
 ) -> Frozen[str, object]:
-    """Return the reported facts; `ValuesError` if one is missing, unknown, fixed or does not fit."""
+    """Return the reported facts; `ValuesError` if one is missing, unknown, fixed or does not fit.
+
+    With *accepts_any*, undeclared facts are accepted.
+    """
     declared = fact_args(step, params)
     if not facts and not declared:
         return Frozen()
     fixed = [name for name in facts if name in params and name not in {*declared, *workflow.reported}]
     rest = {name: value for name, value in facts.items() if name not in fixed}
     problems = [f"`{in_quotes(name)}` is a parameter, fixed when the session started" for name in fixed]
-    problems += _undeclared_problems(rest) if accepts_any_fact(step) else _problems(declared, rest)
+    problems += (
+        _undeclared_problems(rest) if accepts_any or accepts_any_fact(step) else _problems(declared, rest)
+    )
     if problems:
         how = ", ".join(how_to_give(name, arg) for name, arg in declared.items())
         raise ValuesError(f"step `{step.id}`", problems, hint=_how_to_report(step, how), names=list(declared))

@@ -7,7 +7,6 @@ values are tried follows from the comparisons in the workflow's expressions.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -26,7 +25,7 @@ from flowrail.machines.engine import dispatched_work, questions
 from flowrail.machines.engine import reviews as engine_reviews
 from flowrail.machines.engine.advance import advance, assumed_evidence, current_step, reportable_outcomes
 from flowrail.machines.engine.outcome import Call, call_plainly
-from flowrail.machines.sessions.session import CANCELLED, FINISHED, Dispatched, Report, Session
+from flowrail.machines.sessions.session import COMPLETED, FAILED, Report, Session
 
 MOST_VALUES = 12
 """A name with more possible values is tried at its bounds and around the literals that it is compared with."""
@@ -44,7 +43,7 @@ class Act(NamedTuple):
     """Everything that is done at one step, and the report.
 
     ``findings`` are pairs of severity and text, ``resolved`` the ids of resolved findings. ``agents`` has a result for
-    each dispatch: an outcome, `cancelled`, or nothing if it has not finished. ``answers`` are pairs of a question's id
+    each dispatch: `ok`, `fail`, or nothing if its agent has not ended. ``answers`` are pairs of a question's id
     and its labels. ``lacks_evidence`` says that the checks of the step have not passed.
     """
 
@@ -101,25 +100,30 @@ def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call
         session, _ = engine_reviews.record(workflow, session, severity=severity, text=text)
     for finding in act.resolved:
         session, _ = engine_reviews.resolve(workflow, session, finding)
-    if act.agents:
-        session = with_results(session, act.agents)
+    children = ended_children(session, act.agents) if act.agents else {}
     if act.answers:
         session = with_answers(session, dict(act.answers))
     evidence = None
     if act.lacks_evidence:
         evidence = assumed_evidence(current_step(workflow, session), passed=False)
-    return advance(workflow, session, Report(act.report, act.facts), call=call, evidence=evidence)
+    report = Report(act.report, act.facts)
+    return advance(workflow, session, report, call=call, evidence=evidence, children=children)
 
 
-def with_results(session: Session, results: Sequence[str]) -> Session:
-    """Return *session* with a result for each dispatch; see `Act`."""
+def ended_children(session: Session, results: Sequence[str]) -> dict[str, Session]:
+    """Return the child sessions of the step's dispatches with these results, by id; see `Act`."""
     if len(session.dispatches) != len(results):
         raise ChangedStepError(
             f"the step has {len(session.dispatches)} dispatches, and {len(results)} results were given",
             hint="give one result for each dispatch",
         )
-    pairs = zip(session.dispatches, results, strict=True)
-    return replace(session, dispatches=tuple(_finished(dispatch, result) for dispatch, result in pairs))
+    return {
+        dispatch.child: Session(
+            dispatch.child, session.skill, None, status=COMPLETED if result == Outcome.OK else FAILED
+        )
+        for dispatch, result in zip(session.dispatches, results, strict=True)
+        if result
+    }
 
 
 def with_answers(session: Session, answers: Mapping[str, Sequence[str]]) -> Session:
@@ -136,14 +140,6 @@ def with_answers(session: Session, answers: Mapping[str, Sequence[str]]) -> Sess
         for question in session.questions
     ]
     return questions.with_questions(session, answered)
-
-
-def _finished(dispatch: Dispatched, result: str) -> Dispatched:
-    if not result:
-        return dispatch
-    if result == CANCELLED:
-        return replace(dispatch, status=CANCELLED)
-    return replace(dispatch, status=FINISHED, outcome=result)
 
 
 def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[object]:
@@ -277,8 +273,8 @@ def _results(
         yield (), outcomes
         return
     ok, fail = str(Outcome.OK), str(Outcome.FAIL)
-    needed = dispatched_work.join_of(step, session.dispatches).needed
+    needed = dispatched_work.join_of(workflow, step, session, {}).needed
     tries = [(ok,) * count, (ok,) * needed + (fail,) * (count - needed), (fail,) * count]
     for results in dict.fromkeys(tries):
-        join = dispatched_work.join_of(step, with_results(session, results).dispatches)
+        join = dispatched_work.join_of(workflow, step, session, ended_children(session, results))
         yield results, dispatched_work.open_outcomes(join, outcomes)

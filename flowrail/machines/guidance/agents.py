@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flowrail.command import Command
@@ -11,6 +10,7 @@ from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import dispatched_work, reviews
 from flowrail.machines.engine import questions as engine_questions
+from flowrail.machines.engine.dispatched_work import Children
 from flowrail.machines.engine.outcome import name_of, names_in, session_context
 from flowrail.machines.engine.reports import ReviewPendingError
 from flowrail.machines.engine.reviews import blocking_now, round_findings, verdict
@@ -18,7 +18,6 @@ from flowrail.machines.guidance.evidence import command_views, views
 from flowrail.machines.guidance.views import DispatchView, LoopView, OptionView, QuestionView
 from flowrail.machines.sessions.session import (
     BY_EVIDENCE,
-    CLAIMED,
     AnswerOption,
     AskedQuestion,
     Dispatched,
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from flowrail.machines.guidance.guide import Guidance
 
 FIX, FAILED, REVERIFY = "fix", "failed", "re-verify"
+PENDING = "pending"
+"""The status of a dispatch whose child session has not started."""
 
 
 def with_others(
@@ -36,17 +37,19 @@ def with_others(
     workflow: Workflow,
     step: StepDef,
     session: Session,
-    from_agents: Sequence[Session],
+    children: Children,
     *,
     store: str | None,
     address: str | None,
-    now: str,
 ) -> Guidance:
     """Return *guidance* with the dispatches, questions, findings and evidence of the current step."""
     dispatches = session.dispatches
     questions = [_question(question, session, store) for question in session.questions]
-    for agent in from_agents:
-        questions += [_question(question, agent, address) for question in agent.questions if question.is_open]
+    for agent in children.values():
+        if agent.is_open:
+            questions += [
+                _question(question, agent, address) for question in agent.questions if question.is_open
+            ]
     loop = loop_at(workflow, step, session)
     review = step.id if step.gate is None else step.gate.review
     if loop is not None and loop.mode == FIX:
@@ -57,12 +60,13 @@ def with_others(
             finding for finding in session.findings if finding.is_open and finding.review == review
         )
     goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
-    join = dispatched_work.join_of(step, dispatches) if dispatches or goes_over else None
+    join = dispatched_work.join_of(workflow, step, session, children) if dispatches or goes_over else None
     needed = join is not None and not join.met
     values = names_in(session_context(workflow, session, step))
     return guidance._replace(
         dispatches=tuple(
-            _dispatch(dispatch, session, address, now, needed=needed) for dispatch in dispatches
+            _dispatch(workflow, step, session, dispatch, children, address=address, needed=needed)
+            for dispatch in dispatches
         ),
         join=join,
         questions=tuple(questions),
@@ -147,39 +151,45 @@ def _called(workflow: Workflow, step: StepDef, session: Session, visit: int) -> 
 
 
 def _dispatch(
-    dispatch: Dispatched, session: Session, address: str | None, now: str, *, needed: bool
+    workflow: Workflow,
+    step: StepDef,
+    session: Session,
+    dispatch: Dispatched,
+    children: Children,
+    *,
+    address: str | None,
+    needed: bool,
 ) -> DispatchView:
-    over = dispatch.status == CLAIMED and dispatched_work.claimable(dispatch, now)
+    work, child, number = step.work, children.get(dispatch.child), dispatched_work.number_of(dispatch)
+    assert work is not None  # noqa: S101 - the step has dispatches
+    values = names_in(session_context(workflow, session, step))
+    succeeded = dispatched_work.has_succeeded(workflow, step, session, child)
+    is_elsewhere = child is not None and child.owner not in {None, session.owner}
     return DispatchView(
-        id=dispatch.id,
-        agent=dispatch.agent,
-        workflow=dispatch.workflow,
-        vars=dispatch.vars,
-        model=dispatch.model,
-        status=dispatch.status,
-        holder=dispatch.holder,
-        expires_at=dispatch.expires_at,
-        child=dispatch.child,
-        outcome=dispatch.outcome,
-        command=Command("claim", session.id, dispatch.id, store=address),
+        number=number,
+        agent=work.agent,
+        workflow=work.workflow,
+        model=work.model,
+        vars=dispatched_work.variables_of(work, dispatch, values),
         item=dispatch.item,
-        result=dispatch.result,
-        again=needed and dispatch.ended and not dispatch.succeeded,
-        resume=_resume(dispatch, session, address)
-        if dispatch.status == CLAIMED and (dispatch.child or not over)
+        child=dispatch.child,
+        status=child.status if child is not None else PENDING,
+        result=child.state if child is not None else {},
+        notes=tuple(memory.text for memory in child.memory) if child is not None else (),
+        succeeded=succeeded,
+        again=needed and child is not None and not child.is_open and not succeeded,
+        relayed=child is not None and child.last is not None and child.last.relayed,
+        moved_at=child.moved_at if child is not None else "",
+        command=Command("step", session=dispatch.child, take_over=is_elsewhere or None, store=address)
+        if session.id
         else None,
-        cancel=None
-        if dispatch.ended
-        else Command("finish", session.id, dispatch.id, cancel=True, store=address),
-        lease_over=over,
+        again_command=Command("step", session=session.id, again=str(number), store=address)
+        if session.id and not succeeded
+        else None,
+        relay_command=Command("step", session.skill, Outcome.OK, session=dispatch.child, store=address)
+        if session.id and work.workflow is None and (child is None or child.is_open)
+        else None,
     )
-
-
-def _resume(dispatch: Dispatched, session: Session, address: str | None) -> Command:
-    """Return the command with which a new agent continues a dispatch that another one had claimed."""
-    if dispatch.child:
-        return Command("resume", dispatch.child, store=address)
-    return Command("claim", session.id, dispatch.id, token=str(dispatch.token), store=address)
 
 
 def _answer(session: Session, question: AskedQuestion, option: AnswerOption, store: str | None) -> Command:
@@ -209,6 +219,4 @@ def _question(question: AskedQuestion, session: Session, store: str | None) -> Q
         session=session.id,
         source=question.source,
         command=Command("answer", session.id, answers={question.id: question.placeholder}, store=store),
-        default=question.default,
-        due=question.due,
     )

@@ -1,6 +1,6 @@
 """What an agent reads at a step: where it is, its instructions, and a complete command for each outcome."""
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 import os
 import re
@@ -17,8 +17,8 @@ from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, Step
 from flowrail.machines.definition.values import Arg, range_text
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.advance import gate_outcome, reportable_outcomes
-from flowrail.machines.engine.dispatched_work import WorkResult
+from flowrail.machines.engine.advance import NOTHING, gate_outcome, reportable_outcomes
+from flowrail.machines.engine.dispatched_work import Children, Join
 from flowrail.machines.engine.loops import counted_again
 from flowrail.machines.engine.outcome import (
     HandlerError,
@@ -30,17 +30,29 @@ from flowrail.machines.engine.outcome import (
 )
 from flowrail.machines.engine.reports import ReviewPendingError
 from flowrail.machines.engine.transitions import effective_outcome, find_transition
-from flowrail.machines.sessions.session import GivenAnswer, ParentSession, ReceivedWork, Session
-from flowrail.text.phrases import listed
+from flowrail.machines.guidance.views import (
+    Briefing,
+    DispatchView,
+    LoopView,
+    QuestionView,
+    SentWork,
+    WorkResult,
+)
+from flowrail.machines.sessions.session import (
+    COMPLETED,
+    GivenAnswer,
+    ParentSession,
+    ReceivedWork,
+    RecordedFinding,
+    Session,
+    WorkingFile,
+)
+from flowrail.text.phrases import in_words, listed
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
-    from flowrail.machines.engine.dispatched_work import Join
     from flowrail.machines.guidance.evidence import CommandView, EvidenceView
-    from flowrail.machines.guidance.views import Briefing, DispatchView, LoopView, QuestionView, SentWork
-    from flowrail.machines.sessions.session import RecordedFinding, WorkingFile
-
 
 COPY = "received-payload"
 """The name of the payload in the session's folder, without its extension."""
@@ -156,12 +168,12 @@ class Guidance(NamedTuple):
     params: Mapping[str, Any]
     replayed: bool = False
     resumed: bool = False
-    briefing: "Briefing | None" = None
+    briefing: Briefing | None = None
     """For an agent that continues a session and may not remember it."""
-    dispatches: "tuple[DispatchView, ...]" = ()
-    join: "Join | None" = None
-    questions: "tuple[QuestionView, ...]" = ()
-    findings: "tuple[RecordedFinding, ...]" = ()
+    dispatches: tuple[DispatchView, ...] = ()
+    join: Join | None = None
+    questions: tuple[QuestionView, ...] = ()
+    findings: tuple[RecordedFinding, ...] = ()
     parent: ParentSession | None = None
     then_command: Command | None = None
     """The command that starts the workflow after this one."""
@@ -169,32 +181,36 @@ class Guidance(NamedTuple):
     """Reference texts that this conversation has read, and that are not printed again."""
     finding_command: Command | None = None
     """In a review: the command that records a finding, without the finding."""
-    loop: "LoopView | None" = None
+    loop: LoopView | None = None
     ask_command: Command | None = None
     """For a sub-agent: the command that asks the user; it reads the questions from standard input."""
-    result: "WorkResult | None" = None
+    result: WorkResult | None = None
     """For a sub-agent whose work has ended: its answer."""
     forbids: tuple[str, ...] = ()
     """Tools that the current step forbids."""
     answers: tuple[GivenAnswer, ...] = ()
     """The user's answers in the previous step."""
+    failures: tuple[str, ...] = ()
+    """Why agents of the previous step failed, if it did."""
     give_up_command: Command | None = None
     """For a sub-agent whose step cannot fail: the command that ends its work without success."""
+    relaunch_command: Command | None = None
+    """For a child session: the command with which a new agent continues it."""
     launcher_command: Command | None = None
     """For a sub-agent: the command with which its launcher continues."""
     claim: str = ""
     """The outcome that was claimed of the previous step, and how much of it was checked."""
-    commands: "tuple[CommandView, ...]" = ()
+    commands: tuple[CommandView, ...] = ()
     """The commands that the current step declares."""
-    evidence: "tuple[EvidenceView, ...]" = ()
+    evidence: tuple[EvidenceView, ...] = ()
     """The checks that must pass before an outcome is accepted."""
     topic: str = ""
     work_folder: str = ""
-    working_files: "tuple[WorkingFile, ...]" = ()
+    working_files: tuple[WorkingFile, ...] = ()
     """The session's working files; only listed if the session is shown again or has ended."""
-    results: "tuple[WorkingFile, ...]" = ()
+    results: tuple[WorkingFile, ...] = ()
     """The result files of a session that has ended."""
-    sent: "tuple[SentWork, ...]" = ()
+    sent: tuple[SentWork, ...] = ()
     """The handoffs that a session which has ended had sent."""
     take_over_command: Command | None = None
     """For a session of another conversation: the command that takes it over."""
@@ -210,14 +226,12 @@ def guide(
     folder: str = "",
     replayed: bool = False,
     resumed: bool = False,
-    from_agents: Sequence[Session] = (),
-    now: str = "",
+    children: Children = NOTHING,
 ) -> Guidance:
     """Return the guidance for *session*. Commands name *store* if one was given.
 
     *place* is the address of the store. The commands that launch sub-agents always name it, because sub-agents may
-    start in another folder. *folder* contains the session's files. *from_agents* are the sessions that do this
-    step's work. A lease that has expired by *now* is over; without *now*, none is.
+    start in another folder. *folder* contains the session's files. *children* are the sessions of the step's agents.
     """
     step = workflow.get(session.step)
     unmasked, session = session, session.shown
@@ -250,6 +264,7 @@ def guide(
         else None,
         launcher_command=Command("resume", session.parent.session, store=place) if session.parent else None,
         answers=session.last.answers if session.last and session.is_open else (),
+        failures=tuple(_failures(session, children)),
         resources=workflow.resources,
         forbids=tuple(step.forbids) if step is not None and session.is_open else (),
         claim=_claim(session),
@@ -257,17 +272,30 @@ def guide(
     if step is None or not session.is_open:
         return farewell(guidance, workflow, session, store=store, address=place)
     reviewed = step.gate is not None or step.id in reviews(workflow)
-    has_others = session.dispatches or session.questions or from_agents or session.decided or step.work
+    has_others = session.dispatches or session.questions or session.decided or step.work
     if reviewed or has_others or step.evidence or step.commands:
         # only for steps with agents, questions, reviews or evidence
         from flowrail.machines.guidance.agents import with_others
 
-        agents = tuple(agent.shown for agent in from_agents)
-        guidance = with_others(guidance, workflow, step, session, agents, store=store, address=place, now=now)
+        shown = {name: child.shown for name, child in children.items()}
+        guidance = with_others(guidance, workflow, step, session, shown, store=store, address=place)
     demanded = any(check.review == "submitted" for check in step.checks.values()) if step.evidence else False
     if step.id in reviews(workflow) or demanded or (session.parent is not None and session.parent.review):
         guidance = guidance._replace(finding_command=Command("finding add", session.id, store=store))
     return guidance._replace(next=tuple(_offered_transitions(workflow, unmasked, step, store, guidance)))
+
+
+def _failures(session: Session, children: Children) -> Iterator[str]:
+    """Yield the reasons of the agents that failed, if they made the previous step fail."""
+    last = session.last
+    if last is None or last.outcome != Outcome.FAIL:
+        return
+    for dispatch in last.dispatches:
+        child = children.get(dispatch.child)
+        if child is not None and not child.is_open and child.status != COMPLETED:
+            reasons = [*map(in_words, child.state.values()), *(note.text for note in child.memory)]
+            about = "" if dispatch.item is None else f" ({in_words(dispatch.item)})"
+            yield f"{last.step}{about} failed: {'; '.join(reasons) or 'no reason was given'}"
 
 
 def _received_work(session: Session, folder: str) -> tuple[str, ...]:
@@ -304,27 +332,28 @@ def handed_back(session: Session, address: str | None) -> WorkResult:
     parent = session.parent
     assert parent is not None  # noqa: S101 - only a child session hands its work back
     return WorkResult(
-        of=f"{session.status}: session {session.id} of {session.skill}, dispatch {parent.dispatch}",
+        of=f"{session.status}: session {session.id} of {session.skill}",
         facts=session.state,
         whole=Command("status", session.id, json=True, store=address),
         next=Command("resume", parent.session, store=address),
     )
 
 
-def _waits_for(guidance: Guidance, decided: Outcome | None) -> tuple[str, ...]:
+def _waits_for(guidance: Guidance, decided: Outcome | None, *, at_limit: bool) -> tuple[str, ...]:
     """Return what must happen before the outcome *decided* can be reported; `None` if the report decides it.
 
-    An outcome other than `ok` can also be reported once so many agents have failed that the step cannot succeed.
+    An outcome other than `ok` can also be reported once so many agents have failed that the step cannot succeed. At the
+    limit, only the user's answer is needed.
     """
     unanswered = [question.id for question in guidance.questions if question.answer is None]
     answers = (f"the user's answer to {listed(unanswered)}",) if unanswered else ()
     join = guidance.join
-    if join is None or join.met or not join.open:
+    if join is None or join.met or not join.open or at_limit:
         return answers
-    names = [dispatch.id for dispatch in guidance.dispatches]
-    numbers = sorted(names.index(name) for name in join.open)
+    numbers = sorted(join.open)
     is_range = len(numbers) > MOST_LISTED and numbers[-1] - numbers[0] == len(numbers) - 1
-    open_ = f"{names[numbers[0]]} … {names[numbers[-1]]}" if is_range else ", ".join(join.open)
+    listed_numbers = f"{numbers[0]} … {numbers[-1]}" if is_range else ", ".join(map(str, numbers))
+    open_ = f"dispatch {listed_numbers}"
     missing = join.needed - join.succeeded
     can_fail = decided is not None and decided is not Outcome.OK
     if join.hopeless or (can_fail and missing == len(numbers)):
@@ -400,7 +429,7 @@ def _offered_transitions(
             decided = None if at_limit else forecast.outcome(outcome)
             if is_hopeless and decided and effective_outcome(workflow, step, session, decided) is Outcome.OK:
                 continue
-            waits_for = _waits_for(guidance, decided)
+            waits_for = _waits_for(guidance, decided, at_limit=at_limit)
             to, ends, capped = forecast.destination(decided)
             command = step_command(session, outcome, facts, store)
             routes = forecast.routes() if decided is None and not at_limit else ()

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from flowrail.machines.definition.step_parts import Question
+from flowrail.machines.sessions.session import AskedQuestion
 from flowrail.text.safe_text import HIDDEN, Markup
 
 
-def as_xml(questions: Sequence[Question], *, answer: str | None = None) -> Markup:
+def as_xml(questions: Sequence[AskedQuestion], *, answer: str | None = None) -> Markup:
     """Return *questions* as the block that an agent returns, without outcomes.
 
     *answer* is the command that records the answers. It is part of the block, because the
@@ -21,11 +21,9 @@ def as_xml(questions: Sequence[Question], *, answer: str | None = None) -> Marku
     """
     lines = ["<needs_user_input>" if answer is None else f'<needs_user_input answer="{_escaped(answer)}">']
     for question in questions:
-        more = "" if question.default is None else f' default="{_escaped(question.default)}"'
-        more += "" if question.deadline is None else f' deadline="{question.deadline}"'
         multi = "true" if question.multi else "false"
         header = f' header="{_escaped(question.header)}"' if question.header else ""
-        head = f'id="{_escaped(question.id)}"{header} multi="{multi}"{more}'
+        head = f'id="{_escaped(question.id)}"{header} multi="{multi}"'
         lines += [f"<question {head}>", f"<text>{_escaped(question.text)}</text>"]
         for option in question.options:
             about = _escaped(option.description)
@@ -34,7 +32,7 @@ def as_xml(questions: Sequence[Question], *, answer: str | None = None) -> Marku
     return Markup("\n".join([*lines, "</needs_user_input>"]))
 
 
-def as_host_questions(questions: Sequence[Question]) -> dict[str, list[dict[str, object]]]:
+def as_host_questions(questions: Sequence[AskedQuestion]) -> dict[str, list[dict[str, object]]]:
     """Return *questions* as the arguments of Claude Code's ``AskUserQuestion``."""
     return {
         "questions": [

@@ -3,45 +3,62 @@
 Most steps have none of them, so they are a module that other steps do not load.
 """
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from flowrail.command import Command
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.step_parts import Question
-from flowrail.machines.engine.dispatched_work import WorkResult
-from flowrail.machines.sessions.session import AskedQuestion, Dispatched, WorkingFile
+from flowrail.machines.sessions.session import AskedQuestion, WorkingFile
 
 
-class DispatchView(NamedTuple):
-    """A dispatch as it is now; ``command`` is its agent's first command."""
+@dataclass(frozen=True)
+class WorkResult:
+    """The answer of an agent whose child session has ended."""
 
-    id: str
+    of: str
+    """How the session ended, and which one."""
+    facts: Mapping[str, Any]
+    whole: Command
+    """Prints the facts that are too long for the answer."""
+    next: Command
+    """For the agent that launched this one."""
+
+
+@dataclass(frozen=True)
+class DispatchView:
+    """A piece of the step's work, and its child session as it is now."""
+
+    number: int
+    """Its number in the step, counted from 1."""
     agent: str
     workflow: str | None
-    vars: Mapping[str, object]
+    """The workflow that the child runs; `None` if it works from a prompt."""
     model: str | None
-    status: str
-    holder: str | None
-    expires_at: str | None
-    child: str | None
-    outcome: str | None
-    command: Command | None
+    vars: Mapping[str, object]
     item: Any
+    child: str
+    """The id of the child session."""
+    status: str
+    """The status of the child session, or `pending` if it has not started."""
     result: Mapping[str, object]
+    """The facts that the child reported."""
+    notes: tuple[str, ...]
+    """What the child's agent noted."""
+    succeeded: bool
     again: bool
-    """Whether it ended without success and is still needed, so that it can be claimed again."""
-    resume: Command | None
-    """If it is claimed, the command with which a new agent continues it.
-
-    A prompt whose lease has expired has none: it is claimed again, so that the earlier agent is refused.
-    """
-    cancel: Command | None
-    """The command that cancels it; `None` once it has ended."""
-    lease_over: bool
-    """Whether it is claimed and its lease has expired, so that another agent may claim it."""
+    """Whether it ended without success and is still needed."""
+    relayed: bool
+    """Whether the leading agent reported for a sub-agent that only returned text."""
+    moved_at: str
+    """When the child last moved; empty if it has not started."""
+    command: Command | None
+    """The command of the agent: its whole task is to run it and follow what it prints. `None` in a preview."""
+    again_command: Command | None
+    """Reserves a new session for a new agent; `None` if the work has succeeded, or in a preview."""
+    relay_command: Command | None
+    """Reports for an agent that works from a prompt and only returned text; `None` for other agents."""
 
 
 class OptionView(NamedTuple):
@@ -54,10 +71,7 @@ class OptionView(NamedTuple):
 
 
 class QuestionView(NamedTuple):
-    """A question of this session, or of an agent at work for it; ``command`` gives its answer.
-
-    From ``due`` on, ``default`` counts as the answer.
-    """
+    """A question of this session, or of an agent at work for it; ``command`` gives its answer."""
 
     id: str
     header: str
@@ -68,8 +82,6 @@ class QuestionView(NamedTuple):
     session: str
     source: str
     command: Command | None
-    default: str | None
-    due: str | None
 
 
 class LoopView(NamedTuple):
@@ -117,7 +129,7 @@ class Briefing(NamedTuple):
     earlier: int = 0
     found: tuple[str, ...] = ()
     remember: tuple[str, ...] = ()
-    dispatches: tuple[Dispatched, ...] = ()
+    dispatches: tuple[DispatchView, ...] = ()
     """The current step's dispatches as they are now."""
     notes_path: str = ""
     """The session's notes, if the workflow keeps any; ``notes`` is `None` if the file is missing."""
@@ -134,40 +146,10 @@ class SentWork(NamedTuple):
     command: Command
 
 
-class Assignment(NamedTuple):
-    """A free-form dispatch as its agent gets it: what to do, how to report it, how to ask the user.
-
-    ``answered`` are questions and answers of agents that worked for the same step before.
-    """
-
-    session: str
-    dispatch: Dispatched
-    prompt: str
-    finish: tuple[Command, ...]
-    ask: Command
-    answered: tuple[tuple[str, str], ...] = ()
-    resources: Mapping[str, str] = Frozen()
-    finding: Command | None = None
-    """For a reviewer: the command that records a finding, without the finding."""
-    given: Mapping[str, Any] = Frozen()
-    """The variables and the item that the prompt does not mention."""
-    """What is checked before the work counts as done."""
-
-
-class DispatchResult(NamedTuple):
-    """A dispatch that has ended, and the answer of its agent."""
-
-    session: str
-    dispatch: Dispatched
-    answer: WorkResult
-    replayed: bool = False
-
-
 class PendingQuestions(NamedTuple):
     """Questions to the user, and the session that waits for the answers."""
 
     session: str
     questions: tuple[AskedQuestion, ...]
-    written: tuple[Question, ...]
     answer: Command
     resume: Command

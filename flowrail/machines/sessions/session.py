@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from flowrail.machines.definition.evidence import CommandRun, EvidenceResult, StepEvidence
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
-from flowrail.machines.definition.step_parts import LEASE_SECONDS, OWN_WORDS
+from flowrail.machines.definition.step_parts import OWN_WORDS
 
 T = TypeVar("T")
 
@@ -24,9 +24,6 @@ STATUSES = (ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED)
 OPEN = frozenset({ACTIVE, WAITING})
 ENDED = frozenset(STATUSES) - OPEN
 
-PENDING, CLAIMED, FINISHED, CANCELLED = "pending", "claimed", "done", "cancelled"
-"""The statuses of a dispatch."""
-
 BY_STEP, BY_AGENT, BY_LIMIT, BY_EVIDENCE, BY_COMMAND = "step", "agent", "limit", "evidence", "command"
 """The sources of a question: declared by the step, asked by a sub-agent, or raised by its limit, evidence or command."""
 
@@ -37,9 +34,6 @@ LONGEST_MEMORY = 1_000
 """The most characters of one memory."""
 MOST_MEMORIES = 50
 """A session keeps this many memories of each kind, the newest. Its journal has them all."""
-MOST_FROM_AGENTS = 100
-"""The most memories that all agents of a step pass on together; each passes on at least one."""
-
 
 WORK, NOTES = "work", "notes.md"
 """The folder for a session's working files, and the notes in it."""
@@ -72,8 +66,6 @@ class Memory:
     step: str
     revision: int
     at: str
-    source: str = ""
-    """The sub-agent that reported it, by its item or its role; empty if this session's own agent did."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +76,16 @@ class GivenAnswer:
     question: str
     answer: tuple[str, ...]
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Dispatched:
+    """A piece of work of the current step, which a child session does."""
+
+    child: str
+    """The id reserved for the child session. The session exists as soon as its agent runs its first command."""
+    item: Any = None
+    """The item of the list that the step dispatches over."""
 
 
 @dataclass(frozen=True)
@@ -107,40 +109,10 @@ class Move:
     remember: str = ""
     evidence: tuple[EvidenceResult, ...] = ()
     """The results of the step's checks."""
-
-
-@dataclass(frozen=True)
-class Dispatched:
-    """A piece of work given to a sub-agent."""
-
-    id: str
-    agent: str
-    workflow: str | None = None
-    vars: Mapping[str, Any] = Frozen()
-    item: Any = None
-    model: str | None = None
-    status: str = PENDING
-    holder: str | None = None
-    expires_at: str | None = None
-    child: str | None = None
-    token: str | None = None
-    """The holder: the id of the child session, or a word printed with the prompt."""
-    outcome: str | None = None
-    result: Mapping[str, Any] = Frozen()
-    lease: float = float(LEASE_SECONDS)
-    ended_at: str | None = None
-    memory: tuple[Memory, ...] = ()
-    """What its agent found; the session takes it over with its next move."""
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether the agent reported `ok`."""
-        return self.status == FINISHED and self.outcome == Outcome.OK
-
-    @property
-    def ended(self) -> bool:
-        """Whether no more reports are expected."""
-        return self.status in {FINISHED, CANCELLED}
+    dispatches: tuple[Dispatched, ...] = ()
+    """The dispatches of the step. The child sessions have their results."""
+    relayed: bool = False
+    """Whether the leading agent reported for a sub-agent that had only returned text."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +137,6 @@ class AskedQuestion:
     source: str = BY_STEP
     other: str | None = None
     """The outcome that free text means."""
-    default: str | None = None
-    due: str | None = None
     answer: tuple[str, ...] | None = None
     """Labels, or free text after ``other:``."""
     answered_at: str | None = None
@@ -239,14 +209,15 @@ NO_GRANT = Grant()
 
 @dataclass(frozen=True)
 class ParentSession:
-    """The session and the dispatch that a child session works for."""
+    """The session that a child session works for."""
 
     session: str
-    dispatch: str
     depth: int = 1
     """The number of sessions above the child."""
     review: str | None = None
     """The review step that its work belongs to, if any."""
+    prompt: bool = False
+    """Whether the child works from a prompt, so that its report may contain any fact."""
 
 
 @dataclass(frozen=True)
@@ -429,17 +400,14 @@ class Session:
         held = HeldTurn(self.revision, self.times_held(progress) + 1, progress)
         return replace(self, host=replace(self.host, held=held))
 
-    def remembering(
-        self, found: str, remember: str, *, step: str, at: str, from_agents: tuple[Memory, ...] = ()
-    ) -> Session:
-        """Return the session with these memories of *step*, those that agents pass on first."""
+    def remembering(self, found: str, remember: str, *, step: str, at: str) -> Session:
+        """Return the session with these memories of *step*."""
         own = [
             Memory(kind, text, step, self.revision, at)
             for kind, text in ((FOUND, found), (REMEMBER, remember))
             if text
         ]
-        added = (*from_agents, *own)
-        return replace(self, memory=newest_memories((*self.memory, *added), MOST_MEMORIES)) if added else self
+        return replace(self, memory=newest_memories((*self.memory, *own), MOST_MEMORIES)) if own else self
 
     def with_evidence(self, evidence: StepEvidence) -> Session:
         """Return the session with the evidence of its current step."""

@@ -26,7 +26,10 @@ from flowrail.text.phrases import did_you_mean
 if TYPE_CHECKING:
     from flowrail.storage.sql_store import SqlBackend
 
-SESSION_ID = re.compile(r"(?=.{1,140}\Z)[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}\Z")
+SESSION_ID = re.compile(
+    r"(?=.{1,140}\Z)[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}(?:\.\d{1,9}\.\d{1,3}(?:-\d{1,4})?)*\Z"
+)
+"""The id of a session: the skill and six characters, for a child session followed by its place in the parent."""
 
 
 class UnknownSessionError(UsageError):

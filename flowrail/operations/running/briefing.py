@@ -5,15 +5,18 @@ from __future__ import annotations
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import Briefing, DoneStep
-from flowrail.machines.sessions.session import FOUND, REMEMBER, Session
+from flowrail.machines.sessions.session import FOUND, REMEMBER, Dispatched, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
 from flowrail.operations.running import results, session_files
-from flowrail.operations.running.child_sessions import reconciled
+from flowrail.operations.running.child_sessions import children_of
+from flowrail.text.phrases import in_words
+from flowrail.text.safe_text import shortened
 
 MOST_STEPS = 12
 """A briefing names at most this many reports, the newest."""
 MOST_FOUND = 12
+LONGEST_ITEM = 40
 
 
 def with_past(world: World, session: Session, workflow: Workflow, guidance: Guidance) -> Guidance:
@@ -29,11 +32,20 @@ def with_past(world: World, session: Session, workflow: Workflow, guidance: Guid
 
 
 def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guidance, now: str) -> Briefing:
-    done, earlier = _done(store, session)
-    session = reconciled(store, session).shown
-    memories = [*session.memory, *(memory for dispatch in session.dispatches for memory in dispatch.memory)]
+    done, earlier, dispatches = _done(store, session)
+    session = session.shown
     with_a_step = {step.found for step in done}
-    others = [memory for memory in memories if memory.kind == FOUND and memory.text not in with_a_step]
+    own = [note for note in session.memory if note.kind == FOUND and note.text not in with_a_step]
+    found = [note.text for note in own]
+    remember = [note.text for note in session.memory if note.kind == REMEMBER]
+    children = children_of(store, (*dispatches, *session.dispatches))
+    for dispatch in (*dispatches, *session.dispatches):
+        child = children.get(dispatch.child)
+        for note in child.shown.memory if child is not None else ():
+            about = (
+                shortened(in_words(dispatch.item), LONGEST_ITEM) if dispatch.item is not None else note.step
+            )
+            (found if note.kind == FOUND else remember).append(f"{about}: {note.text}")
     notes = next((file for file in guidance.working_files if file.path == session.notes), None)
     has_notes = notes is not None or (session.revision > 0 and _uses_notes(workflow))
     return Briefing(
@@ -44,12 +56,9 @@ def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guid
         now=now,
         done=done,
         earlier=earlier,
-        found=tuple(
-            f"{memory.source}: {memory.text}" if memory.source else memory.text
-            for memory in others[-MOST_FOUND:]
-        ),
-        remember=tuple(memory.text for memory in memories if memory.kind == REMEMBER),
-        dispatches=session.dispatches,
+        found=tuple(found[-MOST_FOUND:]),
+        remember=tuple(remember),
+        dispatches=guidance.dispatches,
         notes_path=session.notes if has_notes else "",
         notes=notes,
         for_agent=session.parent is not None,
@@ -62,9 +71,13 @@ def _uses_notes(workflow: Workflow) -> bool:
     return any("$notes" in str(text) for actions in texts for text in actions)
 
 
-def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int]:
-    """Return the newest reports that were not rewound, the oldest first, and how many came before them."""
+def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int, tuple[Dispatched, ...]]:
+    """Return the newest reports that were not rewound, the oldest first.
+
+    Return also how many came before them, and the dispatches of the reported steps.
+    """
     done: list[DoneStep] = []
+    dispatches: tuple[Dispatched, ...] = ()
     revision = session.revision
     for record in store.newest_first(session.id) if revision else ():
         if revision == 0 or len(done) == MOST_STEPS:
@@ -76,5 +89,6 @@ def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int]:
             revision = int(record.note["to"])
         elif record.kind == "move" and move is not None:
             done.append(DoneStep(move.step, move.outcome, move.found))
+            dispatches = move.dispatches + dispatches
             revision -= 1
-    return tuple(reversed(done)), revision
+    return tuple(reversed(done)), revision, dispatches

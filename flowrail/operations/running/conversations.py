@@ -14,15 +14,13 @@ from flowrail.machines.sessions.record import Record, RecordNote
 from flowrail.machines.sessions.session import ABANDONED, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import World
-from flowrail.operations.running.child_sessions import agents_at_work, dispatch_lookup, lost_dispatch
+from flowrail.operations.running.child_sessions import children_of, lost_dispatch
 from flowrail.operations.running.session_files import loading
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import shortened
 
 RESULT_SECONDS = 24 * 3600
 """Seconds for which a session that has ended is shown to its owner."""
-QUIET_SECONDS = 30 * 60
-"""Seconds without activity after which another conversation may report without taking the session over."""
 RELEASE_WAIT = 1.0
 """Seconds to wait for the lock of each session that a conversation leaves at its end."""
 MOST_NAMED = 3
@@ -48,22 +46,36 @@ class SeveralOpenError(ConflictError):
 
 
 def owned(world: World, record: Record, *, take_over: bool = False) -> Session:
-    """Return the session as one of the caller's conversation, or refuse if it belongs to another active one.
+    """Return the session as one of the caller's conversation, or refuse if it belongs to another one.
 
-    A sub-agent's session is authorised by its id, which only its claim prints.
+    A child belongs to its parent's conversation, and to the first other one that uses it.
     """
     if not take_over and belongs_to_other(world, record):
         raise _other_conversation(world, record)
+    if is_relayed(world, record.session) and not take_over:
+        return record.session
     return record.session.bound_to(world.host)
 
 
 def belongs_to_other(world: World, record: Record) -> bool:
-    """Return whether the caller must leave the session alone: it belongs to another conversation that is active."""
+    """Return whether the caller must leave the session alone: it belongs to another conversation."""
     session, owner = record.session, record.session.owner
-    if session.parent or not session.is_open or owner is None or world.host in {None, owner}:
+    if not session.is_open or owner is None or world.host in {None, owner}:
         return False
-    seconds = seconds_between(_active_at(world, record), world.now())
-    return seconds is None or seconds < QUIET_SECONDS
+    return session.parent is None or _parent_owner(world, session) not in {owner, world.host}
+
+
+def is_relayed(world: World, session: Session) -> bool:
+    """Return whether the caller is the leading agent of the child *session*, which another conversation works on."""
+    if session.parent is None or world.host is None or session.owner in {None, world.host}:
+        return False
+    return _parent_owner(world, session) == world.host
+
+
+def _parent_owner(world: World, session: Session) -> str | None:
+    """Return the conversation of the session that the child *session* works for."""
+    assert session.parent is not None  # noqa: S101 - only children are asked
+    return world.store.read(session.parent.session).session.owner
 
 
 def ownership_note(before: Session, after: Session) -> RecordNote:
@@ -86,8 +98,7 @@ def take_over(world: World, session_id: str) -> None:
 def release(store: Store, session_ids: Iterable[str], conversation: str, *, at: str, by: str) -> None:
     """Record that *conversation* has ended: its sessions among *session_ids* no longer have an owner.
 
-    Sub-agents' sessions stay as they are. A session that cannot be changed now is left alone; others may report
-    into it after half an hour.
+    Sub-agents' sessions stay as they are, and so does a session that cannot be changed now.
     """
     for session_id in session_ids:
         with suppress(FlowError), store.change(session_id, wait=RELEASE_WAIT) as change:
@@ -310,7 +321,9 @@ def _active_at(world: World, record: Record) -> str:
     """Return when something last happened in a session, or in those of its agents."""
     moments = [record.at]
     with suppress(FlowError):  # a sub-agent's session that cannot be read shows no activity
-        moments += [world.store.read(child.id).at for child in agents_at_work(world.store, record.session)]
+        moments += [
+            world.store.read(child).at for child in children_of(world.store, record.session.dispatches)
+        ]
     return max(moments)
 
 
@@ -321,7 +334,7 @@ class Summary(NamedTuple):
     kept: Record | None
     problem: FlowError | None = None
     lost: bool = False
-    """Whether it is a sub-agent's session whose dispatch was reassigned, cancelled or abandoned."""
+    """Whether it is a sub-agent's session that was replaced, or whose parent has left the step."""
 
 
 def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = None) -> list[Summary]:
@@ -330,7 +343,6 @@ def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = 
     *ids* are those to read, if the others are known not to matter.
     """
     listed: list[Summary] = []
-    lookup = dispatch_lookup(store)
     if ids is None:
         ids = store.ids() if every else store.open_ids()
     for session_id in ids:
@@ -342,7 +354,7 @@ def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = 
             listed.append(Summary(session_id, None, without_traceback(error)))
             continue
         if every or record.session.is_open:
-            lost = lost_dispatch(store, record.session, lookup) is not None
+            lost = lost_dispatch(store, record.session) is not None
             listed.append(Summary(session_id, record, lost=lost))
     listed.sort(key=lambda summary: summary.kept.session.moved_at if summary.kept else "", reverse=True)
     return listed

@@ -23,6 +23,7 @@ from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import current_step, follow
+from flowrail.machines.engine.dispatched_work import Children
 from flowrail.machines.engine.outcome import Call, names_in, session_context
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.guidance.evidence import EvidenceView
@@ -76,6 +77,8 @@ def after_report(
     *,
     now: str,
     call: Call,
+    children: Children,
+    relayed: bool,
 ) -> Session:
     """Evaluate the evidence of the current step, and return the session after the report.
 
@@ -86,7 +89,17 @@ def after_report(
     session = session if session.evidence is not None else entered(world, workflow, session)
     results = results_of(world, workflow, session, report.facts)
     try:
-        return follow(workflow, step, session, report, now=now, call=call, evidence=results)
+        return follow(
+            workflow,
+            step,
+            session,
+            report,
+            now=now,
+            call=call,
+            evidence=results,
+            children=children,
+            relayed=relayed,
+        )
     except EvidenceMissingError as refusal:
         after = _refused(workflow, session, refusal)
         note: RecordNote = {

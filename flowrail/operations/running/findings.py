@@ -9,7 +9,6 @@ from dataclasses import replace
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import current_step
-from flowrail.machines.engine.dispatched_work import held_by
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import RecordedFinding, Session
 from flowrail.machines.sessions.store import SessionChange
@@ -26,13 +25,9 @@ def add_finding(
     text: str,
     place: str | None = None,
     item: str | None = None,
-    token: str | None = None,
 ) -> tuple[str, RecordedFinding]:
-    """Record a finding where it counts: in the nearest session above that has a gate, or in this one.
-
-    With the *token* of a dispatch of *session_id*, the token must be that of its current holder.
-    """
-    with _review_of(world, session_id, token) as (change, workflow, finder):
+    """Record a finding where it counts: in the nearest session above that has a gate, or in this one."""
+    with _review_of(world, session_id) as (change, workflow, finder):
         now = world.now()
         after, finding = reviews.record(
             workflow,
@@ -49,9 +44,9 @@ def add_finding(
     return after.id, finding
 
 
-def submit_without_findings(world: World, session_id: str, *, token: str | None = None) -> str:
+def submit_without_findings(world: World, session_id: str) -> str:
     """Record that a review found nothing, and return the session that keeps it."""
-    with _review_of(world, session_id, token) as (change, _, finder):
+    with _review_of(world, session_id) as (change, _, finder):
         session = change.kept.session
         known = session.evidence
         after = session if known is None else session.with_evidence(replace(known, nothing_found=True))
@@ -61,10 +56,10 @@ def submit_without_findings(world: World, session_id: str, *, token: str | None 
 
 
 def resolve_finding(
-    world: World, session_id: str, finding_id: str, note: str = "", *, token: str | None = None
+    world: World, session_id: str, finding_id: str, note: str = ""
 ) -> tuple[str, RecordedFinding]:
     """Mark a finding as resolved."""
-    with _review_of(world, session_id, token) as (change, workflow, finder):
+    with _review_of(world, session_id) as (change, workflow, finder):
         now = world.now()
         after, finding = reviews.resolve(
             workflow, change.kept.session, finding_id, note=note, at=now, by=finder
@@ -75,23 +70,20 @@ def resolve_finding(
 
 
 @contextmanager
-def _review_of(
-    world: World, session_id: str, token: str | None
-) -> Iterator[tuple[SessionChange, Workflow, str]]:
+def _review_of(world: World, session_id: str) -> Iterator[tuple[SessionChange, Workflow, str]]:
     """Lock the session in which findings of *session_id* count; yield the change, the workflow, and the finder.
 
-    The finder is the agent's session, the dispatch of *token*, or the caller.
+    The finder is the agent's session, or the caller.
     """
     home_id, agents = _home_of_findings(world, session_id)
     for agent in agents:
         check_still_working(world.store, agent)
     with world.store.change(home_id, wait=world.wait) as change:
         session = change.kept.session
-        agent = agents[0] if agents else session
-        dispatch = held_by(agent, token) if token is not None else None
+        finder = agents[0] if agents else session
         workflow = open_session(world, session).workflow
         current_step(workflow, session)
-        yield change, workflow, agent.id if agent.id != home_id else dispatch.id if dispatch else world.by
+        yield change, workflow, world.by if finder.id == home_id else finder.id
 
 
 def list_findings(world: World, session_id: str) -> tuple[str, tuple[RecordedFinding, ...]]:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from itertools import chain, count
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError
 from flowrail.machines.definition.step_parts import Question
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.advance import current_step, with_default_answers
-from flowrail.machines.engine.dispatched_work import held_by
+from flowrail.machines.engine.advance import current_step
 from flowrail.machines.engine.reports import check_memory
 from flowrail.machines.guidance.views import PendingQuestions
 from flowrail.machines.sessions.record import RecordNote, memory_note
 from flowrail.machines.sessions.session import BY_AGENT, BY_COMMAND, AnswerOption, AskedQuestion, Session
+from flowrail.machines.sessions.store import SESSION_ID
 from flowrail.operations.environment import World
 from flowrail.operations.running.child_sessions import check_still_dispatched
-from flowrail.operations.running.conversations import owned, ownership_note
+from flowrail.operations.running.conversations import choose, no_open_session, owned, ownership_note
 from flowrail.operations.running.session_files import open_session
-from flowrail.operations.running.steps import Answer, check_expected, look
+from flowrail.operations.running.steps import Answer, check_expected, look, start_if_reserved
 from flowrail.text.phrases import listed
 
 
@@ -34,50 +34,48 @@ def ask(
     session_id: str,
     questions: Sequence[Question],
     *,
-    token: str | None = None,
     found: str = "",
     remember: str = "",
 ) -> PendingQuestions:
-    """Record an agent's questions to the user. Its session waits until they are answered.
-
-    With the *token* of a dispatch, the token must be that of its current holder.
-    """
+    """Record an agent's questions to the user. Its session waits until they are answered."""
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
+    start_if_reserved(world, session_id)
     with world.store.change(session_id, wait=world.wait) as change:
-        now = world.now()
-        session = with_default_answers(change.kept.session, now)
-        opened = open_session(world, session)
-        current_step(opened.workflow, session)
+        session = owned(world, change.kept)
+        current_step(open_session(world, session).workflow, session)
         check_still_dispatched(world.store, session)
-        if token is not None:
-            held_by(session, token)
-        else:
-            session = owned(world, replace(change.kept, session=session))
-        asked = tuple(_from_agent(question, now) for question in questions)
-        ids = {question.id for question in asked}
-        known = [question for question in session.questions if question.id in ids and question.is_open]
-        if known and [(question.text, question.options) for question in known] == [
-            (question.text, question.options) for question in asked
-        ]:
-            return _pending(world, session, asked, questions)
-        if known:
-            taken = sorted(question.id for question in known)
+        asked = tuple(_from_agent(question, session.questions) for question in questions)
+        open_ones = {question.id: question for question in session.questions if question.is_open}
+        if all(open_ones.get(question.id) == question for question in asked):
+            return _pending(world, session, asked)
+        taken = sorted(question.id for question in asked if question.id in open_ones)
+        if taken:
             raise ConflictError(
                 f"question {listed(taken)} of session `{session_id}` is already open",
                 hint="use another id for the new question",
                 questions=taken,
             )
+        now, ids = world.now(), {question.id for question in asked}
         others = [question for question in session.questions if question.id not in ids]
         after = engine_questions.with_questions(session, [*others, *asked])
         after = after.remembering(found, remember, step=str(session.step), at=now)
-        ownership = ownership_note(change.kept.session, after)
         note: RecordNote = {
             "questions": [question.id for question in asked],
             **memory_note(found, remember),
-            **ownership,
+            **ownership_note(change.kept.session, after),
         }
         change.commit(after, kind="ask", at=now, by=world.by, note=note)
-    return _pending(world, session, asked, questions)
+    return _pending(world, session, asked)
+
+
+def session_to_answer(world: World, name: str) -> str:
+    """Return the id of the session that *name* means: the id itself, or a skill with an open session."""
+    if SESSION_ID.match(name):
+        return name
+    record, others = choose(world, name)
+    if record is None:
+        raise no_open_session(world, name, others)
+    return record.session.id
 
 
 def answer(
@@ -99,11 +97,9 @@ def answer(
     stripped = {name: [word.strip() for word in words] for name, words in answers.items()}
     with world.store.change(session_id, wait=world.wait) as change:
         now = world.now()
-        # a default whose deadline has passed was shown as the answer
-        session = with_default_answers(change.kept.session, now)
+        session = owned(world, change.kept, take_over=take_over)
         check_expected(world, session, expect)
         check_still_dispatched(world.store, session)
-        session = owned(world, replace(change.kept, session=session), take_over=take_over)
         known = {question.id: question for question in session.questions}
         if not known or not session.is_open:
             raise NotWaitingError(
@@ -128,34 +124,26 @@ def answer(
     return look(world, session_id)
 
 
-def _from_agent(question: Question, now: str) -> AskedQuestion:
+def _from_agent(question: Question, known: Sequence[AskedQuestion]) -> AskedQuestion:
+    """Return a question of an agent. If its id belongs to an answered one with another text, it gets another id."""
+    answered = {asked.id: asked for asked in known if not asked.is_open}
+    names = chain([question.id], (f"{question.id}_{number}" for number in count(2)))
     return AskedQuestion(
-        id=question.id,
+        id=next(name for name in names if name not in answered or answered[name].text == question.text),
         header=question.header,
         text=question.text,
         options=tuple(AnswerOption(option.label, None, option.description) for option in question.options),
         multi=question.multi,
         source=BY_AGENT,
-        default=question.default,
-        due=engine_questions.moment_after(now, question.deadline)
-        if question.deadline and question.default
-        else None,
     )
 
 
-def _pending(
-    world: World, session: Session, questions: Sequence[AskedQuestion], written: Sequence[Question]
-) -> PendingQuestions:
+def _pending(world: World, session: Session, questions: Sequence[AskedQuestion]) -> PendingQuestions:
+    answers = {question.id: question.placeholder for question in questions}
     return PendingQuestions(
         session=session.id,
         questions=tuple(questions),
-        written=tuple(written),
-        answer=Command(
-            "answer",
-            session.id,
-            answers={question.id: question.placeholder for question in questions},
-            store=world.store.address,
-        ),
+        answer=Command("answer", session.id, answers=answers, store=world.store.address),
         resume=Command("resume", session.id, store=world.store.address),
     )
 

@@ -46,6 +46,10 @@ if TYPE_CHECKING:
             self, world: World, session: Session, definition: StoredDefinition, now: Mapping[str, str]
         ) -> OpenedWorkflow: ...
 
+        def open_beside(
+            self, world: World, address: str, session: Session, definition: StoredDefinition
+        ) -> OpenedWorkflow: ...
+
         def start_command(self, world: World, address: str) -> Command: ...
 
 

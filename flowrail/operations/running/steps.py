@@ -6,35 +6,44 @@ point at which anything changes.
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
+from flowrail.machines.definition.graph import reviews
+from flowrail.machines.definition.plain_form import to_plain
 from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
+from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import dispatched_work as engine_work
 from flowrail.machines.engine.advance import (
     LONGEST_TOPIC,
-    WORDS,
     assumed_evidence,
+    check_reportable,
     current_step,
     follow,
-    ready_for,
+    read_outcome,
     start,
-    with_default_answers,
 )
-from flowrail.machines.engine.outcome import Call, call_plainly
-from flowrail.machines.engine.reports import UnknownOutcomeError, ValuesError, check_memory, read_values
+from flowrail.machines.engine.dispatched_work import (
+    find_dispatch,
+    number_of,
+    parent_of,
+    replace_child,
+    variables_of,
+    workflow_of_prompt,
+)
+from flowrail.machines.engine.outcome import SCRIPTS, Call, call_plainly, names_in, session_context
+from flowrail.machines.engine.reports import ValuesError, check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.record import Record, RecordNote, StoredDefinition, memory_note
 from flowrail.machines.sessions.session import (
     ABANDONED,
-    FOUND,
-    REMEMBER,
-    Dispatched,
     ParentSession,
     ReceivedWork,
     Report,
@@ -43,17 +52,28 @@ from flowrail.machines.sessions.session import (
 from flowrail.machines.sessions.store import ForeignSessionError, SessionChange, UnknownSessionError
 from flowrail.operations.environment import OpenedWorkflow, World
 from flowrail.operations.running import commands, conversations, evidence, session_files
+from flowrail.operations.running.briefing import with_past
 from flowrail.operations.running.child_sessions import (
-    agents_at_work,
+    check_dispatched,
     check_still_dispatched,
-    ended_dispatch,
+    children_of,
     lost_dispatch,
-    reconciled,
 )
 from flowrail.operations.running.session_files import loading, open_session
 from flowrail.storage.files import LockTimeoutError
-from flowrail.storage.records import to_plain
+from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import one_line, shortened
+
+MOST_GENERATIONS = 8
+"""How deep the sessions of sub-agents may be nested."""
+PROMPT = "prompt"
+"""The source of the definition of a session that works from a prompt: no file contains it."""
+
+
+class TooDeepError(ConflictError):
+    """Sub-agents dispatched further sub-agents, deeper than the limit."""
+
+    code = "TOO_DEEP"
 
 
 class RevisionConflictError(ConflictError):
@@ -100,10 +120,14 @@ def start_session(
     *,
     parent: ParentSession | None = None,
     project: str = "",
+    topic: str = "",
     received: ReceivedWork | None = None,
     note: RecordNote | None = None,
 ) -> Answer:
-    """Store a new session at its first step: of a user, of a sub-agent for its *parent*, or of a *received* handoff."""
+    """Store a new session at its first step: of a user, of a sub-agent for its *parent*, or of a *received* handoff.
+
+    *topic* describes it if no parameter does.
+    """
     now = world.now()
     session = start(
         opened.workflow,
@@ -114,7 +138,7 @@ def start_session(
         parent=parent,
         work=session_files.new_folder(world, opened.workflow, session_id, for_agent=parent is not None),
     )
-    topic = session.topic or (shortened(received.summary, LONGEST_TOPIC) if received else "")
+    topic = session.topic or shortened(topic or (received.summary if received else ""), LONGEST_TOPIC)
     session = replace(session, project=project, received=received, topic=topic).bound_to(world.host)
     session = session_files.on_this_machine(world, session)
     session = with_baseline(world, opened.workflow, None, session)
@@ -135,6 +159,121 @@ def store_new(
     stored = world.store.create(session, opened.definition, at=at, by=world.by, note=note, kind=kind)
     session_files.make(world, session)
     return answer.with_head(stored.head)
+
+
+def start_child(world: World, child_id: str, *, is_given_up: bool = False) -> Answer:
+    """Start the session that is reserved for a sub-agent, and return its first step.
+
+    If it *is_given_up*, it gets a workflow of one step, which can always be started.
+    """
+    with world.store.change(str(parent_of(child_id)), wait=world.wait) as change:
+        parent = change.kept.session
+        check_dispatched(parent, child_id)
+        check_still_dispatched(world.store, parent)
+        with suppress(UnknownSessionError):
+            return _look(world, world.store.read(child_id))  # another agent has just started it
+        if os.path.lexists(world.store.folder(child_id)):
+            world.store.delete(child_id)  # its start was interrupted
+        opened = open_session(world, parent)
+        step = current_step(opened.workflow, parent)
+        dispatch, work = find_dispatch(parent, child_id), step.work
+        assert work is not None  # noqa: S101 - the step has dispatches
+        depth = (parent.parent.depth if parent.parent else 0) + 1
+        if depth > MOST_GENERATIONS:
+            raise TooDeepError(
+                f"session `{parent.id}` is nested {MOST_GENERATIONS} levels deep and cannot dispatch more work",
+                hint="fix the workflow that dispatches work to itself",
+                session=parent.id,
+            )
+        review = step.id if step.id in reviews(opened.workflow) else parent.parent and parent.parent.review
+        has_prompt = work.workflow is None or is_given_up
+        above = ParentSession(parent.id, depth, review or None, prompt=has_prompt)
+        convert = partial(session_files.for_agents, world, parent)
+        params: dict[str, object] = {}
+        if has_prompt:
+            introduction = [_how_to_run_module(world, opened, work)] if work.script else []
+            by_prompt = workflow_of_prompt(
+                opened.workflow,
+                parent,
+                step,
+                dispatch,
+                introduction=introduction,
+                convert=lambda text: str(convert(text)),
+            )
+            definition = replace(
+                opened.definition,
+                source=PROMPT,
+                files={},
+                functions=False,
+                workflow=to_plain(by_prompt),
+            )
+            opened = OpenedWorkflow(by_prompt, definition, opened.source)
+        else:
+            values = names_in(session_context(opened.workflow, parent, step))
+            variables = variables_of(work, dispatch, values)
+            params = {name: convert(value) for name, value in variables.items() if value is not None}
+            opened = loading().open_beside(world, str(work.workflow), parent, opened.definition)
+        try:
+            return start_session(
+                world,
+                opened,
+                child_id,
+                params,
+                parent=above,
+                project=parent.project,
+                topic=in_words(dispatch.item) if dispatch.item is not None else step.name,
+                note={"for": parent.id},
+            )
+        except ValuesError as error:  # an agent cannot fix its own parameters
+            abandon = Command("session abandon", child_id, reason="REASON", store=world.store.address)
+            error.hint = Hint("stop here and say so; the agent that launched this one can give up: ", abandon)
+            raise
+
+
+def _how_to_run_module(world: World, opened: OpenedWorkflow, work: Dispatch) -> str:
+    """Return the instruction to run the Python module of a dispatch, or that the module is missing."""
+    module = str(work.script)
+    roots = [root.path for root in world.roots]
+    places = [opened.folder, f"{opened.folder}/{SCRIPTS}", *roots, *map(os.path.dirname, roots)]
+    for place in [session_files.project_of(world), *(place for place in places if place)]:
+        path = os.path.join(place, *module.split("."))
+        if os.path.isfile(f"{path}.py") or os.path.isfile(os.path.join(path, "__main__.py")):
+            total = f" --total-steps {work.total_steps}" if work.total_steps else ""
+            command = f"PYTHONPATH={shlex.quote(place)} python3 -m {module} --step 1{total}"
+            return f"Run `{command}`, and do what it prints, step by step, to its end."
+    return (
+        f"The module `{module}` was not found in the project or beside the skills, so it cannot be run. Report `fail` "
+        f"with -s reason='module {module} not found'."
+    )
+
+
+def replace_agent(world: World, session_id: str, name: str) -> Answer:
+    """Reserve a new child session for one piece of the current step's work; reports of the old one are refused."""
+    with world.store.change(session_id, wait=world.wait) as change, ExitStack() as lock:
+        session = conversations.owned(world, change.kept)
+        check_still_dispatched(world.store, session)
+        opened = open_session(world, session)
+        current_step(opened.workflow, session)
+        old = find_dispatch(session, name)
+        with suppress(UnknownSessionError):  # not started
+            lock.enter_context(world.store.change(old.child, wait=world.wait))
+        after = replace_child(opened.workflow, session, name, children_of(world.store, session.dispatches))
+        new = find_dispatch(after, str(number_of(old)))
+        answer = prepare_answer(world, after, opened)
+        note: RecordNote = {"replaced": old.child, "child": new.child}
+        stored = change.commit(after, kind="again", at=world.now(), by=world.by, note=note)
+    return answer.with_head(stored.head)
+
+
+def start_if_reserved(world: World, session_id: str, *, is_given_up: bool = False) -> bool:
+    """Start a session that is reserved for a sub-agent, and return whether it had not been started."""
+    if parent_of(session_id) is not None:
+        try:
+            world.store.read(session_id)
+        except UnknownSessionError:
+            start_child(world, session_id, is_given_up=is_given_up)
+            return True
+    return False
 
 
 def step_again(world: World, address: str, params: Mapping[str, object] | None = None) -> Answer:
@@ -172,11 +311,12 @@ def look(world: World, session_id: str, address: str | None = None, *, take_over
 
     Nothing changes, unless *take_over* gives the session to the caller's conversation.
     """
+    is_new = start_if_reserved(world, session_id)
     if take_over:
         conversations.take_over(world, session_id)
     record = world.store.read(session_id)
-    _check_skill(world, record.session, record.session.skill if address is None else address)
-    return _look(world, record)
+    _check_skill(world, record.session, address)
+    return _look(world, record, is_new=is_new)
 
 
 def resume(world: World, session_id: str | None, *, take_over: bool = False) -> Answer:
@@ -188,7 +328,7 @@ def resume(world: World, session_id: str | None, *, take_over: bool = False) -> 
 
 def report(
     world: World,
-    address: str,
+    address: str | None,
     outcome: str,
     *,
     facts: Mapping[str, object] | None = None,
@@ -201,16 +341,18 @@ def report(
 ) -> Answer:
     """Report the outcome of the current step, and return the next step.
 
+    The session is *session_id*, or the caller's open one of the skill at *address*.
+
     *found* and *remember* are stored separately from facts and shown when the session is resumed. With *take_over* the
     session may belong to another conversation.
     """
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
-    if outcome != DONE and outcome not in WORDS:
-        raise UnknownOutcomeError(outcome)
+    outcome = read_outcome(outcome)
+    is_started_now = session_id is not None and start_if_reserved(world, session_id)
     with ExitStack() as lock:
-        change = None if session_id else _lock_meant_session(world, address, lock)
+        change = None if session_id else _lock_meant_session(world, str(address), lock)
         if change is None:
-            session_id = session_id or _open_session_id(world, address)
+            session_id = session_id or _open_session_id(world, str(address))
             change = lock.enter_context(world.store.change(session_id, wait=world.wait))
         record = change.kept
         _check_skill(world, record.session, address, outcome)
@@ -220,25 +362,46 @@ def report(
             return _replayed(world, record, opened, outcome, facts, expect)
         if session.is_open:
             check_still_dispatched(world.store, session)
-        session = reconciled(world.store, session)
+        children = children_of(world.store, session.dispatches)
         step = current_step(opened.workflow, session)
         now = world.now()
         if expect is not None and _has_raised_limit_question(step, session, outcome, facts):
             return prepare_answer(world, record.session, opened, head=record.head, replayed=True)
         if session.runs:
             session = replace(session, runs=commands.require_no_running(world, change).runs)
-        session = ready_for(opened.workflow, step, session, outcome, now=now)
+        check_reportable(opened.workflow, step, session, outcome, children)
         definition = opened.definition if opened.changed else None
+        relayed = is_started_now or conversations.is_relayed(world, record.session)
         try:
             reported_facts = _facts(step, facts)
             if step.commands and world.demands_evidence:
                 reported_facts = commands.facts_of(opened.workflow, session, step, reported_facts)
             reported = Report(outcome, reported_facts, found, remember)
             if step.evidence and world.demands_evidence:
-                after = evidence.after_report(world, change, opened, session, reported, now=now, call=call)
+                after = evidence.after_report(
+                    world,
+                    change,
+                    opened,
+                    session,
+                    reported,
+                    now=now,
+                    call=call,
+                    children=children,
+                    relayed=relayed,
+                )
             else:
                 lacking = assumed_evidence(step, passed=False) if world.lacks_evidence else None
-                after = follow(opened.workflow, step, session, reported, now=now, call=call, evidence=lacking)
+                after = follow(
+                    opened.workflow,
+                    step,
+                    session,
+                    reported,
+                    now=now,
+                    call=call,
+                    evidence=lacking,
+                    children=children,
+                    relayed=relayed,
+                )
         except ValuesError as error:
             resume = Command("resume", session.id, store=world.shown_store)
             error.hint = Hint(error.hint, "; read the step again: ", resume)
@@ -296,61 +459,16 @@ def _commit(
     now: str,
     definition: StoredDefinition | None,
 ) -> Record:
-    """Store *after*. The end of a child session also ends its dispatch, both under the parent's lock.
-
-    No session waits for another: a parent that is locked reads the end from the child's journal later.
-    """
+    """Store *after*. A report that raised the question of a limit has not moved the session."""
     note = conversations.ownership_note(change.kept.session, after)
     if after.revision == before.revision:
         note |= memory_note(reported.found, reported.remember)
         return change.commit(after, kind="limit", at=now, by=world.by, note=note, definition=definition)
-    if before.dispatches:
-        note["dispatches"] = to_plain(before.dispatches)
-    if after.is_open or not after.parent:
-        return change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
-    with ExitStack() as lock:
-        parent_change = None
-        with suppress(LockTimeoutError):
-            parent_change = lock.enter_context(world.store.change(after.parent.session, wait=0))
-        check_still_dispatched(world.store, before)
-        record = change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
-        if parent_change is None:
-            check_still_dispatched(world.store, after, may_have_ended=True)
-            return record
-        with suppress(StorageError):  # the child's own record is stored and has the same content
-            _end_dispatch(world, parent_change, after, after.parent.dispatch, now)
-    return record
-
-
-def _end_dispatch(
-    world: World, change: SessionChange, child: Session, dispatch: str, now: str, reason: str = ""
-) -> None:
-    """Record the end of *child* in its parent; *reason* is why it was abandoned."""
-    parent = change.kept.session
-    mine = engine_work.find_dispatch(parent, dispatch)
-    done = ended_dispatch(world.store, mine, child, len(parent.dispatches), reason)
-    note: RecordNote = {
-        "dispatch": done.id,
-        "outcome": done.outcome,
-        "child": child.id,
-        **_memories_of(done),
-        **_because(reason),
-    }
-    after = engine_work.with_dispatch(parent, done)
-    change.commit(after, kind="finish", at=now, by=world.by, note=note)
+    return change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
 
 
 def _because(reason: str) -> RecordNote:
     return {"reason": reason} if reason else {}
-
-
-def _memories_of(dispatch: Dispatched) -> RecordNote:
-    """Return the journal's note of the memories that a sub-agent passes on."""
-    found, remember = (
-        "; ".join(memory.text for memory in dispatch.memory if memory.kind == kind)
-        for kind in (FOUND, REMEMBER)
-    )
-    return memory_note(found, remember)
 
 
 def abandon(world: World, session_id: str, reason: str = "", *, expect: int | None = None) -> Record:
@@ -358,23 +476,21 @@ def abandon(world: World, session_id: str, reason: str = "", *, expect: int | No
 
     *expect* is the revision that the decision is based on, if it matters.
     """
+    start_if_reserved(world, session_id, is_given_up=True)
     with world.store.change(session_id, wait=world.wait) as change:
         if not change.kept.session.is_open:
             return change.kept
         session = conversations.owned(world, change.kept)
         check_expected(world, session, expect)
-        ended, now = replace(session, status=ABANDONED), world.now()
-        record = change.commit(ended, kind="abandon", at=now, by=world.by, note=_because(reason))
-        with suppress(FlowError):  # the parent can also read it from the child's journal
-            if session.parent:
-                check_still_dispatched(world.store, session)
-                with world.store.change(session.parent.session, wait=0) as above:
-                    _end_dispatch(world, above, ended, session.parent.dispatch, now, reason)
-        return record
+        now = world.now()
+        ended = replace(session, status=ABANDONED)
+        if reason and session.parent:  # its parent reads the notes
+            ended = ended.remembering(reason, "", step=str(session.step), at=now)
+        return change.commit(ended, kind="abandon", at=now, by=world.by, note=_because(reason))
 
 
-def _check_skill(world: World, session: Session, address: str, *outcome: str) -> None:
-    if session.skill != address:
+def _check_skill(world: World, session: Session, address: str | None, *outcome: str) -> None:
+    if address is not None and session.skill != address:
         named = Command("step", session.skill, *outcome, session=session.id, store=world.shown_store)
         raise UsageError(
             f"session `{session.id}` belongs to `{session.skill}`, not to `{address}`",
@@ -383,15 +499,14 @@ def _check_skill(world: World, session: Session, address: str, *outcome: str) ->
         )
 
 
-def _look(world: World, record: Record) -> Answer:
+def _look(world: World, record: Record, *, is_new: bool = False) -> Answer:
     opened = open_session(world, record.session)
     notes = session_files.elsewhere(world, record.session)
     reason = record.shown.note.get("reason") if record.kind == "abandon" else None
     if reason:
         notes = (*notes, f"abandoned because: {reason}")
-    answer = prepare_answer(
-        world, record.session, opened, notes, head=record.head, resumed=record.session.is_open
-    )
+    resumed = record.session.is_open and not is_new
+    answer = prepare_answer(world, record.session, opened, notes, head=record.head, resumed=resumed)
     if conversations.belongs_to_other(world, record):
         return _left_alone(world, record, answer)
     return _without_lost_work(world, record.session, answer) if record.session.parent else answer
@@ -499,12 +614,8 @@ def prepare_answer(
     resumed: bool = False,
 ) -> Answer:
     """Return the answer for *session*. If it is not stored yet, the *head* of its journal is unknown."""
-    now = world.now()
-    session = with_default_answers(session, now)
-    agents: tuple[Session, ...] = ()
-    if session.dispatches:
-        session = reconciled(world.store, session)
-        agents = tuple(with_default_answers(agent, now) for agent in agents_at_work(world.store, session))
+    last = session.last.dispatches if session.last and session.last.outcome == Outcome.FAIL else ()
+    children = children_of(world.store, session.dispatches + last)
     guidance = guide(
         opened.workflow,
         session,
@@ -514,12 +625,15 @@ def prepare_answer(
         folder=world.store.folder(session.id),
         replayed=replayed,
         resumed=resumed,
-        from_agents=agents,
-        now=now,
+        children=children,
     )
+    if session.parent:
+        is_elsewhere = session.owner not in {None, world.host}
+        relaunch = Command(
+            "step", session=session.id, take_over=is_elsewhere or None, store=world.store.address
+        )
+        guidance = guidance._replace(relaunch_command=relaunch)
     if resumed or not session.is_open:
-        from flowrail.operations.running.briefing import with_past  # a report into an open session needs none
-
         guidance = with_past(world, session, opened.workflow, guidance)
     if resumed and guidance.evidence and world.demands_evidence:
         checks = evidence.with_verdicts(world, opened.workflow, session, guidance.evidence)

@@ -8,10 +8,9 @@ from typing import NamedTuple
 from flowrail.errors import FlowError
 from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.definition.evidence import StepEvidence
-from flowrail.machines.definition.step import Outcome
 from flowrail.machines.engine.questions import moment_after
 from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import CLAIMED, FINISHED, PENDING, AskedQuestion, Dispatched, Session
+from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED, OPEN, AskedQuestion, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.text.phrases import count, seconds_between
 from flowrail.text.placeholders import fill
@@ -57,24 +56,24 @@ class Position(NamedTuple):
 
 
 class AgentCount(NamedTuple):
-    """The dispatches of the current step by status."""
+    """The child sessions of the current step by status."""
 
     done: int = 0
     failed: int = 0
-    claimed: int = 0
+    started: int = 0
     pending: int = 0
 
     @property
     def total(self) -> int:
         """All dispatches of the step."""
-        return self.done + self.failed + self.claimed + self.pending
+        return self.done + self.failed + self.started + self.pending
 
     @property
     def text(self) -> str:
         """The dispatches in words, such as `2 of 5 agents finished, 1 started`; empty without any."""
         if not self.total:
             return ""
-        counts = ((self.failed, "failed"), (self.claimed, "started"), (self.pending, "not started"))
+        counts = ((self.failed, "failed"), (self.started, "started"), (self.pending, "not started"))
         others = [f"{number} {status}" for number, status in counts if number]
         return ", ".join([f"{self.done + self.failed} of {count(self.total, 'agent')} finished", *others])
 
@@ -92,6 +91,8 @@ class BoardEntry(NamedTuple):
     active_at: str
     revision: int
     questions: tuple[AskedQuestion, ...] = ()
+    children: tuple[str, ...] = ()
+    """The ids of the child sessions of the current step."""
     agents: AgentCount = AgentCount()
     findings: int = 0
     evidence: str = ""
@@ -130,14 +131,14 @@ class Board:
             if entry is not None:
                 entries[session_id] = entry
         self._stamps, self._entries = stamps, entries
-        shown = [self._grouped(entry, now) for entry in entries.values()]
+        shown = [self._shown(entry, now) for entry in entries.values()]
         by_time = sorted(shown, key=lambda entry: entry.active_at, reverse=True)
         return sorted(by_time, key=lambda entry: list(Group).index(entry.group))
 
     def entry(self, session_id: str, now: str) -> BoardEntry | None:
         """Return one session, even if it ended long ago."""
         entry = self._entries.get(session_id) or self._read(session_id)
-        return self._grouped(entry, now) if entry is not None else None
+        return self._shown(entry, now) if entry is not None else None
 
     def _read(self, session_id: str) -> BoardEntry | None:
         try:
@@ -152,13 +153,22 @@ class Board:
         skill = session_id.rpartition("-")[0]
         return BoardEntry(session_id, skill, "", "unreadable", Group.NEEDS_YOU, reason, None, "", 0)
 
-    def _grouped(self, entry: BoardEntry, now: str) -> BoardEntry:
+    def _shown(self, entry: BoardEntry, now: str) -> BoardEntry:
+        """Return an entry with what depends on its age and on its children."""
+        entry = entry._replace(agents=self._agents(entry.children))
         if entry.group is not Group.RUNNING:
             return entry
         idle = seconds_between(entry.active_at, now)
         if idle is not None and idle > self._stalled_after:
             return entry._replace(group=Group.STALLED, reason="no report")
         return entry
+
+    def _agents(self, children: tuple[str, ...]) -> AgentCount:
+        entries = [self._entries.get(child) or self._read(child) for child in children]
+        statuses = [entry.status if entry is not None else "" for entry in entries]
+        done, failed = statuses.count(COMPLETED), statuses.count(FAILED) + statuses.count(ABANDONED)
+        started = sum(status in OPEN for status in statuses)
+        return AgentCount(done, failed, started, len(statuses) - done - failed - started)
 
 
 def position_in(store: Store, session: Session) -> Position | None:
@@ -202,7 +212,7 @@ def _entry(record: Record, position: Position | None) -> BoardEntry:
         active_at=record.at,
         revision=session.revision,
         questions=questions if session.is_open else (),
-        agents=_agents(session.dispatches) if session.is_open else AgentCount(),
+        children=tuple(dispatch.child for dispatch in session.dispatches) if session.is_open else (),
         findings=sum(finding.is_open for finding in session.findings),
         evidence=_lacking(evidence) if session.is_open else "",
         parent=session.parent.session if session.parent else None,
@@ -216,14 +226,3 @@ def _lacking(evidence: StepEvidence | None) -> str:
         return ""
     missing = ", ".join(result.check for result in evidence.missing)
     return f"claimed {evidence.claim}, lacks evidence: {missing}"
-
-
-def _agents(dispatches: tuple[Dispatched, ...]) -> AgentCount:
-    finished = [dispatch for dispatch in dispatches if dispatch.status == FINISHED]
-    done = sum(dispatch.outcome == Outcome.OK for dispatch in finished)
-    return AgentCount(
-        done=done,
-        failed=len(finished) - done,
-        claimed=sum(dispatch.status == CLAIMED for dispatch in dispatches),
-        pending=sum(dispatch.status == PENDING for dispatch in dispatches),
-    )

@@ -17,14 +17,14 @@ from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import World
 from flowrail.operations.running import session_files
-from flowrail.operations.running.child_sessions import dispatch_lookup, lost_dispatch
+from flowrail.operations.running.child_sessions import lost_dispatch
 from flowrail.storage import files
 from flowrail.storage.files import LockTimeoutError
 
 DAY = 86_400.0
 UNBEGUN = "never begun"
 LOST = "lost"
-"""The status of a sub-agent's session whose dispatch was reassigned, cancelled or abandoned."""
+"""The status of a sub-agent's session that was replaced, or whose parent has left the step."""
 _STARTING = 3_600.0
 """A session that is younger may still be starting."""
 
@@ -70,7 +70,6 @@ def _old_sessions(
     store: Store, now: float, older_than: float, statuses: Collection[str], needs: Callable[[str], str]
 ) -> Iterator[OldSession]:
     """Yield the sessions that can be deleted, and those that stay, with the reason, which may come from *needs*."""
-    lookup = dispatch_lookup(store)
     for session_id in store.ids():
         why = ""
         try:
@@ -87,7 +86,7 @@ def _old_sessions(
             continue
         else:
             session = record.session
-            status = LOST if lost_dispatch(store, session, lookup) else session.status
+            status = LOST if lost_dispatch(store, session) else session.status
             if session.is_open and status != LOST:
                 continue
             days = (now - _seconds(record.at)) / DAY

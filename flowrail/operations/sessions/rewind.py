@@ -185,7 +185,7 @@ def _from(
         parent=parent,
         work=work,
     )
-    return entered(workflow, continued, now)
+    return entered(workflow, continued)
 
 
 def _noted(world: World, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:

@@ -115,7 +115,10 @@ def _without_commands(guidance: Guidance) -> Guidance:
         loop = loop._replace(blocking=("the findings on record",))
     return guidance._replace(
         next=tuple(transition._replace(command=None) for transition in guidance.next),
-        dispatches=tuple(dispatch._replace(command=None, cancel=None) for dispatch in guidance.dispatches),
+        dispatches=tuple(
+            replace(dispatch, command=None, again_command=None, relay_command=None)
+            for dispatch in guidance.dispatches
+        ),
         questions=tuple(
             question._replace(
                 command=None, options=tuple(option._replace(command=None) for option in question.options)

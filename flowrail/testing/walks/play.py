@@ -107,10 +107,10 @@ class Player:
         return self._succeed(Command("resume", reply.session))
 
     def _work(self, dispatch: Mapping[str, Any], *, succeeds: bool) -> None:
-        """Claim a dispatch and finish it with success or failure."""
+        """Do a piece of work in its child session, with success or failure."""
         reply = self._succeed(dispatch["command"])
-        if "finish" in reply.data:
-            self._succeed(reply.data["finish"][0 if succeeds else 1])
+        if dispatch["workflow"] is None:
+            self._succeed(reply.data["next"][0 if succeeds else 1]["command"])
             return
         address, session = str(reply.data["skill"]), reply.session
         is_walked = (address, succeeds) in self._walked

@@ -64,7 +64,8 @@ def _content_problems(reply: Reply) -> Iterator[str]:
 
 def _waits(data: Mapping[str, Any]) -> bool:
     running = any(
-        dispatch["status"] in {"pending", "claimed"} or dispatch["again"] for dispatch in data["dispatches"]
+        dispatch["status"] in {"pending", "active", "waiting"} or dispatch["again"]
+        for dispatch in data["dispatches"]
     )
     return running or any(question["answer"] is None for question in data["questions"])
 

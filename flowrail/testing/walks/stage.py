@@ -17,10 +17,9 @@ from flowrail.formatters.guidance import work as as_working
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.guidance.guide import Guidance
-from flowrail.machines.guidance.views import Assignment
 from flowrail.machines.sessions.session import COMPLETED
 from flowrail.operations.environment import World
-from flowrail.operations.running import dispatched_work, findings, questions, steps
+from flowrail.operations.running import findings, questions, steps
 from flowrail.operations.running.load_workflow import open_skill
 
 NAMED = "named by path"
@@ -86,6 +85,8 @@ class Stage:
         match command.verb:
             case "start":
                 return steps.begin(world, arguments[0], _texts(command, "params"))
+            case "step" if not arguments:
+                return steps.look(world, _text(command, "session"))
             case "step":
                 return steps.report(
                     world,
@@ -97,11 +98,6 @@ class Stage:
                 )
             case "resume":
                 return steps.resume(world, arguments[0])
-            case "claim":
-                return dispatched_work.claim(world, *arguments, token=_text(command, "token") or None)
-            case "finish":
-                ended = dispatched_work.finish(world, *arguments, token=_text(command, "token"))
-                return as_working.ended_data(ended)
             case "answer":
                 answers = {name: [label] for name, label in _texts(command, "answers").items()}
                 return questions.answer(world, arguments[0], answers, _text(command, "reason"))
@@ -130,6 +126,4 @@ def _reply(answer: Any) -> Reply:
     if isinstance(answer, steps.Answer):
         guidance: Guidance = answer.guidance
         return Reply(0, as_data.render(guidance), as_xml.render(guidance))
-    if isinstance(answer, Assignment):
-        return Reply(0, as_working.assignment_data(answer), as_working.assignment_text(answer))
     return Reply(0, answer)

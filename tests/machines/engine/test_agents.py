@@ -1,4 +1,4 @@
-"""A step creates one dispatch for each item; one agent holds it at a time, and the step waits until enough have ended."""
+"""A step reserves one child session for each item, and waits until enough of them have succeeded."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.workflows import AREAS, LATER, NOW, ended, fan, report, step, workflow
+from support.workflows import AREAS, ended, fan, found, report, review_loop, step, workflow
 
+from flowrail.errors import ConflictError
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.step_parts import MOST_DISPATCHES, Dispatch
 from flowrail.machines.definition.values import Arg
@@ -19,10 +20,13 @@ from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.dispatched_work import (
     JoinPendingError,
     TooManyDispatchesError,
+    UnknownDispatchError,
+    parent_of,
+    piece_of,
+    replace_child,
 )
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import CANCELLED, CLAIMED, FINISHED, PENDING, Dispatched, Report
-from flowrail.storage.journal import TooLargeError
+from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED, Report, Session
 
 # --- what entering a step records
 
@@ -39,9 +43,6 @@ def test_a_list_that_is_too_long_for_a_step_is_refused_at_the_start() -> None:
     )
     with pytest.raises(TooManyDispatchesError, match="would create 201"):
         start(later, {"areas": ["x"] * 201})
-    all_to_each = Dispatch("explore", "a/b", "areas", {"all": "$areas"})
-    with pytest.raises(TooLargeError, match="the variables of the dispatches"):
-        start(fan(dispatch=all_to_each), {"areas": ["x" * 1_000] * 100})
 
 
 def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
@@ -57,7 +58,7 @@ def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
         params={"areas": Arg(type="list"), "topic": Arg(default="T")},
     )
 
-    first, second = start(flow, {"areas": [["x", 1], "y"]}).dispatches
+    first, second = guide(flow, start(flow, {"areas": [["x", 1], "y"]})).dispatches
 
     assert first.vars == {
         "area": ("x", 1),
@@ -70,41 +71,50 @@ def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
     assert (first.workflow, first.agent, first.model) == ("a/b", "explore", None)
 
 
+def test_the_id_of_a_child_names_its_parent_and_its_place() -> None:
+    session = start(fan(), session_id="audit-k3x9q2")
+    ids = [dispatch.child for dispatch in session.dispatches]
+
+    assert ids == ["audit-k3x9q2.0.1", "audit-k3x9q2.0.2", "audit-k3x9q2.0.3"]
+    assert parent_of(ids[0]) == "audit-k3x9q2"
+    assert parent_of("audit-k3x9q2.0.1.4.12-2") == "audit-k3x9q2.0.1"
+    assert parent_of("audit-k3x9q2") is None
+    assert piece_of("audit-k3x9q2.0.1-12") == ids[0]
+
+
 # --- when enough is back
 
-STATUS = st.sampled_from([PENDING, CLAIMED, CANCELLED, "ok", "fail"])
+RESULT = st.sampled_from([None, "open", "ok", "fail"])
 JOINS = st.sampled_from(["all", "any"]) | st.integers(1, 9).map(lambda least: f"at least {least}")
+STATUSES = {"open": "active", "ok": COMPLETED, "fail": FAILED}
 
 
-def dispatched(statuses: list[str]) -> list[Dispatched]:
-    return [
-        Dispatched(f"d0-{number}", "explore", status=FINISHED, outcome=status)
-        if status in {"ok", "fail"}
-        else Dispatched(f"d0-{number}", "explore", status=status)
-        for number, status in enumerate(statuses, 1)
-    ]
+def children(session: Session, results: list[str | None]) -> dict[str, Session]:
+    pairs = zip(session.dispatches, results, strict=True)
+    return {each.child: Session(each.child, "x", None, status=STATUSES[r]) for each, r in pairs if r}
 
 
-@given(st.lists(STATUS, min_size=1, max_size=8), JOINS)
+@given(st.lists(RESULT, min_size=1, max_size=8), JOINS)
 def test_a_step_can_be_reported_exactly_when_enough_agents_have_succeeded(
-    statuses: list[str], join: str
+    results: list[str | None], join: str
 ) -> None:
     flow = fan(join=join)
-    session = replace(start(flow), dispatches=tuple(dispatched(statuses)))
-    needed = {"all": len(statuses), "any": 1}.get(join) or min(len(statuses), int(join[-1]))
-    succeeded = statuses.count("ok")
-    unfinished = statuses.count(PENDING) + statuses.count(CLAIMED)
+    session = start(flow, {"areas": list(range(len(results)))})
+    agents = children(session, results)
+    needed = {"all": len(results), "any": 1}.get(join) or min(len(results), int(join[-1]))
+    succeeded = results.count("ok")
+    unfinished = results.count(None) + results.count("open")
     is_met, is_hopeless = succeeded >= needed, succeeded + unfinished < needed
 
-    offered = guide(flow, session).next
+    offered = guide(flow, session, children=agents).next
 
     for outcome, to in (("ok", "last"), ("fail", None)):
         if is_met or (is_hopeless and not unfinished and outcome == "fail"):
-            assert report(flow, session, outcome).step == to
+            assert advance(flow, session, Report(outcome), children=agents).step == to
             assert outcome in [transition.outcome for transition in offered]
         else:
             with pytest.raises(JoinPendingError) as caught:
-                report(flow, session, outcome)
+                advance(flow, session, Report(outcome), children=agents)
             assert caught.value.exit_status == 4
             assert len(caught.value.details["waits_for"]) == unfinished  # type: ignore[arg-type]
     assert all(bool(transition.waits_for) is (not is_met and unfinished > 0) for transition in offered)
@@ -112,63 +122,96 @@ def test_a_step_can_be_reported_exactly_when_enough_agents_have_succeeded(
 
 
 @pytest.mark.parametrize(
-    ("join", "statuses", "ok", "fail"),
+    ("join", "results", "ok", "fail"),
     [
-        ("all", [PENDING] * 5, "d0-1 … d0-5 to succeed", "d0-1 … d0-5 to end"),
+        ("all", [None] * 5, "dispatch 1 … 5 to succeed", "dispatch 1 … 5 to end"),
         (
             "at least 4",
-            [CLAIMED] * 5,
-            "any 4 of d0-1 … d0-5 to succeed",
-            "any 4 of d0-1 … d0-5 to succeed, or all 5 to end",
+            ["open"] * 5,
+            "any 4 of dispatch 1 … 5 to succeed",
+            "any 4 of dispatch 1 … 5 to succeed, or all 5 to end",
         ),
-        (
-            "at least 4",
-            ["ok", "ok", PENDING, "fail", PENDING],
-            "d0-3, d0-5 to succeed",
-            "d0-3, d0-5 to end",
-        ),
-        ("any", ["fail", CLAIMED, "fail", "fail", "fail"], "d0-2 to succeed", "d0-2 to end"),
-        ("all", ["fail", CLAIMED, PENDING, CLAIMED, "ok"], None, "d0-2 … d0-4 to end"),
+        ("at least 4", ["ok", "ok", None, "fail", None], "dispatch 3, 5 to succeed", "dispatch 3, 5 to end"),
+        ("any", ["fail", "open", "fail", "fail", "fail"], "dispatch 2 to succeed", "dispatch 2 to end"),
+        ("all", ["fail", "open", None, "open", "ok"], None, "dispatch 2 … 4 to end"),
     ],
 )
 def test_an_outcome_says_which_agents_it_waits_for(
-    join: str, statuses: list[str], ok: str | None, fail: str
+    join: str, results: list[str | None], ok: str | None, fail: str
 ) -> None:
     flow = fan(join=join)
-    session = replace(start(flow), dispatches=tuple(dispatched(statuses)))
+    session = start(flow, {"areas": [1, 2, 3, 4, 5]})
 
-    waits = {transition.outcome: transition.waits_for for transition in guide(flow, session).next}
+    offered = guide(flow, session, children=children(session, results)).next
+
+    waits = {transition.outcome: transition.waits_for for transition in offered}
     assert waits == ({"ok": (ok,)} if ok else {}) | {"fail": (fail,)}
 
 
 def test_a_step_that_decides_by_itself_cannot_pass_over_agents_that_failed() -> None:
     flow = fan(rules=[("ok", "mood == 'good'"), ("fail", None)], reports={"mood": Arg(default="")})
-    session = ended(start(flow), "ok", "fail", "ok")
+    session = start(flow)
+    agents = ended(session, "ok", "fail", "ok")
 
     with pytest.raises(JoinPendingError, match="must succeed, 1 of 3 did not"):
-        advance(flow, session, Report("done", {"mood": "good"}))
-    assert advance(flow, session, Report("done", {"mood": "bad"})).status == "failed"
+        advance(flow, session, Report("done", {"mood": "good"}), children=agents)
+    assert advance(flow, session, Report("done", {"mood": "bad"}), children=agents).status == "failed"
 
 
-# --- who may have it
+def test_a_reviewer_that_reported_fail_has_reviewed_if_it_recorded_findings() -> None:
+    loop = review_loop()
+    reviewing = replace(loop.step("review"), dispatch=Dispatch("quality-reviewer", prompt=("Review.",)))
+    flow = workflow(*(reviewing if each.id == "review" else each for each in loop.steps))
+    session = report(flow, start(flow), "ok")
+    agents = ended(session, "fail")
+    (reviewer,) = agents
+
+    with pytest.raises(JoinPendingError):
+        advance(flow, session, Report("ok"), children=agents)
+    judged = found(flow, session, "MUST")
+    judged = replace(judged, findings=tuple(replace(each, by=reviewer) for each in judged.findings))
+    at_gate = advance(flow, judged, Report("ok"), children=agents)
+
+    assert at_gate.step == "gate"
+    assert report(flow, at_gate, "done").step == "work"
 
 
-@pytest.mark.parametrize(
-    ("status", "outcome", "expires_at", "free"),
-    [
-        (PENDING, None, None, True),
-        (CLAIMED, None, LATER, False),
-        (CLAIMED, None, NOW, True),
-        (CLAIMED, None, None, False),
-        (FINISHED, "ok", None, False),
-        (FINISHED, "fail", None, True),
-        (CANCELLED, None, None, True),
-    ],
-)
-def test_what_may_be_handed_out(status: str, outcome: str | None, expires_at: str | None, free: bool) -> None:
-    dispatch = Dispatched("d0-1", "explore", status=status, outcome=outcome, expires_at=expires_at)
+def test_pass_is_read_as_ok() -> None:
+    flow = fan()
+    session = start(flow)
 
-    assert dispatched_work.claimable(dispatch, NOW) is free
+    after = advance(flow, session, Report("pass"), children=ended(session, "ok", "ok", "ok"))
+
+    assert (after.step, after.last and after.last.reported) == ("last", "ok")
+
+
+# --- replacing an agent
+
+
+@pytest.mark.parametrize("name", ["2", "audit-k3x9q2.0.2", "b"])
+def test_a_lost_agent_is_replaced_by_number_session_or_item(name: str) -> None:
+    flow = fan()
+    session = start(flow, session_id="audit-k3x9q2")
+    lost = {session.dispatches[1].child: Session(session.dispatches[1].child, "x", None, status=ABANDONED)}
+
+    once = replace_child(flow, session, name, lost)
+    twice = replace_child(flow, once, "2", lost)
+
+    assert [each.child for each in once.dispatches] == [
+        "audit-k3x9q2.0.1",
+        "audit-k3x9q2.0.2-2",
+        "audit-k3x9q2.0.3",
+    ]
+    assert twice.dispatches[1].child == "audit-k3x9q2.0.2-3"
+
+
+def test_an_agent_that_has_succeeded_is_not_replaced() -> None:
+    session = start(fan(), session_id="audit-k3x9q2")
+
+    with pytest.raises(ConflictError, match="has succeeded"):
+        replace_child(fan(), session, "1", ended(session, "ok"))
+    with pytest.raises(UnknownDispatchError, match="no dispatch `9`"):
+        replace_child(fan(), session, "9", {})
 
 
 # --- results

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 
 import pytest
-from support.workflows import step, workflow
+from support.workflows import ended, step, workflow
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.step import Outcome, StepContext
@@ -18,7 +17,7 @@ from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.outcome import HandlerError
 from flowrail.machines.engine.reports import ValuesError
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import FINISHED, Report, Session
+from flowrail.machines.sessions.session import Report, Session
 
 Decision = Annotated[str, Arg(description="What to examine", required=True)]
 LOOP = {"ok": None, "iterate": "only"}
@@ -75,9 +74,8 @@ def test_a_no_op_handler_cannot_pass_over_agents_that_failed() -> None:
         step(handler=no_op, dispatch=Dispatch("explore", prompt="Look."), next={"ok": None, "fail": None})
     )
     session = start(definition)
-    failed = replace(session.dispatches[0], status=FINISHED, outcome="fail")
 
-    after = report(definition, replace(session, dispatches=(failed,)))
+    after = advance(definition, session, Report("done"), children=ended(session, "fail"))
 
     assert (after.status, after.last and after.last.outcome) == ("failed", "fail")
 

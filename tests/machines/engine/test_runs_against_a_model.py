@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from support.workflows import LATER, NOW, answered, ended, found, report
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.advance import NOTHING, advance, start
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import Report, Session
 from flowrail.storage.records import from_plain, to_plain
@@ -63,27 +65,29 @@ def agree(made: Workflow, session: Session, reading: Reading) -> None:
     assert guide(made, session).step is not None
 
 
-def only(made: Workflow, session: Session, allowed: set[str]) -> None:
+def only(
+    made: Workflow, session: Session, allowed: set[str], children: Mapping[str, Session] = NOTHING
+) -> None:
     """Check that *allowed* outcomes are offered, and all others are refused."""
-    guidance = guide(made, session)
+    guidance = guide(made, session, children=children)
     assert {transition.outcome for transition in guidance.next if not transition.waits_for} == allowed
     for outcome in EVERY:
         if outcome not in allowed:
             with pytest.raises(FlowError):
-                advance(made, session, Report(outcome), now=LATER)
+                advance(made, session, Report(outcome), now=LATER, children=children)
 
 
 def fan(made: Workflow, session: Session, reading: Reading, data: st.DataObject) -> Session:
     total = len(session.dispatches)
     ends = data.draw(st.lists(ENDS, max_size=total))
-    only(made, ended(session, *ends), reading.open_after(ends))
+    only(made, session, reading.open_after(ends), ended(session, *ends))
     ends += data.draw(st.lists(ENDS, min_size=total - len(ends), max_size=total - len(ends)))
-    session = ended(session, *ends)
+    children = ended(session, *ends)
     allowed = reading.open_after(ends)
-    only(made, session, allowed)
+    only(made, session, allowed, children)
     outcome = data.draw(st.sampled_from(sorted(allowed)))
     reading.go(outcome)
-    return report(made, session, outcome)
+    return advance(made, session, Report(outcome), now=NOW, children=children)
 
 
 def ask(made: Workflow, session: Session, reading: Reading, data: st.DataObject) -> Session:

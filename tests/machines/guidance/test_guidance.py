@@ -263,9 +263,10 @@ def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
     )
     begun = start(flow, session_id="dull-k3x9q2")
 
-    (handed,) = entered(flow, begun).dispatches
+    (handed,) = guide(flow, begun).dispatches
+    by_prompt = dispatched_work.workflow_of_prompt(flow, begun, flow.step("hand"), begun.dispatches[0])
     (question,) = entered(flow, replace(begun, step="ask")).questions
 
     assert handed.vars == {"report": "dull-k3x9q2.md"}
-    assert dispatched_work.prompt_of(flow.step("hand"), handed, {"session": "x"}) == "Read x."
+    assert by_prompt.steps[0].actions[0] == "Read dull-k3x9q2."  # type: ignore[index]
     assert question.text == "Is dull-k3x9q2.md right?"

@@ -14,6 +14,7 @@ from flowrail.machines.definition.step_parts import Option, Question, problems_i
 from flowrail.machines.engine.question_input import QuestionsError, parse_questions, problems_of_asked
 from flowrail.machines.engine.questions import SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.guidance.question_relay import as_xml
+from flowrail.operations.running.questions import _from_agent
 from flowrail.text.safe_text import visible
 
 YES, NO = Option("Yes", "Go on"), Option("No", "Stop here")
@@ -94,7 +95,7 @@ ASKED = st.lists(
 def test_a_block_gives_back_the_questions_that_it_was_made_of(
     questions: tuple[Question, ...], around: str
 ) -> None:
-    block = as_xml(questions)
+    block = as_xml([_from_agent(question, ()) for question in questions])
 
     assert parse_questions(f"{around}{block}{around}", source="x") == questions
     assert visible(block) == block

@@ -65,7 +65,7 @@ steps:
     rules: [{if: "confidence == 'high'", outcome: ok}, {outcome: iterate}]
     limit: 5
     dispatch: {agent: explore, workflow: dull/look, over: areas, vars: {area: $item, deep: true}, join: at least 2,
-               model: sonnet, lease: 90}
+               model: sonnet}
     next: {ok: plan, iterate: look}
   - id: plan
     title: Plan
@@ -100,7 +100,7 @@ SAME = Workflow(
         rules=[Rule("ok", "confidence == 'high'"), Rule("iterate")],
         limit=5,
         dispatch=Dispatch(
-            "explore", "dull/look", "areas", {"area": "$item", "deep": True}, "at least 2", "sonnet", (), 90
+            "explore", "dull/look", "areas", {"area": "$item", "deep": True}, "at least 2", "sonnet"
         ),
         next={"ok": "plan", "iterate": "look"},
     ),

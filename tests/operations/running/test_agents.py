@@ -1,20 +1,22 @@
-"""A dispatch is claimed by one agent at a time and finished once; a late result is refused by its token."""
+"""A dispatch is a session: its end ends the dispatch, and a report into a replaced one is refused."""
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from pathlib import Path
 
 import pytest
-from support.dispatching_skill import FREE, ONE, REVIEW, Team, put_lead
+from support.dispatching_skill import FREE, ONE, REVIEW, Team, put_lead, put_nested
 from support.sandbox import HANDLER, home_skills, put_skill
 
-from flowrail.errors import UsageError
+from flowrail.errors import ConflictError, UsageError
 from flowrail.formatters.guidance import as_text
-from flowrail.machines.engine.dispatched_work import RESULTS, DispatchGoneError, JoinPendingError
+from flowrail.machines.engine.dispatched_work import DispatchGoneError, JoinPendingError
 from flowrail.machines.engine.reports import SessionEndedError
-from flowrail.operations.running import dispatched_work, findings
-from flowrail.operations.running.dispatched_work import ResultTooLongError
+from flowrail.operations.running import findings, steps
+from flowrail.operations.running.conversations import OtherConversationError
+from flowrail.operations.running.steps import MOST_GENERATIONS, TooDeepError
 
 
 @pytest.fixture
@@ -29,184 +31,118 @@ def free() -> Team:
     return Team("free")
 
 
-# --- claiming
+# --- the work
 
 
-def test_claims_leave_the_revision_alone_so_that_printed_commands_stay_valid(team: Team) -> None:
+@pytest.mark.every_store
+def test_the_end_of_a_child_ends_its_dispatch_and_nothing_is_copied(team: Team) -> None:
     before = team.told()
 
-    children = [team.child(number) for number in (1, 2, 3)]
-    for child in children:
-        team.work(child)
+    for number in (1, 2, 3):
+        team.work(team.child(number), found=str(number))
 
     after = team.told()
-    assert (before.revision, after.revision) == (0, 0)
+    assert team.kinds() == ["start"]
+    assert [dispatch.result for dispatch in after.dispatches] == [{"found": n} for n in "123"]
     assert [transition.command for transition in after.next] == [
         transition.command for transition in before.next
     ]
     assert team.report("ok").step.id == "tell"  # type: ignore[union-attr]
 
 
-@pytest.mark.every_store
-def test_an_expired_lease_is_handed_out_again_and_the_first_holder_is_refused(team: Team) -> None:
-    first = team.child(1, "ann")
-    team.clock.forward(601)
-
-    second = team.child(1, "bob")
-
-    assert second != first
-    with pytest.raises(DispatchGoneError, match="its lease ended and bob claimed it") as caught:
-        team.report("ok", first)
-    assert caught.value.exit_status == 4
-    team.work(second)
-    assert team.statuses() == ["ok", "pending", "pending"]
-    assert team.told(first).status == "active"
-
-
-def test_every_step_renews_the_lease(team: Team) -> None:
-    child = team.child(1)
-    team.clock.forward(500)
-    team.report("ok", child)
-    team.clock.forward(500)
-
-    with pytest.raises(DispatchGoneError):
-        team.claim(1)
-    assert team.told().dispatches[0].expires_at == "2026-11-18T12:18:20.000Z"
-    team.clock.forward(101)
-    assert team.child(1) != child
-
-
-def test_a_failed_one_is_claimed_again(team: Team) -> None:
-    first = team.child(1)
-    team.report("fail", first)
-    assert team.statuses()[0] == "fail"
-    assert team.told().dispatches[0].again
-
-    team.work(team.child(1))
-
-    assert team.statuses()[0] == "ok"
-    with pytest.raises(DispatchGoneError, match="done, with `ok`"):
-        team.claim(1)
-
-
-def test_the_same_assignment_is_given_to_a_replacing_agent(free: Team) -> None:
-    handed = free.handed(1, "ann")
-    free.clock.forward(300)
-
-    again = free.handed(1, "bob", token=handed.dispatch.token)
-
-    assert (again.prompt, again.finish) == (handed.prompt, handed.finish)
-    assert again.dispatch.expires_at == "2026-11-18T12:15:00.000Z"
-    assert free.told().dispatches[0].holder == "bob"
-    line = free.told().dispatches[0].resume
-    assert str(line) == (
-        f"flow claim {free.id} d0-1 --token {handed.dispatch.token} --store {free.world.store.path}"
-    )
-
-
-def test_work_of_a_step_that_was_left_is_gone(team: Team) -> None:
-    put_lead("any", join="any")
-    fast = Team("any")
-    winner, loser = fast.child(1), fast.child(2)
-    fast.work(winner)
-    fast.report("ok")
-
-    for verb in (
-        lambda: fast.report("ok", loser),
-        lambda: dispatched_work.claim(fast.world, fast.id, "d0-3"),
-        lambda: dispatched_work.finish(fast.world, fast.id, "d0-2", "ok", token=loser),
-    ):
-        with pytest.raises(DispatchGoneError) as caught:
-            verb()
-        assert caught.value.exit_status == 4
-    fast.report("ok")
-    with pytest.raises(SessionEndedError):
-        dispatched_work.claim(fast.world, fast.id, "d0-3")
-
-
-def test_a_workflow_that_cannot_be_started_is_refused_and_nothing_is_claimed() -> None:
-    put_lead(one=ONE.replace("required: true}}", "required: true, choices: [z]}}", 1))
-    team = Team()
-
-    with pytest.raises(UsageError):
-        team.claim(1)
-
-    assert team.statuses() == ["pending"] * 3
-    assert team.sessions() == {team.id}
-
-
-# --- ending
-
-
-@pytest.mark.every_store
-def test_a_late_result_is_refused_by_its_token(free: Team) -> None:
-    late = str(free.handed(1, "ann").dispatch.token)
-    free.clock.forward(601)
-    now = str(free.handed(1, "bob").dispatch.token)
-
-    assert late != now
-    with pytest.raises(DispatchGoneError, match=r"claimed by bob until .*, but with another token"):
-        dispatched_work.finish(free.world, free.id, "d0-1", "ok", token=late)
-    dispatched_work.finish(free.world, free.id, "d0-1", "ok", token=now)
-    with pytest.raises(DispatchGoneError):
-        dispatched_work.finish(free.world, free.id, "d0-1", "ok", token=late)
-
-
-def test_a_result_after_the_lease_counts_if_no_other_agent_has_claimed_it(free: Team) -> None:
-    token = str(free.handed(1).dispatch.token)
-    free.clock.forward(10_000)
-
-    assert dispatched_work.finish(free.world, free.id, "d0-1", "ok", token=token).dispatch.succeeded
-
-
-def test_a_result_that_is_too_long_is_refused_with_what_to_do(free: Team) -> None:
-    token = str(free.handed(1).dispatch.token)
-
-    with pytest.raises(ResultTooLongError) as caught:
-        dispatched_work.finish(
-            free.world, free.id, "d0-1", "ok", token=token, facts={"a": "x" * (RESULTS // 3)}
-        )
-
-    assert "file" in str(caught.value.hint)
-    assert free.statuses()[0] == "claimed"
-
-
 def test_a_result_comes_back_word_for_word_with_the_parents_command(team: Team) -> None:
     result = team.work(team.child(2), found='it\'s <b> & "so"\n')
 
     lines = as_text.render(result).splitlines()[-3:]
-    assert result.status == "completed"
     assert "word for word" in as_text.render(result)
-    assert lines[0].startswith("RESULT completed: session lead-one-")
-    assert lines[0].endswith(", dispatch d0-2")
+    assert lines[0] == f"RESULT completed: session {team.id}.0.2 of lead/one"
     assert lines[1] == 'FACTS {"found": "it\'s <b> & \\"so\\"\\n"}'
     assert lines[2] == (
         f"NEXT for the agent that launched this one: flow resume {team.id} --store {team.world.store.path}"
     )
 
 
-# --- calling off
+def test_an_agent_without_a_workflow_gets_its_prompt_as_the_only_step(free: Team) -> None:
+    child = free.child(2)
+
+    told = free.told(child)
+
+    assert told.actions[0] == "Look at b, 2 deep."
+    assert (told.topic, [offer.outcome for offer in told.next]) == ("b", ["ok", "fail"])
+    free.report("ok", child, answer="it is $5 & more")
+    assert free.told().dispatches[1].result == {"answer": "it is $5 & more"}
+
+
+def test_an_agent_that_has_no_prompt_gets_the_text_of_the_step() -> None:
+    text = FREE.replace("over: areas, prompt: prompt.md, ", "").replace("all of it", "$notes for $$5")
+    put_lead("free", text)
+    team = Team("free")
+
+    told = team.told(team.child(1))
+
+    notes = Path(team.world.store.folder(team.id)) / "work" / "notes.md"
+    assert told.actions[0] == f"Look at {notes} for $5."
+
+
+def test_a_failed_agent_is_replaced_and_the_new_one_counts(team: Team) -> None:
+    first = team.child(1)
+    team.report("fail", first)
+    assert team.told().dispatches[0].again
+
+    second = team.again(1)
+    team.work(team.child(1))
+
+    assert (first, second) == (f"{team.id}.0.1", f"{team.id}.0.1-2")
+    assert team.statuses()[0] == "completed"
+    assert team.kinds() == ["start", "again"]
 
 
 @pytest.mark.every_store
-def test_losers_are_called_off_and_refused() -> None:
-    put_lead("any", join="any")
-    team = Team("any")
-    winner, loser = team.child(1), team.child(2)
-    team.work(winner)
+def test_a_report_into_a_replaced_child_is_refused(team: Team) -> None:
+    late = team.child(1)
 
-    assert dispatched_work.cancel(team.world, team.id, "d0-2").dispatch.status == "cancelled"
-    assert dispatched_work.cancel(team.world, team.id, "d0-2").replayed
-    with pytest.raises(DispatchGoneError, match="it is cancelled"):
-        team.report("ok", loser)
-    assert not dispatched_work.cancel(team.world, team.id, "d0-1").replayed
-    assert team.statuses() == ["ok", "cancelled", "pending"]
+    second = team.again(1)
+
+    for verb in (
+        lambda: team.report("ok", late),
+        lambda: team.ask(late),
+        lambda: findings.add_finding(team.world, late, severity="MUST", text="wrong"),
+    ):
+        with pytest.raises(DispatchGoneError, match=f"has a new session, `{second}`") as caught:
+            verb()
+        assert caught.value.exit_status == 4
+    assert team.told(late).next == ()
+    assert "lost its work" in team.told(late).actions[0]
+
+
+def test_an_agent_that_has_succeeded_is_not_replaced(team: Team) -> None:
+    team.work(team.child(1))
+
+    with pytest.raises(ConflictError, match="has succeeded"):
+        team.again(1)
+
+
+def test_when_the_step_is_left_the_others_are_refused(team: Team) -> None:
+    put_lead("any", join="any")
+    fast = Team("any")
+    winner, loser = fast.child(1), fast.child(2)
+    fast.work(winner)
+    fast.report("ok")
+
+    with pytest.raises(DispatchGoneError, match="has left its step"):
+        fast.report("ok", loser)
+    with pytest.raises(DispatchGoneError, match="has left its step"):
+        fast.told(f"{fast.id}.0.3")
+    fast.report("ok")
+    with pytest.raises(DispatchGoneError, match="is completed"):
+        fast.told(f"{fast.id}.0.3")
+    with pytest.raises(SessionEndedError):
+        fast.again(3)
 
 
 def test_a_join_that_cannot_be_met_any_more_leaves_the_other_transitions(free: Team) -> None:
     for number in (1, 2, 3):
-        handed = free.handed(number)
-        dispatched_work.finish(free.world, free.id, f"d0-{number}", "fail", token=str(handed.dispatch.token))
+        free.report("fail", free.child(number), reason="no access")
 
     assert [transition.outcome for transition in free.told().next] == ["fail"]
     with pytest.raises(JoinPendingError):
@@ -214,8 +150,134 @@ def test_a_join_that_cannot_be_met_any_more_leaves_the_other_transitions(free: T
     assert free.report("fail").status == "failed"
 
 
-# --- a Dispatch in place of a handler
+def test_a_child_that_cannot_be_started_can_be_given_up() -> None:
+    put_lead(one=ONE.replace("required: true}}", "required: true, choices: [z]}}", 1))
+    team = Team()
 
+    with pytest.raises(UsageError) as caught:
+        team.child(1)
+    assert f"flow session abandon {team.id}.0.1 --reason REASON" in str(caught.value.hint)
+    for number in (1, 2, 3):
+        steps.abandon(team.world, f"{team.id}.0.{number}", "the areas do not fit")
+
+    assert team.statuses() == ["abandoned"] * 3
+    assert team.told().dispatches[0].notes == ("the areas do not fit",)
+    assert team.report("fail").step.id == "look"  # type: ignore[union-attr]
+
+
+def test_a_workflow_that_dispatches_itself_ends_at_a_depth() -> None:
+    text = (
+        "name: NAME\nsteps:\n  - {id: a, title: A, actions: [Do.], next: {ok: null},\n"
+        "     dispatch: {agent: explore, workflow: NAME}}\n"
+    )
+    put_skill("deep", text)
+    team = Team("deep")
+
+    for depth in range(1, MOST_GENERATIONS + 1):
+        team.told(team.id + ".0.1" * depth)
+    with pytest.raises(TooDeepError):
+        team.told(team.id + ".0.1" * (MOST_GENERATIONS + 1))
+    assert len(team.sessions()) == MOST_GENERATIONS + 1
+
+
+def test_an_agent_whose_leader_is_gone_has_lost_its_work(team: Team) -> None:
+    child = team.child(1)
+    shutil.rmtree(Path(team.world.store.folder(team.id)))
+
+    with pytest.raises(DispatchGoneError, match="its parent session is missing"):
+        team.report("ok", child)
+
+
+def test_an_agents_agent_is_refused_when_the_agent_was_replaced() -> None:
+    put_nested()
+    team = Team()
+    child = team.child(1)
+    grandchild = team.told(team.told(child).dispatches[0].child).session
+    team.again(1)
+
+    with pytest.raises(DispatchGoneError):
+        team.report("ok", grandchild)
+
+
+def test_what_agents_noted_is_shown_when_their_parent_is_resumed(team: Team) -> None:
+    child = team.child(2)
+    world = team.world
+    steps.report(world, None, "ok", session_id=child, found="logins retry", remember="ask Ann")
+
+    assert team.told().briefing.found == ("b: logins retry",)  # type: ignore[union-attr]
+    for number in (1, 2, 3):
+        if number != 2:
+            team.report("ok", team.child(number))
+        team.report("ok", f"{team.id}.0.{number}", found="x")
+    team.report("ok")
+    later = team.told().briefing
+    assert later is not None
+    assert (later.found, later.remember) == (("b: logins retry",), ("b: ask Ann",))
+
+
+def test_the_reason_of_a_fail_is_shown_in_the_step_that_follows() -> None:
+    put_lead("free", FREE.replace("fail: null", "fail: tell"))
+    team = Team("free")
+    team.report("fail", team.child(1), reason="no <access>")
+    for number in (2, 3):
+        team.report("ok", team.child(number))
+    assert [offer.outcome for offer in team.told().next] == ["fail"]
+
+    after = team.report("fail")
+
+    assert after.failures == ("look (a) failed: no <access>",)
+    assert team.told().failures == after.failures
+    assert "look (a) failed: no <access>" in as_text.render(after)
+
+
+# --- relayed
+
+
+def test_a_report_for_an_agent_that_only_returned_text_is_marked(free: Team) -> None:
+    relay = free.told().dispatches[0].relay_command
+    assert str(relay) == f"flow step free ok --session {free.id}.0.1 --store {free.world.store.path}"
+
+    steps.report(free.world, "free", "ok", session_id=f"{free.id}.0.1", facts={"answer": "42"})
+    free.report("ok", free.child(2))
+
+    first, second, _ = free.told().dispatches
+    assert (first.result, first.relayed, second.relayed) == ({"answer": "42"}, True, False)
+    moved = [record.session.last for record in free.world.store.records(first.child)][-1]
+    assert moved is not None
+    assert moved.relayed
+
+
+def test_a_child_belongs_to_its_parents_conversation_and_to_the_first_other_one(team: Team) -> None:
+    lead, agent, other = (team.world._replace(host=name) for name in ("lead", "agent", "other"))
+    parent = steps.begin(lead, "lead").guidance.session
+    child = f"{parent}.0.1"
+    steps.look(agent, child)
+
+    with pytest.raises(OtherConversationError):
+        steps.report(other, None, "ok", session_id=child)
+    steps.report(agent, None, "ok", session_id=child)
+    steps.report(lead, None, "ok", session_id=child, facts={"found": "x"})
+
+    assert [record.session.owner for record in team.world.store.records(child)] == ["agent"] * 3
+    assert steps.look(lead, parent).guidance.dispatches[0].relayed
+
+
+def test_an_open_child_of_another_conversation_is_launched_again_by_taking_it_over(team: Team) -> None:
+    lead, agent, fresh = (team.world._replace(host=name) for name in ("lead", "agent", "fresh"))
+    parent = steps.begin(lead, "lead").guidance.session
+    child = f"{parent}.0.1"
+    steps.look(agent, child)
+
+    command = steps.look(lead, parent).guidance.dispatches[0].command
+
+    assert str(command) == f"flow step --session {child} --take-over --store {team.world.store.path}"
+    steps.look(fresh, child, take_over=True)
+    steps.report(fresh, None, "ok", session_id=child)
+    with pytest.raises(OtherConversationError):
+        steps.report(agent, None, "ok", session_id=child, facts={"found": "x"})
+
+
+# --- a Dispatch in place of a handler
 
 PYTHON = (
     HANDLER.split("def decide")[0].replace("import Outcome", "import AgentRole, Dispatch, Outcome")
@@ -223,35 +285,46 @@ PYTHON = (
 WORKFLOW = Workflow(
     "NAME",
     StepDef(
-        "look", "Look", ["Have it looked at."], Dispatch(AgentRole.EXPLORE, "NAME/one", vars={"area": "all"}),
-        next={Outcome.OK: "tell", Outcome.FAIL: None},
+        "review", "Review", ["Have the plan reviewed."],
+        Dispatch(AgentRole.QUALITY_REVIEWER, script="checks.plan_completeness", total_steps=2),
+        next={Outcome.OK: None, Outcome.FAIL: "revise"},
     ),
-    StepDef(
-        "tell", "Tell", ["Write it up."], Dispatch(AgentRole.TECHNICAL_WRITER),
-        next={Outcome.OK: None},
-    ),
+    StepDef("revise", "Revise", ["Revise the plan."], next={Outcome.OK: None}),
 )
 """
 )
 
 
-def test_a_dispatch_in_place_of_a_handler_works_from_end_to_end() -> None:
-    put_skill("py", PYTHON, where=home_skills(), file="workflow.py", texts={"workflows/one.yaml": ONE})
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_dispatch_runs_the_module_of_its_script_or_says_that_it_cannot(is_there: bool) -> None:
+    texts = {"checks/plan_completeness.py": "print('step')\n"} if is_there else {}
+    folder = put_skill("py", PYTHON, where=home_skills(), file="workflow.py", texts=texts)
     team = Team("py")
 
-    assert [(dispatch.agent, dispatch.workflow) for dispatch in team.told().dispatches] == [
-        ("explore", "py/one")
-    ]
-    assert {transition.outcome for transition in team.told().next} == {"ok", "fail"}
-    team.work(team.child(1))
-    guidance = team.report("ok")
-    assert [(dispatch.agent, dispatch.workflow) for dispatch in guidance.dispatches] == [
-        ("technical-writer", None)
-    ]
-    handed = team.handed(1)
-    assert handed.prompt == "Write it up."
-    dispatched_work.finish(team.world, team.id, "d1-1", "ok", token=str(handed.dispatch.token))
-    assert team.report("ok").status == "completed"
+    told = "\n".join(team.told(team.child(1)).actions)
+
+    command = f"PYTHONPATH={folder} python3 -m checks.plan_completeness --step 1 --total-steps 2"
+    assert (f"Run `{command}`" in told) is is_there
+    assert ("`checks.plan_completeness` was not found" in told) is not is_there
+    assert "Have the plan reviewed." in told
+    assert "report your verdict: `pass`" in told
+
+
+@pytest.mark.parametrize(("verdict", "to"), [("pass", None), ("fail", "revise")])
+def test_the_verdict_of_a_reviewer_decides_the_step(verdict: str, to: str | None) -> None:
+    put_skill("py", PYTHON, where=home_skills(), file="workflow.py")
+    team = Team("py")
+    steps.report(
+        team.world, None, verdict, session_id=team.child(1), facts={"reason": "milestone 2 has no test"}
+    )
+
+    if verdict == "fail":
+        with pytest.raises(JoinPendingError):
+            team.report("ok")
+    after = team.report("ok" if verdict == "pass" else "fail")
+
+    assert (after.step.id if after.step else None) == to
+    assert after.failures == (("review failed: milestone 2 has no test",) if to else ())
 
 
 # --- findings
@@ -266,7 +339,8 @@ def test_findings_of_an_agent_count_for_the_gate_above() -> None:
     session_id, finding = findings.add_finding(
         team.world, child, severity="MUST", text="wrong", place="a.py:1"
     )
-    team.work(child)
+    team.report("ok", child)
+    team.report("fail", child, found="x")
     guidance = team.report("ok")
 
     assert (session_id, finding.by, finding.review) == (team.id, child, "review")
@@ -275,8 +349,6 @@ def test_findings_of_an_agent_count_for_the_gate_above() -> None:
     assert findings.list_findings(team.world, child) == (team.id, (finding,))
     sent_back = team.report("done")
     assert (sent_back.step.id, [finding.id for finding in sent_back.findings]) == ("work", ["F1"])  # type: ignore[union-attr]
-    assert sent_back.loop is not None
-    assert sent_back.loop.mode == "fix"
     findings.resolve_finding(team.world, team.id, "F1", "fixed")
     assert team.told().findings == ()
 
@@ -285,14 +357,10 @@ def test_findings_of_an_agent_count_for_the_gate_above() -> None:
 
 
 @pytest.mark.every_store
-def test_of_many_who_claim_one_piece_of_work_one_gets_it(free: Team) -> None:
-    def claim(number: int) -> str | None:
-        with suppress(DispatchGoneError):
-            return free.handed(1, f"agent {number}").dispatch.token
-        return None
-
+def test_of_many_who_start_one_child_all_get_the_same_session(free: Team) -> None:
     with ThreadPoolExecutor(12) as pool:
-        tokens = [token for token in pool.map(claim, range(12)) if token]
+        children = set(pool.map(lambda _: free.child(1), range(12)))
 
-    assert len(tokens) == 1
-    dispatched_work.finish(free.world, free.id, "d0-1", "ok", token=tokens[0])
+    assert children == {f"{free.id}.0.1"}
+    assert free.kinds(f"{free.id}.0.1") == ["start"]
+    assert free.statuses() == ["active", "pending", "pending"]

@@ -10,8 +10,6 @@ from flowrail.errors import ConflictError
 from flowrail.machines.definition.step_parts import Option
 from flowrail.machines.engine.dispatched_work import DispatchGoneError
 from flowrail.machines.engine.questions import BadAnswerError, QuestionOpenError
-from flowrail.operations.running import dispatched_work
-from flowrail.operations.running.steps import Answer
 
 
 @pytest.fixture
@@ -49,32 +47,46 @@ def test_a_question_of_an_agents_agent_surfaces_at_the_top() -> None:
     put_nested()
     team = Team()
     child = team.child(1)
-    answer = dispatched_work.claim(team.world, child, "d0-1")
-    assert isinstance(answer, Answer)
-    team.ask(answer.guidance.session)
+    grandchild = team.told(team.told(child).dispatches[0].child).session
+    team.ask(grandchild)
 
     for session in (child, team.id):
-        assert [question.session for question in team.told(session).questions] == [answer.guidance.session]
-    team.clock.forward(100_000)
-    with pytest.raises(DispatchGoneError):
-        team.claim(1)  # its own agent waits for the user, so it is held
+        assert [question.session for question in team.told(session).questions] == [grandchild]
 
 
-def test_while_an_agent_waits_for_the_user_no_other_agent_can_claim_its_work(team: Team) -> None:
-    child = team.child(1, "ann")
+def test_a_child_with_an_open_question_cannot_end(team: Team) -> None:
+    child = team.child(1)
+    team.report("ok", child)
     team.ask(child)
-    team.clock.forward(100_000)
 
-    with pytest.raises(DispatchGoneError):
-        team.claim(1, "bob")
-    assert team.told().dispatches[0].expires_at is None
-
+    for outcome in ("ok", "fail"):
+        with pytest.raises(QuestionOpenError):
+            team.report(outcome, child, found="x")
+    assert team.statuses()[0] == "waiting"
     team.answer(child, "db=Redis")
-    team.clock.forward(599)
-    with pytest.raises(DispatchGoneError):
-        team.claim(1, "bob")
-    team.clock.forward(2)
-    assert team.child(1, "bob") != child
+    assert team.report("ok", child, found="x").status == "completed"
+
+
+def test_after_the_answer_the_child_is_launched_again_and_knows_it(team: Team) -> None:
+    put_lead("free", FREE)
+    free = Team("free")
+    child = free.child(1)
+    free.ask(child)
+
+    answered = free.answer(child, "db=other:neither of them")
+
+    launch = answered.relaunch_command
+    assert str(launch) == f"flow step --session {child} --store {free.world.store.path}"
+    assert free.told().dispatches[0].command == launch
+    assert [question.answer for question in free.told(child).questions] == [("other:neither of them",)]
+
+
+def test_the_leading_agent_may_ask_for_an_agent_that_only_returned_its_questions(team: Team) -> None:
+    child = team.told().dispatches[0].child
+
+    team.ask(child)
+
+    assert [question.session for question in team.told().questions] == [child]
 
 
 def test_an_answered_question_may_be_asked_again_and_others_beside_it(team: Team) -> None:
@@ -84,10 +96,13 @@ def test_an_answered_question_may_be_asked_again_and_others_beside_it(team: Team
 
     team.ask(child, options=(Option("A"), Option("B")))
     team.ask(child, "host")
+    team.answer(child, "host=Redis")
+    team.ask(child, "host", text="Which other host?")
 
     assert [(question.id, question.answer) for question in team.told(child).questions] == [
         ("db", None),
-        ("host", None),
+        ("host", ("Redis",)),
+        ("host_2", None),
     ]
 
 
@@ -118,30 +133,10 @@ def test_an_agent_that_lost_its_work_asks_nothing_and_gets_no_answer(team: Team,
     child = team.child(1)
     if verb == "answer":
         team.ask(child)
-    dispatched_work.cancel(team.world, team.id, "d0-1")
+    team.again(1)
 
     with pytest.raises(DispatchGoneError):
         team.ask(child) if verb == "ask" else team.answer(child, "db=Redis")
-
-
-def test_a_free_form_agent_asks_in_the_session_that_it_works_for() -> None:
-    put_lead("free", FREE)
-    team = Team("free")
-    handed = team.handed(1, "ann")
-    assert (
-        str(handed.ask)
-        == f"flow ask {team.id} - --token {handed.dispatch.token} --store {team.world.store.path}"
-    )
-
-    team.ask(team.id)
-    assert team.told().status == "waiting"
-    guidance = team.answer(team.id, "db=other:neither of them")
-
-    line = guidance.dispatches[0].resume
-    assert line is not None
-    assert line.options["token"] == handed.dispatch.token
-    again = team.handed(1, "ann", token=handed.dispatch.token)
-    assert again.answered == (("Which db?", "other:neither of them"),)
 
 
 def test_the_limit_of_an_agents_loop_is_a_question_for_the_top() -> None:
@@ -164,7 +159,7 @@ def test_the_limit_of_an_agents_loop_is_a_question_for_the_top() -> None:
     )
     team.answer(child, "limit=accept-the-risk", reason="fine")
     assert team.report("done", child).status == "completed"
-    assert team.statuses()[0] == "ok"
+    assert team.statuses()[0] == "completed"
 
 
 def test_the_report_that_raised_a_limit_is_answered_again() -> None:

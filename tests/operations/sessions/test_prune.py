@@ -208,9 +208,9 @@ def test_a_link_among_the_sessions_is_not_followed(tmp_path: Path) -> None:
 
 def test_a_child_that_lost_its_work_has_ended() -> None:
     parent = told("step", "agents")["session"]
-    first = told("claim", parent, "d0-1")["session"]
-    told("finish", parent, "d0-1", "--cancel")
-    second = told("claim", parent, "d0-1")["session"]
+    first = told("step", "--session", parent + ".0.1")["session"]
+    told("step", "--session", parent, "--again", "1")
+    second = told("step", "--session", parent + ".0.1-2")["session"]
 
     listed = {session["session"]: session for session in told("sessions")["sessions"]}
     assert {name: session["lost"] for name, session in listed.items()} == {
