@@ -49,7 +49,7 @@ def test_each_job_has_one_result_although_agents_workers_and_the_server_fail(
     store_kind: str, request: pytest.FixtureRequest
 ) -> None:
     put_trial()
-    configure(slots=3, attempts=3, time_limit=0.5)
+    configure(slots=3, attempts=2, time_limit=0.5)
     kinds = ["slow", "finish", "crash", "late", "hang", "silent", "quota", "lie", "fail"]
     many = store_kind == "postgresql"
 
