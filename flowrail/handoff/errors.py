@@ -17,7 +17,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import HandoffError
 from flowrail.text.safe_text import in_quotes
 
-MISSING, INVALID, UNKNOWN, INTEGRITY, EXPIRED = "missing", "invalid", "unknown", "integrity", "expired"
+MISSING, INVALID, INTEGRITY, EXPIRED = "missing", "invalid", "integrity", "expired"
 ERROR, WARNING = "error", "warning"
 MAX_LISTED, _MAX_IN_MESSAGE = 100, 20
 
@@ -116,7 +116,7 @@ def payload_refusal(
     """Return one refusal that names every error among *problems*."""
     serious = errors(problems)
     missing = list(dict.fromkeys(problem.field for problem in serious if problem.kind == MISSING))
-    is_invalid = missing or any(problem.kind in {INVALID, UNKNOWN} for problem in serious)
+    is_invalid = missing or any(problem.kind == INVALID for problem in serious)
     kind = InvalidPayloadError if is_invalid else ValidationFailedError
     rest = [f"and {len(serious) - _MAX_IN_MESSAGE} more"] if len(serious) > _MAX_IN_MESSAGE else []
     return kind(

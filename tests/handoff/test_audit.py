@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.forged import disown
+from support.forged import disown, rewritten
 from support.handoffs import handoffs_folder, ours, receive, send, session, target
 from support.sandbox import flow, refused, sessions_folder, told
 
@@ -155,3 +156,19 @@ def test_an_edited_byte_is_found_in_every_file() -> None:
         assert flow("audit", "verify").status == 1, path
         path.write_bytes(data)
     assert flow("audit", "verify").status == 0
+
+
+def test_a_rewritten_journal_is_detected() -> None:
+    target("digger")
+    sent = send("digger", session())
+    folder = handoffs_folder() / sent["handoff"]
+
+    def change(records: list[dict[str, Any]]) -> None:
+        text = json.dumps(records).replace('"phase": "transfer"', '"phase": "selection"')
+        records[:] = json.loads(text.replace(sent["sha256"], "0" * 64))
+
+    rewritten(folder, change)
+
+    codes = {finding["code"] for finding in json.loads(flow("audit", "verify", "--json").out)["findings"]}
+
+    assert codes == {"PHASES_OUT_OF_ORDER", "DIGESTS_DIFFER", "PAYLOAD_CHANGED"}
