@@ -18,11 +18,10 @@ from enum import Enum
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import click
 import plugin
-from key_meanings import MEANINGS
 
 import flowrail
 import flowrail.formatters
@@ -36,6 +35,7 @@ from flowrail.discovery.scan import FoundSkill, scan
 from flowrail.discovery.scores import CATEGORIES
 from flowrail.errors import FlowError
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.operations.operation import Operation
 from flowrail.skills.loader import Loader
 from flowrail.skills.summary import items
 
@@ -49,7 +49,7 @@ EXIT_STATUSES = {
     1: ("failure: findings, or an error in an author's handler", "read the findings"),
     2: ("wrong use: an unknown name, an invalid value, an unreadable file", "fix the command"),
     3: ("the disk or the store failed", "make room, run the command again"),
-    4: ("the command does not match the current state", "look at the state: `flow status`"),
+    4: ("the command does not match the current state", "look at the state: `flow sessions ID`"),
     5: ("the workflow changed during the session", "`flow session migrate`"),
     6: ("a handoff was refused", "read the reasons"),
     7: ("the code is not approved", "ask a person to run `flow trust`"),
@@ -289,52 +289,47 @@ def exit_statuses() -> None:
 
 
 def json_answers() -> None:
-    """Write the keys of every answer, and what each key means."""
-    golden: dict[str, list[str]] = json.loads((GOLDEN / "json_keys.json").read_text(encoding="utf-8"))
-    out("## Keys by command", "")
-    for name, keys in golden.items():
-        tops = [key for key in keys if key.count(".") == 1]
-        out(f"{TITLES.get(name, f'`flow {name}`')}", f": {', '.join(f'`{key[1:]}`' for key in tops)}", "")
-    out("## What the keys mean", "")
-    where: dict[str, set[str]] = {}
-    for key in (key for keys in golden.values() for key in keys):
-        above, _, last = key.replace("[]", "").rpartition(".")
-        where.setdefault(last, set()).add(above.rpartition(".")[2])
-    if unused := MEANINGS.keys() - where.keys():
-        raise ValueError(f"no answer has these keys: {unused}")
-    rows: list[tuple[object, ...]] = [
-        (
-            f"`{key}`",
-            ", ".join(f"`{each}`" for each in sorted(where[key]) if each) or "the answer",
-            MEANINGS[key],
-        )
-        for key in sorted(where)
-    ]
-    table("Key", "Of", "Meaning", rows=rows)
+    """Write the fields of every command's answer, from the classes of the results, and of the parts in them."""
+    operations = [known for _, known in sorted({found.name: found for found in _operations()}.items())]
+    table(
+        "Command",
+        "Answer",
+        rows=[(f"`flow {found.name}`", f"`{found.result_type.__name__}`") for found in operations],
+    )
+    out("")
+    waiting = [found.result_type for found in operations]
+    known: list[type[Any]] = []
+    for kind in waiting:  # grows while it is read
+        if kind not in known:
+            known.append(kind)
+            waiting += [part for hint in get_type_hints(kind).values() for part in _classes_in(hint)]
+    for kind in sorted(known, key=lambda kind: kind.__name__):
+        documented = _fields_documented(kind)
+        hints = get_type_hints(kind)
+        out(f"### {kind.__name__}", "", inspect.cleandoc(kind.__doc__ or "").partition("\n")[0], "")
+        rows = [(f"`{name}`", f"`{_type(hints[name])}`", documented.get(name, "")) for name in hints]
+        table("Key", "Type", "Meaning", rows=rows)
+        out("")
 
 
-TITLES = {
-    "team": "A step with dispatches (`flow step`, `status`, `resume`)",
-    "child": "A step of a sub-agent's session",
-    "findings": "`flow finding list`",
-    "finding": "`flow finding add`, `flow finding resolve`",
-    "review": "A reviewed step",
-    "diagram": "`flow diagram --json`",
-    "proof": "`flow audit verify`",
-    "sync": "`flow registry sync`",
-    "hooks": "`flow hook install`",
-    "unhook": "`flow hook uninstall`",
-    "abandon": "`flow session abandon`",
-    "fork": "`flow session fork`",
-    "migrate": "`flow session migrate`",
-    "prune": "`flow session prune`",
-    "rewind": "`flow session rewind`",
-    "verify": "`flow session verify`",
-    "preview": "`flow skill preview`",
-    "waiting": "`flow trust` without a skill",
-    "uninstall": "`flow skill uninstall`",
-    "error": "An error of any command",
-}
+def _operations() -> Iterator[Operation[..., object]]:
+    """Yield every operation that a command of the table runs."""
+    entries = [*COMMANDS.values()]
+    for entry in entries:  # grows while it is read
+        entries += entry.commands.values()
+        if "." in entry.module:
+            found = vars(import_module(f"flowrail.{entry.module}")).values()
+            yield from {
+                op.name: op for op in found if isinstance(op, Operation) and is_dataclass(op.result_type)
+            }.values()
+
+
+def _classes_in(hint: Any) -> Iterator[type[Any]]:
+    """Yield the dataclasses in a type."""
+    if is_dataclass(hint):
+        yield hint  # type: ignore[misc]
+    for part in get_args(hint):
+        yield from _classes_in(part)
 
 
 # --- workflow.yaml
@@ -499,18 +494,21 @@ def fields(path: str) -> None:
 
 
 def python_names() -> None:
-    """Write every public name with its signature and docstring."""
-    formatters = "Prompt formatters"
-    kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Values": [], formatters: []}
-    kinds[formatters] = sorted(dir(flowrail.formatters))
-    for name in sorted(dir(flowrail)):
-        value = getattr(flowrail, name)
-        kind = "Classes" if isinstance(value, type) else "Functions" if callable(value) else "Values"
-        kinds[kind].append(name)
+    """Write every name of the package with its signature and docstring, and list the names of the other packages."""
+    kinds: dict[str, list[str]] = {"Functions": [], "Classes": []}
+    for name in sorted(flowrail.__all__):
+        kinds["Classes" if isinstance(getattr(flowrail, name), type) else "Functions"].append(name)
     for kind, names in kinds.items():
         out(f"## {kind}", "")
         for name in names:
             _name(name, getattr(flowrail, name))
+    out("## Other packages", "")
+    rows = []
+    for package in ("machines", "formatters", "testing", "discovery"):
+        module = __import__(f"flowrail.{package}", fromlist=[package])
+        names = [name for name in module.__all__ if name not in flowrail.__all__]
+        rows.append((f"`flowrail.{package}`", ", ".join(f"`{name}`" for name in names)))
+    table("Package", "Names", rows=rows)
 
 
 def _name(name: str, value: Any) -> None:

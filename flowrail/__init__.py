@@ -1,57 +1,113 @@
 """flowrail makes coding agents follow multi-step procedures.
 
-The public names, each imported when it is first used. The stub `__init__.pyi` lists them, each with its module: one list for
-type checkers and for the program.
+These are the names that most programs need. Each is imported when it is first used, because every hook of an agent's host
+imports this package. The packages `flowrail.machines`, `.formatters`, `.testing`, `.discovery` and `.handoff` have more.
 """
 
-from __future__ import annotations
-
-import sys
-from collections.abc import Callable, Collection
-from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flowrail.diagrams.drawing import to_mermaid, to_svg
+    from flowrail.errors import (
+        ChangedError,
+        ConflictError,
+        DocumentError,
+        FlowError,
+        HandoffError,
+        StorageError,
+        TrustError,
+        UsageError,
+    )
+    from flowrail.machines import (
+        AgentRole,
+        Arg,
+        Dispatch,
+        Evidence,
+        GateConfig,
+        Option,
+        Outcome,
+        Question,
+        Report,
+        Rule,
+        Session,
+        StepCommand,
+        StepContext,
+        StepDef,
+        Variant,
+        Workflow,
+        advance,
+        compile_workflow,
+        start,
+    )
+    from flowrail.machines.checks.check import check_workflow as check
+    from flowrail.operations.session_store import SessionStore, SessionView, load_workflow, open_store
 
 __version__ = "0.1.0"
 
+_ELSEWHERE = {
+    "to_mermaid": "diagrams.drawing",
+    "to_svg": "diagrams.drawing",
+    "check": "machines.checks.check:check_workflow",
+    **dict.fromkeys(
+        ("SessionStore", "SessionView", "load_workflow", "open_store"), "operations.session_store"
+    ),
+    **dict.fromkeys(
+        (
+            *("ChangedError", "ConflictError", "DocumentError", "FlowError", "HandoffError"),
+            *("StorageError", "TrustError", "UsageError"),
+        ),
+        "errors",
+    ),
+}
+"""The module of each name that is not one of `flowrail.machines`, with its name there if that differs."""
 
-def lazy_exports(
-    package: str, file: str, unlisted: Collection[str] = ()
-) -> tuple[Callable[[], list[str]], Callable[[str], object]]:
-    """Return `__dir__` and `__getattr__` of a package. Names from the modules *unlisted* are not in `__all__`."""
-
-    @cache
-    def modules() -> dict[str, str]:
-        with open(f"{file}i", encoding="utf-8") as stub:
-            return _modules_in(stub.read())
-
-    def names() -> list[str]:
-        return sorted(name for name, module in modules().items() if module not in unlisted)
-
-    def load(name: str) -> object:
-        if name == "__all__":
-            return names()
-        if name not in modules():
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(modules()[name]), name)
-        setattr(sys.modules[package], name, value)
-        return value
-
-    return names, load
-
-
-def _modules_in(stub: str) -> dict[str, str]:
-    """Return the module of each name that a stub imports, as in `from module import name as name`, or all its names."""
-    modules: dict[str, str] = {}
-    module = ""
-    words = iter(stub.replace(",", " ").split())
-    for word in words:
-        if word == "from":
-            module = next(words)
-        elif word == "as":
-            modules[next(words)] = module
-        elif word == "*":
-            modules |= dict.fromkeys(dir(import_module(module)), module)
-    return modules
+__all__ = [
+    "AgentRole",
+    "Arg",
+    "ChangedError",
+    "ConflictError",
+    "Dispatch",
+    "DocumentError",
+    "Evidence",
+    "FlowError",
+    "GateConfig",
+    "HandoffError",
+    "Option",
+    "Outcome",
+    "Question",
+    "Report",
+    "Rule",
+    "Session",
+    "SessionStore",
+    "SessionView",
+    "StepCommand",
+    "StepContext",
+    "StepDef",
+    "StorageError",
+    "TrustError",
+    "UsageError",
+    "Variant",
+    "Workflow",
+    "advance",
+    "check",
+    "compile_workflow",
+    "load_workflow",
+    "open_store",
+    "start",
+    "to_mermaid",
+    "to_svg",
+]
 
 
-__dir__, __getattr__ = lazy_exports(__name__, __file__, unlisted=("flowrail.formatters",))
+if not TYPE_CHECKING:  # a type checker would accept any name
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, _, there = _ELSEWHERE.get(name, "machines").partition(":")
+        return getattr(import_module(f"{__name__}.{module}"), there or name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

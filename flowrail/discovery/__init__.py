@@ -5,10 +5,76 @@
                                                          └── registry; `registry_sync` writes it
 
 `discover` returns everything as one value. The names below are imported when they are first used.
+
+Each name is imported when it is first used, because a step imports `flowrail.discovery.locations` and does without pydantic.
 """
 
-from __future__ import annotations
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from flowrail import lazy_exports
+if TYPE_CHECKING:
+    from flowrail.discovery.candidate import Candidate, Skipped
+    from flowrail.discovery.index import Discovery, discover
+    from flowrail.discovery.locations import Root, Scope, skill_roots
+    from flowrail.discovery.queries import discover_handoff_targets, find_workflows
+    from flowrail.discovery.scores import (
+        Query,
+        Ranked,
+        Score,
+        Synthesis,
+        rank,
+        rank_for,
+        score_query,
+        score_relevance,
+        shortlist,
+    )
 
-__dir__, __getattr__ = lazy_exports(__name__, __file__)
+_HOMES = {
+    **dict.fromkeys(("Candidate", "Skipped"), "candidate"),
+    **dict.fromkeys(("Discovery", "discover"), "index"),
+    **dict.fromkeys(("Root", "Scope", "skill_roots"), "locations"),
+    **dict.fromkeys(("discover_handoff_targets", "find_workflows"), "queries"),
+    **dict.fromkeys(
+        (
+            "Query",
+            "Ranked",
+            "Score",
+            "Synthesis",
+            "rank",
+            "rank_for",
+            "score_query",
+            "score_relevance",
+            "shortlist",
+        ),
+        "scores",
+    ),
+}
+"""The module of each name."""
+
+__all__ = [
+    "Candidate",
+    "Discovery",
+    "Query",
+    "Ranked",
+    "Root",
+    "Scope",
+    "Score",
+    "Skipped",
+    "Synthesis",
+    "discover",
+    "discover_handoff_targets",
+    "find_workflows",
+    "rank",
+    "rank_for",
+    "score_query",
+    "score_relevance",
+    "shortlist",
+    "skill_roots",
+]
+
+if not TYPE_CHECKING:  # a type checker would accept any name
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

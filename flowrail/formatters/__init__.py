@@ -1,11 +1,88 @@
 """Values as text: XML for agents, text for people, JSON for programs.
 
-The functions below format the parts of a step for scripts that print their own steps. They are imported when
-they are first used.
+The functions below format the parts of a step for scripts that print their own steps.
 """
 
-from __future__ import annotations
+from flowrail.formatters.blocks.dispatch import (
+    format_conditional_dispatch,
+    format_model_selection,
+    format_orchestrator_constraint,
+    format_parallel_dispatch,
+    format_roster_dispatch,
+    format_subagent_dispatch,
+    format_template_dispatch,
+)
+from flowrail.formatters.blocks.instructions import (
+    format_detection_questions,
+    format_expected_output,
+    format_factored_verification_rationale,
+    format_forbidden,
+    format_incorrect_behavior,
+    format_open_question_guidance,
+    format_resource,
+    format_routing,
+    format_state_banner,
+    format_verification_checklist,
+)
+from flowrail.formatters.blocks.plain_text import (
+    format_invoke_command,
+    format_step,
+    format_text_output,
+    format_text_step_header,
+)
+from flowrail.formatters.blocks.review import (
+    format_gate_actions,
+    format_gate_step,
+    format_post_qr_routing,
+    format_qr_banner,
+    format_qr_file_output,
+)
+from flowrail.formatters.blocks.step import (
+    format_current_action,
+    format_gate_result,
+    format_invoke_after,
+    format_next_block,
+    format_step_header,
+    format_step_output,
+    format_xml_mandate,
+)
+from flowrail.machines.definition.script_steps import QRState
+from flowrail.machines.definition.step_parts import GateConfig
 
-from flowrail import lazy_exports
-
-__dir__, __getattr__ = lazy_exports(__name__, __file__)
+__all__ = [
+    "GateConfig",
+    "QRState",
+    "format_conditional_dispatch",
+    "format_current_action",
+    "format_detection_questions",
+    "format_expected_output",
+    "format_factored_verification_rationale",
+    "format_forbidden",
+    "format_gate_actions",
+    "format_gate_result",
+    "format_gate_step",
+    "format_incorrect_behavior",
+    "format_invoke_after",
+    "format_invoke_command",
+    "format_model_selection",
+    "format_next_block",
+    "format_open_question_guidance",
+    "format_orchestrator_constraint",
+    "format_parallel_dispatch",
+    "format_post_qr_routing",
+    "format_qr_banner",
+    "format_qr_file_output",
+    "format_resource",
+    "format_roster_dispatch",
+    "format_routing",
+    "format_state_banner",
+    "format_step",
+    "format_step_header",
+    "format_step_output",
+    "format_subagent_dispatch",
+    "format_template_dispatch",
+    "format_text_output",
+    "format_text_step_header",
+    "format_verification_checklist",
+    "format_xml_mandate",
+]

@@ -1,10 +1,107 @@
-"""Workflows: their definition, the machine they compile to, sessions, and what an agent reads at a step.
+"""Workflows: their definition, the machine they compile to, sessions, and what an agent reads at a step."""
 
-The names below are imported when they are first used.
-"""
+from flowrail.machines.definition.evidence import CommandFact, Evidence, StepCommand
+from flowrail.machines.definition.findings import Finding, WorkflowError
+from flowrail.machines.definition.script_steps import (
+    BranchCommand,
+    BranchRouting,
+    Confidence,
+    DocumentAvailability,
+    FlatCommand,
+    GuidanceResult,
+    LinearRouting,
+    LoopState,
+    NextCommand,
+    QRState,
+    QRStatus,
+    Routing,
+    Step,
+    StepOutput,
+    TerminalRouting,
+)
+from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
+from flowrail.machines.definition.step_parts import (
+    AgentRole,
+    Dispatch,
+    GateConfig,
+    Option,
+    Question,
+    Severity,
+    blocking_severities,
+)
+from flowrail.machines.definition.values import Arg, BoundedInt, ChoiceSet, Constant
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine.advance import advance, start
+from flowrail.machines.engine.question_input import parse_questions
+from flowrail.machines.engine.questions import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
+from flowrail.machines.engine.reports import OutcomeNotOpenError, SessionEndedError, ValuesError
+from flowrail.machines.engine.transitions import compile_workflow, event_name, position
+from flowrail.machines.guidance.guide import Guidance, OfferedTransition, guide
+from flowrail.machines.loading.packages import discover_workflows, register_workflow
+from flowrail.machines.loading.skill_decorator import skill
+from flowrail.machines.loading.skill_folder import ResourceProvider
+from flowrail.machines.sessions.record import Record
+from flowrail.machines.sessions.session import Report, Session
+from flowrail.text.safe_text import Markup
 
-from __future__ import annotations
-
-from flowrail import lazy_exports
-
-__dir__, __getattr__ = lazy_exports(__name__, __file__)
+__all__ = [
+    "QUESTION_RELAY_HANDLER",
+    "SUB_AGENT_QUESTION_FORMAT",
+    "AgentRole",
+    "Arg",
+    "BoundedInt",
+    "BranchCommand",
+    "BranchRouting",
+    "ChoiceSet",
+    "CommandFact",
+    "Confidence",
+    "Constant",
+    "Dispatch",
+    "DocumentAvailability",
+    "Evidence",
+    "Finding",
+    "FlatCommand",
+    "GateConfig",
+    "Guidance",
+    "GuidanceResult",
+    "LinearRouting",
+    "LoopState",
+    "Markup",
+    "NextCommand",
+    "OfferedTransition",
+    "Option",
+    "Outcome",
+    "OutcomeNotOpenError",
+    "QRState",
+    "QRStatus",
+    "Question",
+    "Record",
+    "Report",
+    "ResourceProvider",
+    "Routing",
+    "Rule",
+    "Session",
+    "SessionEndedError",
+    "Severity",
+    "Step",
+    "StepCommand",
+    "StepContext",
+    "StepDef",
+    "StepOutput",
+    "TerminalRouting",
+    "ValuesError",
+    "Variant",
+    "Workflow",
+    "WorkflowError",
+    "advance",
+    "blocking_severities",
+    "compile_workflow",
+    "discover_workflows",
+    "event_name",
+    "guide",
+    "parse_questions",
+    "position",
+    "register_workflow",
+    "skill",
+    "start",
+]

@@ -1,7 +1,18 @@
 """Tools for tests of workflows: domains and inputs, one invocation, a run in memory. Nothing here needs pytest."""
 
-from __future__ import annotations
+from flowrail.machines.definition.values import BoundedInt, ChoiceSet, Constant
+from flowrail.machines.exploration.inputs import extract_schema, generate_inputs, input_id
+from flowrail.testing.invocation import run_skill_invocation
+from flowrail.testing.run import Run, load
 
-from flowrail import lazy_exports
-
-__dir__, __getattr__ = lazy_exports(__name__, __file__)
+__all__ = [
+    "BoundedInt",
+    "ChoiceSet",
+    "Constant",
+    "Run",
+    "extract_schema",
+    "generate_inputs",
+    "input_id",
+    "load",
+    "run_skill_invocation",
+]

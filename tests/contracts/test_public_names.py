@@ -1,4 +1,4 @@
-"""The names that `from flowrail import …` offers: each exists, is documented, and is imported on first use."""
+"""The names that `from flowrail import …` offers: each exists, and is documented."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from support.golden import as_in_golden_file
 from support.sandbox import clean_environment
 
 import flowrail
-import flowrail.formatters
 
 
 def test_the_public_names_are_the_recorded_ones() -> None:
@@ -27,8 +26,8 @@ def test_every_name_is_documented(name: str) -> None:
     assert getattr(flowrail, name).__doc__
 
 
-def test_a_name_imports_only_what_it_needs() -> None:
-    code = "import sys; from flowrail import StepDef; print(*sys.modules)"
+def test_the_package_alone_imports_nothing() -> None:
+    code = "import sys, flowrail; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], env=clean_environment(), capture_output=True, text=True, check=True
     )
@@ -36,9 +35,8 @@ def test_a_name_imports_only_what_it_needs() -> None:
     assert not {"statemachine", "pydantic", "yaml", "cattrs", "click"} & set(done.stdout.split())
 
 
-def test_prompt_formatters_can_be_imported_from_both_places() -> None:
-    for name in dir(flowrail.formatters):
-        assert getattr(flowrail, name) is getattr(flowrail.formatters, name)
+def test_a_program_needs_few_names() -> None:
+    assert len(flowrail.__all__) <= 35
 
 
 @pytest.mark.parametrize("package", ["", ".machines", ".formatters", ".testing", ".discovery"])

@@ -9,13 +9,14 @@ from xml.etree import ElementTree as ET
 
 from support.sandbox import LOOP, LOOP_TEXTS, home_skills, process, put_skill, told
 
-from flowrail import GateConfig, QRState
+from flowrail import GateConfig
 from flowrail.formatters import (
     format_current_action,
     format_forbidden,
     format_gate_step,
     format_subagent_dispatch,
 )
+from flowrail.machines import QRState
 
 BLOCKS = """
 from flowrail import Outcome, StepDef, Workflow

@@ -27,19 +27,17 @@ from flowrail import (
     FlowError,
     Option,
     Outcome,
-    OutcomeNotOpenError,
     Question,
-    SessionEndedError,
     StepDef,
     TrustError,
     UsageError,
-    ValuesError,
     Workflow,
     load_workflow,
     open_store,
     to_mermaid,
     to_svg,
 )
+from flowrail.machines import OutcomeNotOpenError, SessionEndedError, ValuesError
 
 ASK_USER = """\
 name: NAME

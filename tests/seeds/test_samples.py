@@ -16,25 +16,16 @@ from typing import Any, NamedTuple
 import pytest
 from support.workflows import ended
 
-import flowrail
-from flowrail import (
-    Arg,
-    ChoiceSet,
-    Dispatch,
-    Outcome,
-    Report,
-    Session,
-    StepContext,
-    StepDef,
-    Workflow,
-    advance,
-    start,
-)
+import flowrail.formatters
+import flowrail.machines
+import flowrail.testing
+from flowrail import Arg, Dispatch, Outcome, Report, Session, StepContext, StepDef, Workflow, advance, start
+from flowrail.machines import ChoiceSet
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.loading import packages
 
 HERE = Path(__file__).parent
-IMPORT = re.compile(r"^from (?:skills\.lib\.workflow[\w.]*|shared) import", re.MULTILINE)
+IMPORT = re.compile(r"^from (skills\.lib\.workflow[\w.]*|shared) import", re.MULTILINE)
 
 
 def handler(ctx: StepContext) -> tuple[Outcome, dict[str, Any]]:
@@ -65,7 +56,7 @@ REMAINING = """\
 """
 FOUR_STEPS = "".join(f'    {n}: {{"title": "...", "actions": [...]}},\n' for n in range(2, 6))
 FORMATTED = {
-    "format_step": flowrail.format_step,
+    "format_step": flowrail.formatters.format_step,
     "build_next_command": lambda step, *_: f"next {step + 1}",
     "dispatch_text": "Launch three agents.",
     "CONTEXT_CLARIFICATION_INSTRUCTIONS": "Ask what is meant.",
@@ -93,20 +84,20 @@ FRAMEWORK: Mapping[int, Harness] = {
     17: Harness(FORMATTED),
     18: Harness({"step_info": {"supports_questions": True}, "actions": []}),
     19: Harness({"actions": []}),
-    20: Harness({"BoundedInt": flowrail.BoundedInt}, {"list(": "values = list("}),
+    20: Harness({"BoundedInt": flowrail.machines.BoundedInt}, {"list(": "values = list("}),
     21: Harness({"ChoiceSet": ChoiceSet}, {"list(": "values = list("}),
-    22: Harness({"Constant": flowrail.Constant}, {"list(": "values = list("}),
+    22: Harness({"Constant": flowrail.machines.Constant}, {"list(": "values = list("}),
 }  # fmt: skip
 SYSTEM: Mapping[int, Harness] = {
-    1: Harness({"skill": flowrail.skill}, {'    2: {"title": "...", "actions": [...]},\n': FOUR_STEPS}),
+    1: Harness({"skill": flowrail.machines.skill}, {'    2: {"title": "...", "actions": [...]},\n': FOUR_STEPS}),
     2: Harness({"StepContext": StepContext}),
     3: Harness(CORE),
     4: Harness(CORE),
     5: Harness(CORE),
-    6: Harness({**CORE, "Dispatch": Dispatch, "AgentRole": flowrail.AgentRole}, {", ...)": ")"}),
+    6: Harness({**CORE, "Dispatch": Dispatch, "AgentRole": flowrail.machines.AgentRole}, {", ...)": ")"}),
     7: Harness({"N": 0}),
     14: Harness(),
-    16: Harness({"QRState": flowrail.QRState}),
+    16: Harness({"QRState": flowrail.machines.QRState}),
 }  # fmt: skip
 HARNESS = {"workflow-framework": FRAMEWORK, "skills-system": SYSTEM}
 
@@ -115,7 +106,13 @@ def block(document: str, number: int) -> str:
     """Return a block with its import lines changed."""
     text = (HERE / f"{document}.md").read_text(encoding="utf-8")
     found = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return IMPORT.sub("from flowrail import", found[number - 1])
+    return IMPORT.sub(_imported, found[number - 1])
+
+
+def _imported(line: re.Match[str]) -> str:
+    """Return the beginning of an import from our package that has the names."""
+    package = "formatters" if "formatters" in line[1] or line[1] == "shared" else "machines"
+    return f"from flowrail.{package} import"
 
 
 def run(document: str, number: int, **names: object) -> dict[str, Any]:
@@ -345,7 +342,7 @@ def test_blocks_and_texts_mix_in_actions_and_in_one_string() -> None:
 
     joined = "\n".join(actions)
     workflow = Workflow("sample", replace(last_step("only"), actions=[joined]))
-    (told,) = flowrail.guide(workflow, start(workflow)).actions
+    (told,) = flowrail.machines.guide(workflow, start(workflow)).actions
     assert all(text in told for text in ("<state_banner", "<forbidden", "TASK: Fix identified issues"))
 
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.workflows import linear
 
-from flowrail import UsageError, discover_workflows, skill
+from flowrail import UsageError
+from flowrail.machines import discover_workflows, skill
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import packages
 from flowrail.machines.loading.packages import BrokenModuleError, WorkflowPlace, register_workflow, registered

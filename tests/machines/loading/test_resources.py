@@ -9,8 +9,9 @@ import pytest
 from support.sandbox import allow, flow, home_skills, project_skills, put_skill, refused, told
 from support.workflows import linear
 
-from flowrail import Outcome, StepDef, Workflow, guide, open_store, start
+from flowrail import Outcome, StepDef, Workflow, open_store, start
 from flowrail.errors import DocumentError, UsageError
+from flowrail.machines import guide
 from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError
 from flowrail.text import limits
 
