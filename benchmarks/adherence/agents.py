@@ -85,7 +85,7 @@ class Diligent:
         if "write" in call:
             return self.host.write(call["write"], call["text"])
         if "run" in call:
-            return self.host.shell(call["run"])
+            return self.host.shell(self.guide.line_for(call["run"]))
         document = {
             "session_id": self.host.conversation,
             "cwd": str(self.host.project.path),

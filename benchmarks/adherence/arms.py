@@ -5,6 +5,7 @@ All arms are made from one `workflow.yaml`, so that the agent reads the same ins
 
 from __future__ import annotations
 
+import json
 import os
 import runpy
 import shutil
@@ -90,20 +91,18 @@ def set_up(
     workflow = {**task.workflow, "steps": [_step(step, arm) for step in task.workflow["steps"]]}
     text = yaml.safe_dump(workflow, sort_keys=False, allow_unicode=True)
     (skill / "workflow.yaml").write_text(text, encoding="utf-8")
-    if (task.folder / "skill" / "schemas").is_dir():
-        shutil.copytree(task.folder / "skill" / "schemas", skill / "schemas")
     if arm in {HOOKS, EVIDENCE}:
         _flow(project, "hook", "install", "--host", host)
     if arm == EVIDENCE:
-        shown = _flow(project, "skill", "trust", task.name, "--commands", "--digest", "0", refused=True)
-        digest = next(line.split()[1] for line in shown.splitlines() if line.startswith("digest "))
-        _flow(project, "skill", "trust", task.name, "--commands", "--digest", digest)
+        shown = _flow(project, "trust", task.name, "--digest", "0", "--json", refused=True)
+        digest = json.loads(shown)["error"]["details"]["digest"]
+        _flow(project, "trust", task.name, "--digest", digest)
     return project
 
 
 def _step(step: Mapping[str, Any], arm: str) -> dict[str, Any]:
     """Return a step without the keys that an arm does not have."""
-    without = {STEPS: {"forbids", "evidence"}, HOOKS: {"evidence"}}.get(arm, set())
+    without = {STEPS: {"forbids", "evidence", "commands"}, HOOKS: {"evidence", "commands"}}.get(arm, set())
     return {key: value for key, value in step.items() if key not in without}
 
 

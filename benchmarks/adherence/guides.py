@@ -35,6 +35,10 @@ class SkillText:
         self.step = self.steps[self.step]["next"][outcome]
         return True
 
+    def line_for(self, line: str) -> str:
+        """Return a command as it is typed."""
+        return line
+
     def report_twice(self) -> bool:
         """Nothing is reported, so an agent that has lost its last call does not know that the step is done."""
         return False
@@ -67,6 +71,7 @@ class FlowSteps:
         self._session = self._revision = ""
         self._commands: dict[str, str] = {}
         self._evidence: dict[str, list[str]] = {}
+        self._declared: dict[str, str] = {}
 
     def open(self) -> None:
         """Read the short SKILL.md and run its command, which starts a session or shows the open one."""
@@ -138,10 +143,15 @@ class FlowSteps:
         self._session, self._revision = root.get("session", ""), root.get("revision", "")
         self._commands = {case.get("outcome", ""): case.text or "" for case in root.iterfind("next/case")}
         self._evidence = {}
-        for check in root.iterfind("evidence/check[@level='checked']"):
+        self._declared = {node.get("runs", ""): node.text or "" for node in root.iterfind("commands/command")}
+        for check in root.iterfind("evidence/check"):
             command = check.findtext("run")
             if command is not None:
                 self._evidence.setdefault(check.get("outcome", ""), []).append(command)
+
+    def line_for(self, line: str) -> str:
+        """Return the printed `flow run` line for a command that the step declares, and any other line as it is."""
+        return self._declared.get(line, line)
 
 
 Guide = SkillText | FlowSteps

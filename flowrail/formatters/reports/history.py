@@ -179,6 +179,8 @@ def _work_note(entry: HistoryEntry) -> str:
     """Return the dispatch, the handoff, the check or the finding that a record names."""
     note, checked = entry.note, entry.evidence_summary
     match entry.kind:
+        case "command":
+            return f"{note.get('command')}: {note.get('verdict') or 'started'}"
         case "again":
             return f"{note['child']} replaces {note['replaced']}"
         case "refused":
