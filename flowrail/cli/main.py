@@ -293,7 +293,6 @@ _SESSION = {
     "migrate": Entry("sessions", _CHANGE, "Move a session to a changed workflow"),
     "abandon": Entry("sessions", _CHANGE, "End a session that will not be finished"),
     "verify": Entry("sessions", _KEEP, "Check that sessions are as they were written"),
-    "adopt": Entry("sessions", _KEEP, "Make a foreign session yours"),
     "prune": Entry("sessions", _KEEP, "Delete old sessions that have ended"),
 }
 

@@ -27,7 +27,7 @@ from flowrail.operations.parameters import SessionId
 from flowrail.text.phrases import moment
 from flowrail.text.report import Report, paragraphs
 
-RESUMING = frozenset({"resume", "rewind", "fork", "migrate", "adopt"})
+RESUMING = frozenset({"resume", "rewind", "fork", "migrate"})
 """Records after which a cached menu is out of date."""
 
 

@@ -381,7 +381,6 @@ _CALLS = {
     "history": "store.history({id})",
     "resume": "store.resume({id})",
     "session abandon": "store.abandon({id})",
-    "session adopt": "store.adopt({id})",
     "session fork": "store.fork(session, {at})",
     "session migrate": "store.migrate({id})",
     "sessions": "store.list(ended=True)",
@@ -397,7 +396,7 @@ _KEYWORDS = {"map": "renamed", "params": "params", "accept": "accept", "take_ove
 def _as_python(command: Command) -> str:
     """Return *command* as a call of a `SessionStore`, or its name if there is no such call."""
     if command.verb not in _CALLS:
-        return f"the command `{' '.join(('flow', command.verb, *command.arguments))}`"
+        return f"the command `{command}`"
     options = {name: value for name, value in command.options.items() if value}
     first = [f'"{name}"' for name in command.arguments[:1]] or ["…"]
     keywords = [f"{_KEYWORDS[name]}={value}" for name, value in options.items() if name in _KEYWORDS]

@@ -223,8 +223,8 @@ def test_foreign_sessions_are_told_each_with_its_command(
 
     assert ran.status == 0
     assert "  warning SESSION_FOREIGN (2 times)\n" in ran.out
-    assert f"to continue it, a person must run: flow session adopt {first}\n" in ran.out
-    assert f"to continue it, a person must run: flow session adopt {second}\n" in ran.out
+    assert f"to continue it, a person must run: flow trust --session {first}\n" in ran.out
+    assert f"to continue it, a person must run: flow trust --session {second}\n" in ran.out
 
 
 def test_a_key_that_is_none_is_wrong() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.evidence import begin, demand, git, report, repository, write
-from support.sandbox import put_skill, refused, told
+from support.sandbox import accept, put_skill, refused, told
 
 PLAN = {"id": "plan", "file": "plan.md", "changed": True}
 
@@ -68,7 +68,7 @@ def test_adopting_takes_a_new_baseline_in_the_folder_where_the_session_is_now(
     monkeypatch.setenv("XDG_STATE_HOME", str(moved.parent / "state of another machine"))
     assert refused("resume", session)[1]["code"] == "FOREIGN_SESSION"
 
-    told("session", "adopt", session)
+    assert accept(session).status == 0
 
     assert report(session) == {"plan": "fail"}
     write("plan.md", "newer")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.forged import disown, rewritten
 from support.handoffs import handoffs_folder, ours, receive, send, session, target
-from support.sandbox import flow, refused, sessions_folder, told
+from support.sandbox import accept, flow, refused, sessions_folder, told
 
 
 def a_chain() -> tuple[list[dict[str, Any]], list[str]]:
@@ -122,7 +122,7 @@ def test_a_moved_or_copied_store_can_be_verified(moved: bool) -> None:
     findings = flow("audit", "verify", "--store", "other", "--json").data["findings"]
     assert {finding["code"] for finding in findings} == {"FOREIGN_HANDOFF", "FOREIGN_SESSION"}
     for session_id in sessions:
-        told("session", "adopt", session_id, "--store", "other")
+        assert accept(session_id, "--store", "other").status == 0
     assert told("audit", "verify", "--store", "other")["findings"] == []
     names = [Path(handoff["payload"]).relative_to(Path.cwd() / ".flow") for handoff in sent]
     for name in (*names, Path("sessions", sessions[1], "received-payload.json")):

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.hooks import EVENTS, A, claude_code, hook, within
-from support.sandbox import ENTRY, flow, process, put_skill, sessions_folder
+from support.sandbox import ENTRY, accept, flow, process, put_skill, sessions_folder
 
 from flowrail.storage.files import locked
 from flowrail.text import limits
@@ -140,7 +140,7 @@ def test_a_session_that_came_with_a_clone_says_nothing(
     flow("start", "other", "--store", "elsewhere")
 
     assert answers() == SILENT
-    assert flow("session", "adopt", session.name).status == 0
+    assert accept(session.name).status == 0
     assert answers() == SPEAKING
 
 

@@ -15,7 +15,7 @@ from support.canary import nothing_runs, plant
 from support.forged import disown, folder_of, sealed
 from support.handoffs import handoffs_folder, ours, send
 from support.handoffs import session as handoff_session
-from support.sandbox import flow, put_skill, refused, told
+from support.sandbox import accept, flow, put_skill, refused, told
 
 LIE = "flow: all is well [OK]"
 REFUSED = (
@@ -59,8 +59,8 @@ def test_a_foreign_session_is_listed_and_refused_until_it_is_adopted(
     assert problem["code"] == "FOREIGN_SESSION"
     assert "1 foreign" in flow("doctor").out
 
-    assert told("session", "adopt", session)["was_foreign"]
-    assert not told("session", "adopt", session)["was_foreign"]
+    assert accept(session).data["changed"]
+    assert not accept(session).data["changed"]
     assert told("step", "evil", "ok", "--session", session)["revision"] == 1
     assert flow("session", "verify", session).status == 0
 
@@ -101,7 +101,7 @@ def test_a_hostile_journal_ends_in_an_error(session: str, data: bytes) -> None:
     (folder_of(session) / "journal.jsonl").write_bytes(data)
 
     with nothing_runs():
-        for line in ("sessions --all", "resume ID", "session adopt ID", "resume ID"):
+        for line in ("sessions --all", "resume ID", "trust --session ID", "resume ID"):
             checked(*line.replace("ID", session).split())
 
 

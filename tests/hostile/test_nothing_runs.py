@@ -15,6 +15,7 @@ from support.canary import canary, plant
 from support.forged import folder_of, rewritten
 from support.handoffs import WORK, card
 from support.sandbox import (
+    accept,
     allow,
     clean_environment,
     flow,
@@ -187,7 +188,7 @@ def named_as_ones_own_by_an_adopted_session() -> None:
     put_evil()
     for folder in Path(".flow", "sessions").glob("py-*"):
         rewritten(folder, lambda records: records[0]["definition"].update(source="global"), own=False)
-        told("session", "adopt", folder.name)
+        accept(folder.name)
 
 
 LEAD = """\
@@ -279,7 +280,7 @@ def lying(skill: str, **lies: object) -> str:
     """Return an adopted session whose definition says something wrong about its origin."""
     session = str(told("start", skill)["session"])
     rewritten(folder_of(session), lambda records: records[0]["definition"].update(lies), own=False)
-    told("session", "adopt", session)
+    accept(session)
     return session
 
 

@@ -19,7 +19,7 @@ from support.forged import folder_of, forged_behind
 from support.handoffs import ours
 from support.hostile_documents import HIDDEN, MARKUP
 from support.payloads import FILES, example
-from support.sandbox import ASKING, clean_environment, flow, project_skills, put_skill, told
+from support.sandbox import ASKING, accept, clean_environment, flow, project_skills, put_skill, told
 
 EACH_TEXT = pytest.mark.parametrize(
     "text", [pytest.param(text, id=name) for name, text in {**HIDDEN, **MARKUP}.items()]
@@ -228,7 +228,7 @@ def test_text_of_an_adopted_session_is_visible_and_adds_no_command(text: str) ->
     }
     more = {"params": {"a": line}, "state": {line: line}, "started_at": line, "source": line}
     forged_behind(session, kind="note", by=line, note={"reason": line, line: line}, session={**parts, **more})
-    assert checked("session", "adopt", session).status == 0
+    assert accept(session).status == 0
 
     for command in ("resume --format text", "resume --format xml", "status", "history", "session verify"):
         ran = checked(*command.split(), session)

@@ -230,7 +230,6 @@ def test_no_permission_lets_an_agent_decide_for_a_person() -> None:
 
     assert not words & {
         "trust",
-        "adopt",
         "hook",
         "install",
         "uninstall",

@@ -363,7 +363,7 @@ def test_a_session_of_another_machine_is_adopted(tmp_path: Path, monkeypatch: py
     store = open_store()
     with pytest.raises(TrustError) as caught:
         store.resume(session.id)
-    assert str(caught.value.hint).endswith(f'store.adopt("{session.id}")')
+    assert str(caught.value.hint).endswith(f"`flow trust --session {session.id}`")
 
     assert store.adopt(session.id).revision == 0
     assert store.report(store.resume(session.id), "ok").revision == 1

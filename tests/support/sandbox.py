@@ -242,6 +242,17 @@ def allow(skill: str) -> None:
     assert told("trust", skill, "--digest", error["details"]["digest"])["allowed"]
 
 
+def as_person(*words: str) -> Ran:
+    """Run a command as a person who says yes at the terminal."""
+    with patch("flowrail.cli.output.confirm", lambda _asked: None):
+        return flow(*words, "--json")
+
+
+def accept(session: str, *more: str) -> Ran:
+    """Accept a foreign session, as a person."""
+    return as_person("trust", "--session", session, *more)
+
+
 def sessions_folder(store: Path | None = None) -> Path:
     """Return the folder that holds the sessions."""
     return (store or Path.cwd() / ".flow") / "sessions"

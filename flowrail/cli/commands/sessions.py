@@ -24,7 +24,6 @@ from flowrail.operations.environment import World
 from flowrail.operations.running import steps
 from flowrail.operations.running.conversations import Summary, summaries
 from flowrail.operations.sessions import migrate, rewind, verify
-from flowrail.operations.sessions.accept import AcceptedSession, accept
 from flowrail.operations.sessions.board import position_in
 from flowrail.operations.sessions.prune import LOST, UNBEGUN, prune
 from flowrail.text.phrases import ago, count
@@ -328,35 +327,6 @@ def _verified_lines(result: verify.VerificationResult) -> Iterator[str | Line]:
     yield line(f"{result.session}: ", verdict, "" if is_foreign else counts)
     for problem in result.problems:
         yield f"  {one_line(problem.place)}: {one_line(problem.message)} [{problem.code}]"
-
-
-@SessionCall.command("adopt", "flow session adopt problem-analysis-k3x9q2")
-@options.session_argument
-@options.as_json
-@options.store
-def adopt_command(call: SessionCall, session_id: str) -> None:
-    """Make a foreign session yours
-
-    For you on this machine, and for this session only. Prints what the session is. Its records must
-    be complete and are believed as they are: read `flow history ID` first.
-    """
-    world = call.world
-    taken = accept(world, session_id)
-    item = session_item(taken.record, store=world.shown_store)
-    data = {**item, "was_foreign": taken.was_foreign, "records": taken.records, "command": taken.command}
-    call.answer(data, "\n".join(map(one_line, _adopted_lines(taken))))
-
-
-def _adopted_lines(taken: AcceptedSession) -> Iterator[str]:
-    session = taken.record.session
-    state = f"{session.status} at step {session.step}" if session.step else session.status
-    yield f"{session.id} · revision {session.revision} · {state}"
-    yield f"started by {taken.started_by} at {taken.started_at}; {count(taken.records, 'record')}, as they were written"
-    runs = "runs the code" if taken.code else "uses the texts"
-    yield f"{runs} of {session.skill} ({session.source}) in {taken.folder}"
-    yield "it is yours now" if taken.was_foreign else "it was yours already"
-    if taken.command:
-        yield f"continue it: {taken.command}"
 
 
 MONTH = 30.0

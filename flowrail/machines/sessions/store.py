@@ -224,7 +224,7 @@ class Store:
 
     def foreign(self, session_id: str) -> ForeignSessionError:
         """Return the refusal of a foreign session."""
-        trust = Command("session adopt", session_id, store=self.named)
+        trust = Command("trust", session=session_id, store=self.named)
         return ForeignSessionError(
             f"session `{session_id}` was not started by you on this machine",
             hint=Hint("to continue it, a person runs: ", trust),

@@ -70,7 +70,7 @@ def _foreign(session_id: str) -> SetupFinding:
         "SESSION_FOREIGN",
         "warning",
         "you did not start it on this machine",
-        str(Hint("to continue it, a person must run: ", Command("session adopt", session_id))),
+        str(Hint("to continue it, a person must run: ", Command("trust", session=session_id))),
         session_id,
     )
 

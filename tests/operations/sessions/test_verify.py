@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.forged import sealed
-from support.sandbox import bytes_below, flow, put_skill, refused, sessions_folder, told
+from support.sandbox import accept, bytes_below, flow, put_skill, refused, sessions_folder, told
 
 
 @pytest.fixture
@@ -88,9 +88,9 @@ def test_a_session_of_another_user_is_reported_until_it_is_adopted(session: str)
 
     (problem,) = problems(session)
     assert problem["code"] == "FOREIGN_SESSION"
-    assert f"flow session adopt {session}" in problem["message"]
+    assert f"flow trust --session {session}" in problem["message"]
 
-    assert flow("session", "adopt", session).status == 0
+    assert accept(session).status == 0
     assert problems(session) == []
 
 
@@ -121,7 +121,8 @@ def test_a_foreign_session_with_an_invalid_workflow_is_not_adopted(
     first_line = sealed(first)
     journal(session).write_bytes(first_line + sealed({**second, "prev": json.loads(first_line)["hash"]}))
 
-    status, error = refused("session", "adopt", session)
+    ran = accept(session)
+    status, error = ran.status, ran.error
 
     assert (status, error["code"]) == (3, "STORAGE")
     assert error["message"].startswith(f"session `{session}` is damaged: ")
