@@ -103,6 +103,8 @@ class Environment:
     @cached_property
     def home(self) -> str:
         """The user's home folder."""
+        if self.environ.get("HOME") == "":
+            raise UsageError("HOME is empty", hint="set it to your home folder, or unset it")
         return os.path.expanduser("~")
 
     @cached_property

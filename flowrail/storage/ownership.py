@@ -39,13 +39,11 @@ class Configuration(NamedTuple):
 
     ``store`` is a folder or the address of a database, used if neither ``--store`` nor ``FLOW_STORE`` is given.
     ``notify`` is a command that runs when a watched session starts to need a person; see `flow watch --help`.
-    ``work_folder`` is where new sessions keep their working files; `$session` in it is the session's id.
     ``fleet`` has the programs and limits of `flow fleet`.
     """
 
     store: str = ""
     notify: tuple[str, ...] = ()
-    work_folder: str = ""
     fleet: Mapping[str, object] = MappingProxyType({})
 
 
@@ -59,11 +57,6 @@ _KEYS: Mapping[str, tuple[Callable[[object], bool], str, str]] = {
         lambda value: isinstance(value, list) and all(isinstance(word, str) and word for word in value),
         "is not a list of words",
         'notify = ["notify-send", "$topic", "$reason"]',
-    ),
-    "work_folder": (
-        lambda value: isinstance(value, str) and "$session" in os.path.basename(value),
-        "does not end in a folder for each session",
-        'work_folder = "~/flow-work/$session"',
     ),
     "fleet": (lambda value: isinstance(value, dict), "is not a table", "[fleet]"),
 }

@@ -185,3 +185,32 @@ def test_a_folder_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     status, error = refused("sessions")
 
     assert (status, error["message"]) == (2, "the current folder is gone")
+
+
+def test_a_report_that_was_recorded_before_says_which_note_is_not_recorded() -> None:
+    put_skill("small")
+    session = told("step", "small")["session"]
+    report = ["step", "small", "ok", "--session", session, "--expect", "0"]
+    told(*report, "--found", "the first cause")
+
+    again = flow(*report, "--found", "the first cause", "--json")
+    other = flow(*report, "--found", "another cause", "--json")
+
+    assert (again.status, again.data["replayed"], again.err) == (0, True, "")
+    assert (other.status, other.data["replayed"]) == (0, True)
+    assert "this report was recorded before, without your note: another cause" in other.err
+    assert told("history", session)["steps"][-1]["found"] == "the first cause"
+
+
+def test_an_empty_session_is_refused() -> None:
+    put_skill("small")
+    told("step", "small")
+
+    assert refused("step", "small", "ok", "--session", "")[1]["code"] == "UNKNOWN_SESSION"
+    assert refused("resume", "")[1]["code"] == "UNKNOWN_SESSION"
+
+
+def test_an_empty_home_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "")
+
+    assert "HOME is empty" in flow("sessions").err

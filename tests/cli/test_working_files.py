@@ -6,9 +6,11 @@ import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from support.sandbox import LOOP, LOOP_TEXTS, flow, put_skill, refused, sessions_folder, told
+from support.forged import folder_of, rewritten
+from support.sandbox import LOOP, LOOP_TEXTS, flow, put_skill, sessions_folder, told
 
 NOTED = """\
 name: NAME
@@ -123,43 +125,22 @@ def test_working_files_that_were_copied_from_another_machine_are_recognised(
     assert flow("session", "verify", session).status == 0
 
 
-def test_a_workflow_can_keep_its_working_files_in_the_project() -> None:
-    put_skill("noted", f"work_folder: research/$session\n{NOTED}")
-    session = told("start", "noted")["session"]
-    existing = Path("research/kept.md")
-    existing.write_text("mine")
+def test_a_path_in_a_record_is_never_believed(tmp_path: Path) -> None:
+    put_skill("noted", NOTED)
+    session = told("step", "noted")["session"]
+    outside = tmp_path / f"important-{session}"
+    outside.mkdir()
+    (outside / "notes.md").write_text("mine")
 
-    shown = told("step", "noted")
-    Path(f"research/{session}/notes.md").write_text("# Notes\n")
+    def change(records: list[dict[str, Any]]) -> None:
+        records[-1]["session"].update(work=str(outside), project=str(outside))
+
+    rewritten(folder_of(session), change, own=False)
+    flow("session", "adopt", session)
+
+    assert told("resume", session)["work_folder"] == f".flow/sessions/{session}/work"
     fork = told("session", "fork", session, "--at", "0")
+    assert not Path(fork["work_folder"], "notes.md").exists()
     told("session", "abandon", session)
     told("session", "prune", "--older-than", "0")
-
-    assert shown["actions"][0] == f"Write `research/{session}/notes.md`."
-    assert Path(f"research/{fork['session']}/notes.md").read_text() == "# Notes\n"
-    assert not Path("research", session).exists()
-    assert existing.read_text() == "mine"
-
-
-def test_the_users_configuration_comes_first() -> None:
-    configuration = Path.home() / ".config" / "flowrail" / "config.toml"
-    configuration.parent.mkdir(parents=True)
-    configuration.write_text('work_folder = "~/work/$session"\n')
-    put_skill("noted", f"work_folder: research/$session\n{NOTED}")
-
-    shown = told("start", "noted")
-
-    folder = Path.home() / "work" / shown["session"]
-    assert shown["work_folder"] == str(folder)
-    assert folder.is_dir()
-    assert not Path("research").exists()
-    configuration.write_text('work_folder = "~/work"\n')
-    status, error = refused("start", "noted")
-    assert (status, error["code"]) == (2, "DOCUMENT")
-    assert "$session" in error["hint"]
-
-
-def test_a_workflow_cannot_keep_working_files_outside_the_project() -> None:
-    for folder in ("/tmp/$session", "../$session", "~/$session", "research", "$session/all"):
-        put_skill("noted", f"work_folder: {folder}\n{NOTED}")
-        assert "FR158" in flow("check", "noted").out, folder
+    assert (outside / "notes.md").read_text() == "mine"

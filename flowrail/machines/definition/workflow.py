@@ -39,8 +39,6 @@ class Workflow:
     """The steps, in the order of their numbers."""
     then: str | None = field(default=None, metadata=TEXT)
     """The workflow that is offered when this one is complete. May contain $ placeholders."""
-    work_folder: str | None = field(default=None, metadata=TEXT)
-    """The folder for working files, from the project root; contains $session. By default the session's own."""
     resources: Annotated[Mapping[str, str], NotInFiles()] = field(default=Frozen(), metadata=TEXT)
     """Texts of the skill that steps quote, by name."""
 
@@ -62,12 +60,11 @@ class Workflow:
         entry: str | None = None,
         params: Mapping[str, Arg] | None = None,
         then: str | None = None,
-        work_folder: str | None = None,
         resources: Mapping[str, str] | None = None,
         validate: bool = True,
     ) -> None:
         put(self, name=name, steps=steps, description=description, entry=entry, then=then)
-        put(self, params=freeze(params), work_folder=work_folder, resources=freeze(resources))
+        put(self, params=freeze(params), resources=freeze(resources))
         self.__post_init__()
         if validate:
             self.check()

@@ -15,7 +15,7 @@ from flowrail.errors import StorageError, TrustError, UsageError
 from flowrail.machines.definition.plain_form import from_plain
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.record import Record, RecordNote, StoredDefinition
-from flowrail.machines.sessions.session import ENDED, OPEN, Session
+from flowrail.machines.sessions.session import ENDED, OPEN, WORK, Session, default_work_folder
 from flowrail.storage.file_store import FileStore, prepare_folder, remove_folder
 from flowrail.storage.journal import too_large
 from flowrail.storage.ownership import Owner
@@ -150,9 +150,20 @@ class Store:
         open_ones = self.entries.stamps({"status": OPEN})
         return {**self.entries.stamps({"status": ENDED}, moment), **open_ones}
 
+    def work_folder(self, session_id: str, *, is_child: bool = False) -> str:
+        """Return the folder for a session's working files as it is printed: absolute if other folders may be current."""
+        is_absolute = is_child or self.named is not None
+        return f"{self.folder(session_id)}/{WORK}" if is_absolute else default_work_folder(session_id)
+
     def read(self, session_id: str) -> Record:
         """Return the newest record of a session, without waiting for a lock."""
-        return self.entries.newest(session_id)
+        return self.located(self.entries.newest(session_id))
+
+    def located(self, record: Record) -> Record:
+        """Return a record whose session has its own folder: a path in a record is not believed."""
+        session = record.session
+        folder = self.work_folder(session.id, is_child=session.parent is not None)
+        return record if session.work == folder else replace(record, session=replace(session, work=folder))
 
     @contextmanager
     def change(self, session_id: str, *, wait: float = 10.0) -> Iterator[SessionChange]:
@@ -236,7 +247,7 @@ class SessionChange:
     """A session held under its lock, to which records can be added. ``kept`` is its newest record."""
 
     def __init__(self, store: Store, held: HeldEntry[Record]) -> None:
-        self.kept = held.newest
+        self.kept = store.located(held.newest)
         self._incomplete_bytes = held.torn
         self._held = held
         self._store = store
@@ -317,7 +328,7 @@ def _accepted(records: Sequence[Record], at: str, by: str) -> Record:
         "accept",
         at,
         by,
-        replace(newest.session, definition=newest.seq + 1),
+        replace(newest.session, definition=newest.seq + 1, project=""),
         {},
         newest.hash,
         definition=records[newest.session.definition].definition,

@@ -4,8 +4,7 @@ A session uses its stored definition. If the skill's files have changed, they ar
 changed texts the session continues. With a changed graph it continues if the current step and its transitions are the
 same, and says so. Any other change stops it.
 
-By default, working files are in the session's own folder. The user's configuration or the workflow can name another
-one. A printed path works from the project root.
+Working files are in the session's own folder. A printed path works from the project root.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import find_project_root
 from flowrail.errors import ChangedError, FlowError
 from flowrail.machines.definition.plain_form import step_fingerprint, workflow_fingerprint
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import now_at
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.record import StoredDefinition
@@ -31,7 +29,6 @@ from flowrail.machines.sessions.session import WORK, Session, WorkingFile
 from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World, definition_folder
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
-from flowrail.storage.ownership import read_configuration
 from flowrail.text.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -118,24 +115,6 @@ def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:
     raise ChangedError(message, hint=hint, session=session.id, step=step, gone=gone, steps=steps)
 
 
-def new_folder(world: World, workflow: Workflow, session_id: str, *, for_agent: bool = False) -> str:
-    """Return the folder for a new session's working files as it is printed.
-
-    The user's configuration comes before the workflow. A sub-agent may work in another git worktree, so its path is
-    absolute.
-    """
-    home = world.environ.get("HOME") or os.path.expanduser("~")
-    configured = read_configuration(world.environ, home).work_folder or workflow.work_folder
-    if configured:
-        folder = configured.replace("$session", session_id)
-        folder = os.path.join(home, folder[2:]) if folder.startswith("~/") else folder
-        is_absolute = for_agent or world.shown_store is not None
-        return os.path.join(project_of(world), folder) if is_absolute else folder
-    if world.shown_store is None and not for_agent:
-        return f"{_STORE}/sessions/{session_id}/{WORK}"
-    return f"{world.store.folder(session_id)}/{WORK}"
-
-
 def on_this_machine(world: World, session: Session) -> Session:
     """Return a new session with its machine and project, if its records may be elsewhere than its files.
 
@@ -179,24 +158,12 @@ def elsewhere(world: World, session: Session) -> tuple[str, ...]:
 
 def make(world: World, session: Session) -> None:
     """Make the folder for a session's working files."""
-    path = path_of(world, session)
-    (files.make_private_dir if _is_own(world, session) else files.make_dir)(path)
-
-
-def remove(world: World, session: Session) -> None:
-    """Remove a session's working files that are not in the session's own folder, which is removed as a whole."""
-    path = path_of(world, session)
-    if _is_own(world, session) or session.id not in os.path.basename(path) or os.path.islink(path):
-        return
-    import shutil  # 2 ms with the archive formats that it imports, and only deletions need it
-
-    with suppress(OSError):
-        shutil.rmtree(path)
+    files.make_private_dir(path_of(world, session))
 
 
 def path_of(world: World, session: Session) -> str:
-    """Return the folder of a session's working files as an absolute path."""
-    return os.path.join(project_of(world, session), session.work_folder)
+    """Return the folder of a session's working files as an absolute path. It follows from the store and the id alone."""
+    return f"{world.store.folder(session.id)}/{WORK}"
 
 
 def project_of(world: World, session: Session | None = None) -> str:
@@ -297,11 +264,6 @@ def _digest(folder: str) -> str:
         name = os.path.relpath(path, folder)
         lines.append(f"{name}\0{sha256_hex(data)}\n")
     return sha256_hex("".join(lines).encode("utf-8", "surrogateescape")) if lines else ""
-
-
-def _is_own(world: World, session: Session) -> bool:
-    """Return whether the working files are in the session's own folder."""
-    return path_of(world, session) == f"{world.store.folder(session.id)}/{WORK}"
 
 
 def _paths(folder: str) -> Iterator[str]:

@@ -136,7 +136,7 @@ def start_session(
         source=opened.source,
         now=now,
         parent=parent,
-        work=session_files.new_folder(world, opened.workflow, session_id, for_agent=parent is not None),
+        work=world.store.work_folder(session_id, is_child=parent is not None),
     )
     topic = session.topic or shortened(topic or (received.summary if received else ""), LONGEST_TOPIC)
     session = replace(session, project=project, received=received, topic=topic).bound_to(world.host)
@@ -350,16 +350,16 @@ def report(
     outcome = read_outcome(outcome)
     is_started_now = session_id is not None and start_if_reserved(world, session_id)
     with ExitStack() as lock:
-        change = None if session_id else _lock_meant_session(world, str(address), lock)
+        change = None if session_id is not None else _lock_meant_session(world, str(address), lock)
         if change is None:
-            session_id = session_id or _open_session_id(world, str(address))
+            session_id = _open_session_id(world, str(address)) if session_id is None else session_id
             change = lock.enter_context(world.store.change(session_id, wait=world.wait))
         record = change.kept
         _check_skill(world, record.session, address, outcome)
         session = conversations.owned(world, record, take_over=take_over)
         opened = open_session(world, session)
         if expect is not None and expect != session.revision:
-            return _replayed(world, record, opened, outcome, facts, expect)
+            return _replayed(world, record, opened, Report(outcome, facts or {}, found, remember), expect)
         if session.is_open:
             check_still_dispatched(world.store, session)
         children = children_of(world.store, session.dispatches)
@@ -541,24 +541,26 @@ def _bare(guidance: Guidance, text: str) -> Guidance:
     return bare._replace(ask_command=None, launcher_command=None)
 
 
-def _replayed(
-    world: World,
-    record: Record,
-    opened: OpenedWorkflow,
-    outcome: str,
-    facts: Mapping[str, object] | None,
-    expect: int,
-) -> Answer:
+def _replayed(world: World, record: Record, opened: OpenedWorkflow, reported: Report, expect: int) -> Answer:
     """Answer an accepted report again in the same way; refuse any other report at an old revision."""
     session, last = record.session, record.session.last
-    if last is not None and expect == session.revision - 1 and outcome == last.reported:
+    if last is not None and expect == session.revision - 1 and reported.outcome == last.reported:
         step = opened.workflow.get(last.step)
         try:
-            same = step is not None and _plain(_facts(step, facts)) == _plain(_reported(step, last.facts))
+            same = step is not None and _plain(_facts(step, reported.facts)) == _plain(last.facts)
         except FlowError:
             same = False
         if same:
-            return prepare_answer(world, session, opened, head=record.head, replayed=True)
+            lost = [
+                text
+                for text in (reported.found, reported.remember)
+                if text not in {"", last.found, last.remember}
+            ]
+            notes = [
+                f"this report was recorded before, without your note: {one_line(shortened(text, 200))}"
+                for text in lost
+            ]
+            return prepare_answer(world, session, opened, tuple(notes), head=record.head, replayed=True)
     raise _conflict(world, session, expect)
 
 

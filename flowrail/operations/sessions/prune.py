@@ -16,7 +16,6 @@ from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import World
-from flowrail.operations.running import session_files
 from flowrail.operations.running.child_sessions import lost_dispatch
 from flowrail.storage import files
 from flowrail.storage.files import LockTimeoutError
@@ -120,7 +119,6 @@ def _remove(world: World, old: OldSession, handoffs: Handoffs) -> str:
             if session.is_open and not (old.status == LOST and lost_dispatch(store, session)):
                 return "it was opened again"
             record_pruned(handoffs, now=world.now, by=world.by, wait=world.wait)(old.session)
-            session_files.remove(world, session)
             store.delete(old.session)
     except UnknownSessionError as error:
         return error.message

@@ -98,7 +98,7 @@ def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> A
     opened = as_it_is(world, earlier.newest, world.store.definition(earlier.newest))
     now = world.now()
     new_id = world.store.new_id(source.skill)
-    work = session_files.new_folder(world, opened.workflow, new_id)
+    work = world.store.work_folder(new_id)
     after = _from(earlier, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
     after = replace(after, started_at=now, host=None, runs=source.runs).bound_to(world.host)
     after = session_files.on_this_machine(world, after)

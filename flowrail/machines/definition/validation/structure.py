@@ -18,7 +18,7 @@ from flowrail.machines.definition.step import (
 )
 from flowrail.machines.definition.validation.scope import Scope
 from flowrail.rules import tools
-from flowrail.text import phrases, placeholders
+from flowrail.text import phrases
 
 LARGEST_ACTIONS = 64_000
 MOST_TRANSITIONS = 5_000
@@ -38,13 +38,6 @@ def _workflow_keys(scope: Scope) -> Iterator[UnplacedFinding]:
     for name in scope.undeclared(workflow.then or ""):
         message = f"what comes after `{workflow.name}` has `${name}`, which is not declared"
         yield UnplacedFinding("FR151", ("then",), message, scope.hint(name))
-    folder = workflow.work_folder
-    if folder is not None:
-        parts = folder.split("/")
-        is_inside = parts[0] not in {"", "~"} and ".." not in parts
-        if not is_inside or "$session" not in parts[-1] or placeholders.placeholders(folder) != {"session"}:
-            hint = "write a path from the project root that ends in a folder for each session: `research/$session`"
-            yield UnplacedFinding("FR158", ("work_folder",), f"`work_folder` is `{folder[:80]}`", hint)
 
 
 def _repeated_ids(scope: Scope) -> Iterator[UnplacedFinding]:
