@@ -45,7 +45,7 @@ def test_workers_do_what_a_session_dispatches_and_tell_apart_how_agents_end() ->
     with worker():
         status = until(ended(session))
 
-    runs = {kind: outcomes(status, f"{session}/d0-{number}") for number, kind in enumerate(kinds, 1)}
+    runs = {kind: outcomes(status, f"{session}.0.{number}") for number, kind in enumerate(kinds, 1)}
     assert runs == {
         "finish": ["finished"],
         "crash": ["crashed", "finished"],
@@ -55,7 +55,7 @@ def test_workers_do_what_a_session_dispatches_and_tell_apart_how_agents_end() ->
         "lie": ["no result"] * 2,
     }
     assert told("status", session)["status"] == "completed"
-    first = next(run for run in status["runs"] if run["target"] == f"{session}/d0-1")
+    first = next(run for run in status["runs"] if run["target"] == f"{session}.0.1")
     assert (first["cost"], first["machine"]) == (0.25, os.uname().nodename)
     assert "total_cost_usd" in Path(first["log"]).read_text()
 
@@ -99,8 +99,8 @@ def test_work_given_as_a_prompt_is_tried_again_until_its_attempts_are_used_up() 
     with worker("--attempts", "2"):
         status = until(ended(session))
 
-    assert outcomes(status, f"{session}/d0-1") == ["finished"]
-    assert outcomes(status, f"{session}/d0-2") == ["no result"] * 2
+    assert outcomes(status, f"{session}.0.1") == ["finished"]
+    assert outcomes(status, f"{session}.0.2") == ["no result"] * 2
     assert told("status", session)["status"] == "completed"
 
 
@@ -127,7 +127,7 @@ def test_an_agent_that_runs_too_long_is_killed_and_tried_again() -> None:
     with worker("--time-limit", "0.05"):
         status = until(ended(session))
 
-    assert outcomes(status, f"{session}/d0-1") == ["timed out", "finished"]
+    assert outcomes(status, f"{session}.0.1") == ["timed out", "finished"]
 
 
 def test_a_folder_that_is_not_approved_is_refused_and_so_are_changed_settings() -> None:

@@ -40,7 +40,7 @@ def results_applied(session: str) -> Counter[str]:
 
 def statuses(session: str, kinds: list[str], status: dict[str, Any]) -> dict[str, list[str]]:
     """Return the outcomes of the runs for each kind of agent."""
-    return {kind: outcomes(status, f"{session}/d0-{number}") for number, kind in enumerate(kinds, 1)}
+    return {kind: outcomes(status, f"{session}.0.{number}") for number, kind in enumerate(kinds, 1)}
 
 
 @pytest.mark.long
@@ -58,7 +58,7 @@ def test_each_job_has_one_result_although_agents_workers_and_the_server_fail(
             stack.enter_context(worker(*LOST))
         until(lambda status: len(status["workers"]) == (3 if many else 1))
         session = run_session("trial", "-p", f"kinds={json.dumps(kinds)}")
-        slow, late = f"{session}/d0-1", f"{session}/d0-4"
+        slow, late = f"{session}.0.1", f"{session}.0.4"
         status = until(lambda status: works_on(slow)(status) and (works_on(late)(status) or not many))
         killed = worker_of(status, slow)
         os.kill(killed, signal.SIGKILL)
