@@ -26,7 +26,7 @@ def with_trace(picture: Picture, records: Iterable[Record]) -> Picture:
     session: Session | None = None
     entered_at = ""
     for stored in records:
-        record = stored.shown
+        record = stored
         before, session = session, record.session
         move = session.last if record.kind == "move" else None
         if before is None or record.kind == "migrate":

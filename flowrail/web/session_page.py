@@ -73,7 +73,7 @@ class SessionPage(NamedTuple):
 def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
     """Return a session at record *seq*, or at its newest one. No code of the skill is run."""
     workflow = store.workflow(store.read(session_id).session)
-    records = [record.shown for record in store.records(session_id)]
+    records = list(store.records(session_id))
     shown = len(records) - 1 if seq is None else seq
     if not 0 <= shown < len(records):
         raise UsageError(

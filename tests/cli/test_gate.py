@@ -94,7 +94,6 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
         "blocking": ["F1", "F2"],
         "fixed_in": "Do the work",
         "unreviewed": False,
-        "only_changes": False,
     }
     assert [(transition["outcome"], transition["to"]) for transition in agent.printed["next"]] == [
         ("done", "work")

@@ -31,7 +31,7 @@ steps:
     title: Ask
     actions: [Ask.]
     questions:
-      - {id: go, header: Go, text: "Go on?", default: "Yes", deadline: DEADLINE, options: [{label: "Yes"}, {label: "No"}]}
+      - {id: go, header: Go, text: "Go on?", options: [{label: "Yes"}, {label: "No"}]}
     next: {ok: null}
 """
 
@@ -60,21 +60,18 @@ def test_workers_do_what_a_session_dispatches_and_tell_apart_how_agents_end() ->
     assert "total_cost_usd" in Path(first["log"]).read_text()
 
 
-def test_a_session_waits_for_the_user_until_an_answer_or_the_default_at_its_deadline() -> None:
-    put_skill("patient", ASKING.replace("DEADLINE", "3600"))
-    put_skill("hasty", ASKING.replace("DEADLINE", "1"))
+def test_a_session_waits_for_the_user_until_an_answer() -> None:
+    put_skill("patient", ASKING)
     configure()
-    by_person, by_deadline = run_session("patient"), run_session("hasty")
+    session = run_session("patient")
 
     with worker():
-        status = until(ended(by_deadline))
-        before = {session["session"]: session["state"] for session in status["sessions"]}
-        assert flow("answer", by_person, "go=Yes").status == 0
-        status = until(ended(by_person))
+        status = until(lambda status: status["sessions"][0]["state"] == "needs you")
+        assert flow("answer", session, "go=Yes").status == 0
+        status = until(ended(session))
 
-    assert before == {by_person: "needs you", by_deadline: "completed"}
-    assert {session["state"] for session in status["sessions"]} == {"completed"}
-    assert outcomes(status, by_person) == outcomes(status, by_deadline) == ["finished"]
+    assert {entry["state"] for entry in status["sessions"]} == {"completed"}
+    assert outcomes(status, session) == ["finished"]
 
 
 def test_a_fleet_that_came_with_a_clone_is_refused_and_looking_makes_no_files() -> None:

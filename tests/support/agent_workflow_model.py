@@ -19,8 +19,6 @@ from flowrail.machines.definition.workflow import Workflow
 TABLES: Mapping[str | None, Sequence[str]] = {
     None: ("MSC", "MSC", "MS", "MS", "M"),
     "1-2 / 3-4 / 5+": ("MSC", "MSC", "MS", "MS", "M"),
-    "1-3 / 4 / 5+": ("MSC", "MSC", "MSC", "MS", "M"),
-    "1-2 / 3 / 4+": ("MSC", "MSC", "MS", "M"),
     "none / 1-4 / 5+": ("MS", "MS", "MS", "MS", "M"),
 }
 """The severities that block in each round, by first letter."""

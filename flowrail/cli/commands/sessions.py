@@ -264,10 +264,10 @@ def abandon_command(call: SessionCall, session_id: str, reason: str) -> None:
     session = stored.session
     lines = [f"{session_id} is {session.status}"]
     if session.status == ABANDONED:
-        recorded = stored.shown.note.get("reason")
+        recorded = stored.note.get("reason")
         lines[0] += f" because: {one_line(recorded)}" if recorded else ""
         if session.parent:
-            lines += ["", *result_lines(handed_back(session.shown, call.world.store.address), str)]
+            lines += ["", *result_lines(handed_back(session, call.world.store.address), str)]
         else:
             undo = Command("session rewind", session_id, to=session.revision, store=call.world.shown_store)
             lines.append(f"continue it after all: {undo}")

@@ -39,7 +39,7 @@ def _instructions(guidance: Guidance, show: Show) -> list[str]:
 
 def session_item(record: Record, *, store: str | None = None, lost: bool = False) -> dict[str, object]:
     """Return one session of a list."""
-    session = record.session.shown
+    session = record.session
     return {
         "session": session.id,
         "skill": session.skill,

@@ -334,8 +334,6 @@ def _loop_pieces(loop: LoopView) -> tuple[list[str | Markup], list[str | Markup]
         case "failed":
             back = "Back to" if loop.unreviewed else "Fix in"
             texts, forbidden = [blocked_text, f"{back}: {loop.fixed_in}. Then it is reviewed again."], _STOP
-        case "re-verify" if loop.only_changes:
-            texts = ["This round reviews only what changed since the last one, and what refers to that."]
         case "re-verify":
             texts = ["This round reviews everything from the start, as if it were the first."]
             forbidden = ("Telling the reviewer what was found before",)

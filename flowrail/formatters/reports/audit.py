@@ -102,7 +102,7 @@ def _session_data(records: Sequence[Record]) -> dict[str, object]:
     return {
         "session": session.id,
         "skill": session.skill,
-        "topic": session.shown.topic,
+        "topic": session.topic,
         "status": session.status,
         "revision": session.revision,
         "trace_id": session.received.trace_id if session.received else None,

@@ -61,10 +61,9 @@ class HistoryEntry(NamedTuple):
 
 
 def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:
-    """Yield an entry for each record, without the values of secrets."""
+    """Yield an entry for each record."""
     step_started_at = ""
-    for stored in records:
-        record = stored.shown
+    for record in records:
         session, note = record.session, record.note
         move = session.last if record.kind == "move" else None
         yield HistoryEntry(

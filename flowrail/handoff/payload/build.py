@@ -107,13 +107,12 @@ class BuiltPayload:
 
 
 def work_of(session: Session, *, folder: str, problem_type: str = "") -> SourceWork:
-    """Return the work of a session: its parameters and reported facts, without secrets."""
-    session = session.shown
+    """Return the work of a session: its parameters and reported facts."""
     facts = {**session.params, **session.state}
     return SourceWork(
         session.skill,
         session.id,
-        {name: value for name, value in facts.items() if name not in session.secrets},
+        facts,
         folder,
         session.step or session.status,
         {"step": session.step, "status": session.status, "revision": session.revision},

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge
 
 from flowrail.machines.definition.parts import (
     CONFIG,
@@ -104,13 +104,11 @@ _LEAST = frozenset({Severity.MUST})
 POLICIES: Mapping[str, Sequence[frozenset[Severity]]] = Frozen(
     {
         "1-2 / 3-4 / 5+": (_ALL, _ALL, _MOST, _MOST, _LEAST),
-        "1-3 / 4 / 5+": (_ALL, _ALL, _ALL, _MOST, _LEAST),
-        "1-2 / 3 / 4+": (_ALL, _ALL, _MOST, _LEAST),
         "none / 1-4 / 5+": (_MOST, _MOST, _MOST, _MOST, _LEAST),
     }
 )
 """For each policy, the severities that block in each round; later rounds are judged as the last one."""
-Policy: TypeAlias = Literal["1-2 / 3-4 / 5+", "1-3 / 4 / 5+", "1-2 / 3 / 4+", "none / 1-4 / 5+"]
+Policy: TypeAlias = Literal["1-2 / 3-4 / 5+", "none / 1-4 / 5+"]
 DEFAULT_POLICY = "1-2 / 3-4 / 5+"
 
 
@@ -153,8 +151,6 @@ class GateConfig:
     """After how many rounds the user is asked."""
     policy: Policy | None = None
     """In which rounds all, MUST and SHOULD, or MUST findings block; default `1-2 / 3-4 / 5+`."""
-    later_rounds: Literal["everything", "changes"] = "everything"
-    """The scope of later rounds: `everything`, or only the `changes` and all text that refers to them."""
 
     def __post_init__(self) -> None:
         put(self, name=self.name or self.qr_name, qr_name="")
@@ -166,7 +162,6 @@ LONGEST_HEADER = 12
 LONGEST_LABEL = 60
 LONGEST_DESCRIPTION = 500
 LONGEST_TEXT = 2_000
-LATEST_DEADLINE = 30 * 24 * 3600
 OWN_WORDS = "other:"
 """The prefix of an answer in the user's own words. No label may begin with it."""
 
@@ -203,8 +198,7 @@ class Option:
 class Question:
     """A question to the user. A step's questions open when the step is entered.
 
-    ``other`` is the outcome of an answer in other words. After ``deadline`` seconds the ``default``, one of the
-    labels, is the answer. White space around the texts is removed.
+    ``other`` is the outcome of an answer in other words. White space around the texts is removed.
     """
 
     __pydantic_config__ = CONFIG
@@ -219,10 +213,6 @@ class Question:
     """The answers: two or three."""
     multi: bool = field(default=False, metadata=TEXT)
     """Whether several options may be chosen."""
-    default: str | None = field(default=None, metadata=TEXT)
-    """The label of the answer at the deadline."""
-    deadline: Annotated[float, Gt(0)] | None = field(default=None, metadata=TEXT)
-    """Seconds until `default` becomes the answer."""
     other: Reportable | str | None = None
     """The outcome if the user answers in own words."""
 
@@ -265,12 +255,6 @@ def _problems(question: Question) -> Iterator[tuple[Path, str]]:
         (("options", index, "label"), visible(option.label).casefold(), "the label")
         for index, option in enumerate(question.options)
     )
-    if question.default is not None and question.default not in {option.label for option in question.options}:
-        yield ("default",), "is not the label of an option"
-    if question.deadline is not None and not 0 < question.deadline <= LATEST_DEADLINE:
-        yield ("deadline",), f"is not from 1 to {LATEST_DEADLINE} seconds"
-    if question.deadline is not None and question.default is None:
-        yield ("deadline",), "needs a default, which becomes the answer when the deadline has passed"
 
 
 def _text_problems(

@@ -113,8 +113,6 @@ class Arg:
     """The longest text or list."""
     source: str | None = field(default=None, metadata={"alias": "from"})
     """For a fact: the COMMAND.FACT of the step whose output it is taken from."""
-    secret: bool = field(default=False, metadata=TEXT)
-    """Whether flowrail hides the value."""
 
     def __post_init__(self) -> None:
         if self.choices is not None and not isinstance(self.choices, str):

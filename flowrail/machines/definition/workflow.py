@@ -106,7 +106,7 @@ class Workflow:
     def with_steps(self, steps: Sequence[StepDef]) -> Workflow:
         """Return the same workflow with *steps*, not checked."""
         same = copy(self)
-        for derived in ("_by_id", "reported", "secrets"):
+        for derived in ("_by_id", "reported"):
             same.__dict__.pop(derived, None)
         put(same, steps=tuple(steps), is_checked=False)
         return same
@@ -136,12 +136,6 @@ class Workflow:
         """The names in the `reports` of any step. A report may change them, even if they are parameters."""
         reports = (step.reports for step in self.steps if isinstance(step, StepDef))
         return frozenset(name for names in reports if isinstance(names, Mapping) for name in names)
-
-    @cached_property
-    def secrets(self) -> tuple[str, ...]:
-        """The names of the parameters and facts whose values are not shown."""
-        lists = (self.params, *(step.reports for step in self.steps))
-        return tuple(sorted({name for args in lists for name, arg in args.items() if arg.secret}))
 
     @cached_property
     def _by_id(self) -> dict[str, StepDef]:

@@ -101,7 +101,6 @@ def start(
         workflow_fingerprint=workflow_fingerprint(workflow),
         step_fingerprint=step_fingerprint(workflow, step),
         parent=parent,
-        secrets=workflow.secrets,
     )
     return entered(workflow, begun)
 
@@ -110,7 +109,7 @@ def topic_of(workflow: Workflow, params: Mapping[str, object]) -> str:
     """Return the topic of a session with these parameters: the first parameter that is free text."""
     for name, arg in workflow.params.items():
         value = params.get(name)
-        if isinstance(value, str) and value.strip() and not arg.choices and not arg.secret:
+        if isinstance(value, str) and value.strip() and not arg.choices:
             return shortened(value, LONGEST_TOPIC)
     return ""
 
@@ -224,7 +223,6 @@ def follow(
         evidence=None,
         decided=_decided(step, session),
         memory=session.remembering(report.found, report.remember, step=step.id, at=now).memory,
-        secrets=workflow.secrets,
     )
     return entered(workflow, moved) if to is not None else moved
 

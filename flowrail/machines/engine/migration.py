@@ -131,7 +131,6 @@ def migrated(decided: MigrationPlan, session: Session, workflow: Workflow, now: 
         session,
         step=step,
         params=decided.params,
-        secrets=workflow.secrets,
         workflow_fingerprint=workflow_fingerprint(workflow),
         step_fingerprint=step_fingerprint(workflow, step)
         if step is None or step in workflow

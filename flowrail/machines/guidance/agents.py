@@ -55,10 +55,6 @@ def with_others(
     if loop is not None and loop.mode == FIX:
         review = reviews.gates(workflow)[loop.gate].review
     findings = round_findings(session, review)
-    if loop is not None and loop.only_changes and loop.mode == REVERIFY and step.gate is None:
-        findings = tuple(
-            finding for finding in session.findings if finding.is_open and finding.review == review
-        )
     goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
     join = dispatched_work.join_of(workflow, step, session, children) if dispatches or goes_over else None
     needed = join is not None and not join.met
@@ -137,7 +133,6 @@ def _view(workflow: Workflow, gate: StepDef, session: Session, round_: int, mode
         limit=session.allowed(gate.id, gate.bound or 1),
         mode=mode,
         severities=tuple(severity for severity in Severity if severity in severities),
-        only_changes=gate.gate.later_rounds == "changes",
     )
 
 

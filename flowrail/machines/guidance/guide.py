@@ -234,7 +234,6 @@ def guide(
     start in another folder. *folder* contains the session's files. *children* are the sessions of the step's agents.
     """
     step = workflow.get(session.step)
-    unmasked, session = session, session.shown
     guidance = Guidance(
         session=session.id,
         skill=session.skill,
@@ -277,12 +276,11 @@ def guide(
         # only for steps with agents, questions, reviews or evidence
         from flowrail.machines.guidance.agents import with_others
 
-        shown = {name: child.shown for name, child in children.items()}
-        guidance = with_others(guidance, workflow, step, session, shown, store=store, address=place)
+        guidance = with_others(guidance, workflow, step, session, children, store=store, address=place)
     demanded = any(check.review == "submitted" for check in step.checks.values()) if step.evidence else False
     if step.id in reviews(workflow) or demanded or (session.parent is not None and session.parent.review):
         guidance = guidance._replace(finding_command=Command("finding add", session.id, store=store))
-    return guidance._replace(next=tuple(_offered_transitions(workflow, unmasked, step, store, guidance)))
+    return guidance._replace(next=tuple(_offered_transitions(workflow, session, step, store, guidance)))
 
 
 def _failures(session: Session, children: Children) -> Iterator[str]:

@@ -101,8 +101,6 @@ class LoopView(NamedTuple):
     fixed_in: str | None = None
     unreviewed: bool = False
     """Whether the review of the round failed without recording a finding."""
-    only_changes: bool = False
-    """Whether rounds after the first one review only the changes."""
 
 
 class DoneStep(NamedTuple):

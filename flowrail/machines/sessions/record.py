@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from flowrail.machines.sessions.session import Secrets, Session, without_secrets
+from flowrail.machines.sessions.session import Session
 
 RecordNote: TypeAlias = dict[str, Any]
 """What a record says besides the session: the keys depend on its kind."""
@@ -64,11 +64,3 @@ class Record:
     def head(self) -> str:
         """The short hash of the record."""
         return self.hash[:16]
-
-    @property
-    def shown(self) -> Record:
-        """The record as people may see it, without the values of secrets."""
-        if not self.session.secrets:
-            return self
-        note = Secrets(self.session).hide(self.note)
-        return replace(self, session=without_secrets(self.session), note=note)

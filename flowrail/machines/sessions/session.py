@@ -6,7 +6,7 @@ The records of the journal hold exactly these classes; `flowrail.storage.records
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from flowrail.machines.definition.evidence import CommandRun, EvidenceResult, StepEvidence
@@ -330,19 +330,11 @@ class Session:
     """The evidence of the current step, if it demands any."""
     runs: tuple[CommandRun, ...] = ()
     """The runs of commands that may still count, oldest first."""
-    secrets: tuple[str, ...] = ()
     """The names of parameters and facts whose values are not shown."""
     project: str = ""
     """The project root in which the session started, if it does not follow from the store."""
     work_digest: str = ""
     """The digest of the working files at the last report."""
-
-    @property
-    def shown(self) -> Session:
-        """The session as people and agents may see it, without the values of secrets."""
-        if not self.secrets:
-            return self
-        return without_secrets(self)
 
     @property
     def is_open(self) -> bool:
@@ -435,59 +427,3 @@ def newest_memories(memory: tuple[Memory, ...], most: int) -> tuple[Memory, ...]
         if sum(known.kind == entry.kind for known in newest) < most:
             newest.append(entry)
     return tuple(reversed(newest))
-
-
-HIDDEN = "[secret]"
-SHORTEST_IN_TEXT = 6
-"""A shorter secret is hidden under its name, but not within other texts, where it would hide ordinary words."""
-_PARTS = (
-    "params",
-    "state",
-    "last",
-    "dispatches",
-    "questions",
-    "findings",
-    "memory",
-    "evidence",
-    "topic",
-    "received",
-)
-
-
-class Secrets:
-    """The secrets of a session, which `hide` removes from texts, facts and records."""
-
-    def __init__(self, session: Session) -> None:
-        self._names = frozenset(session.secrets)
-        values = [facts.get(name) for facts in (session.params, session.state) for name in session.secrets]
-        texts = {str(value) for value in values if value is not None}
-        self._texts = sorted((text for text in texts if len(text) >= SHORTEST_IN_TEXT), key=len, reverse=True)
-
-    def hide(self, value: T) -> T:
-        """Return *value* without secrets, at any depth."""
-        shown: T = self._hidden(value)
-        return shown
-
-    def _hidden(self, value: Any) -> Any:
-        if isinstance(value, str):
-            for text in self._texts:
-                value = value.replace(text, HIDDEN)
-            return value
-        if isinstance(value, Mapping):
-            return Frozen({self._hidden(name): self._item(name, item) for name, item in value.items()})
-        if isinstance(value, tuple) and hasattr(value, "_make"):
-            return value._make(map(self._hidden, value))
-        if is_dataclass(value) and not isinstance(value, type):
-            parts = {field.name: self._hidden(getattr(value, field.name)) for field in fields(value)}
-            return type(value)(**parts)
-        return tuple(map(self._hidden, value)) if isinstance(value, (tuple, list)) else value
-
-    def _item(self, name: str, item: Any) -> Any:
-        is_fact = name in self._names and not hasattr(item, "_make") and not is_dataclass(item)
-        return HIDDEN if is_fact and item not in (None, "") else self._hidden(item)
-
-
-def without_secrets(session: Session) -> Session:
-    """Return *session* as it may be shown."""
-    hide = Secrets(session).hide
-    return replace(session, **{part: hide(getattr(session, part)) for part in _PARTS})

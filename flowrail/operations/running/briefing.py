@@ -33,7 +33,6 @@ def with_past(world: World, session: Session, workflow: Workflow, guidance: Guid
 
 def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guidance, now: str) -> Briefing:
     done, earlier, dispatches = _done(store, session)
-    session = session.shown
     with_a_step = {step.found for step in done}
     own = [note for note in session.memory if note.kind == FOUND and note.text not in with_a_step]
     found = [note.text for note in own]
@@ -41,7 +40,7 @@ def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guid
     children = children_of(store, (*dispatches, *session.dispatches))
     for dispatch in (*dispatches, *session.dispatches):
         child = children.get(dispatch.child)
-        for note in child.shown.memory if child is not None else ():
+        for note in child.memory if child is not None else ():
             about = (
                 shortened(in_words(dispatch.item), LONGEST_ITEM) if dispatch.item is not None else note.step
             )
@@ -82,7 +81,7 @@ def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int, tu
     for record in store.newest_first(session.id) if revision else ():
         if revision == 0 or len(done) == MOST_STEPS:
             break
-        move = record.session.shown.last
+        move = record.session.last
         if record.session.revision != revision:
             continue
         if record.kind == "rewind":

@@ -502,7 +502,7 @@ def _check_skill(world: World, session: Session, address: str | None, *outcome: 
 def _look(world: World, record: Record, *, is_new: bool = False) -> Answer:
     opened = open_session(world, record.session)
     notes = session_files.elsewhere(world, record.session)
-    reason = record.shown.note.get("reason") if record.kind == "abandon" else None
+    reason = record.note.get("reason") if record.kind == "abandon" else None
     if reason:
         notes = (*notes, f"abandoned because: {reason}")
     resumed = record.session.is_open and not is_new

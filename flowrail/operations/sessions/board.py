@@ -175,7 +175,6 @@ def position_in(store: Store, session: Session) -> Position | None:
     """Return where *session* is in its stored workflow, or `None` if it has ended."""
     if session.step is None:
         return None
-    session = session.shown
     try:
         steps = store.definition(session).steps
         number, step = next((n, step) for n, step in enumerate(steps, start=1) if step["id"] == session.step)
@@ -189,7 +188,7 @@ def position_in(store: Store, session: Session) -> Position | None:
 
 
 def _entry(record: Record, position: Position | None) -> BoardEntry:
-    session = record.session.shown
+    session = record.session
     questions = tuple(question for question in session.questions if question.is_open)
     evidence = session.evidence
     if not session.is_open:

@@ -13,12 +13,11 @@ from typing import Annotated, Any, Literal
 import pytest
 from hypothesis import given, settings
 from support.random_workflows import workflows
-from support.workflows import AREAS, asking_workflow, fan, linear, loop, step, unchecked, workflow, yes_no
+from support.workflows import AREAS, fan, linear, loop, step, unchecked, workflow, yes_no
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.definition.step import Outcome, StepContext, StepDef, Variant
 from flowrail.machines.definition.step_parts import (
-    LATEST_DEADLINE,
     MOST_DISPATCHES,
     Dispatch,
     GateConfig,
@@ -152,7 +151,6 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (single(limit="5"),),
         (single(reports={"size": Arg(type=WRONG)}),),
         (REVIEW, gate(gate=GateConfig("G", review="review", limit=0))),
-        (REVIEW, gate(gate=GateConfig("G", review="review", later_rounds=WRONG))),
         (dispatching(lease=0),),
     ],
     "FR140": [
@@ -183,9 +181,6 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (asked(options=(option("other:x"), option("No", "fail"))),),
         (asking(*(yes_no(f"q{number}") for number in range(4))),),
         (asking(yes_no(), replace(yes_no(), text="Another?")),),
-        (asked(default="Maybe"),),
-        (asked(deadline=5),),
-        (asked(default="No", deadline=LATEST_DEADLINE + 1),),
     ],
     "FR147": [
         (asked(other="iterate"),),
@@ -273,7 +268,6 @@ VALID = {
         single(dispatch=Dispatch("explore", None, "found", {"x": "$y"}, prompt=("$z",)), next={"ok": "b"}),
         step("b", handler=decided),
     ),
-    "a question with a deadline": asking_workflow(yes_no(default="No", deadline=60)),
     "an option without an outcome": workflow(
         asking(Question("go", "Go", "Go $topic?", (option("A"), option("B", None)))),
         params={"topic": Arg(default="")},

@@ -25,8 +25,6 @@ ALL, MOST_OF_ALL, LEAST = {"MUST", "SHOULD", "COULD"}, {"MUST", "SHOULD"}, {"MUS
 SETTLED = {
     None: [ALL, ALL, MOST_OF_ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
     "1-2 / 3-4 / 5+": [ALL, ALL, MOST_OF_ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
-    "1-3 / 4 / 5+": [ALL, ALL, ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
-    "1-2 / 3 / 4+": [ALL, ALL, MOST_OF_ALL, LEAST, LEAST, LEAST, LEAST],
     "none / 1-4 / 5+": [MOST_OF_ALL, MOST_OF_ALL, MOST_OF_ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
 }
 """The severities that block in rounds 1 to 7."""

@@ -151,9 +151,6 @@ def test_the_format_shows_a_block_that_would_be_taken() -> None:
         ({"options": [YES, Option("a" * 61)]}, "0.options.1.label has 61 characters; at most 60"),
         ({"options": [YES, Option("YES")]}, "0.options.1.label is the label of an earlier one too"),
         ({"options": [YES, Option("Other: me")]}, "0.options.1.label begins with `other:`"),
-        ({"default": "Maybe"}, "0.default is not the label of an option"),
-        ({"default": "Yes", "deadline": 0}, "0.deadline is not from 1 to 2592000 seconds"),
-        ({"deadline": 60}, "0.deadline needs a default"),
     ],
 )
 def test_what_cannot_be_asked_is_named(parts: dict[str, Any], beginning: str) -> None:

@@ -78,13 +78,11 @@ steps:
         options: [{label: "Yes", outcome: ok, description: "All of it"}, {label: "No"}]
         multi: true
         other: fail
-        default: "No"
-        deadline: 60
     next: {ok: gate, fail: look}
   - id: gate
     title: Gate
     actions: [Decide.]
-    gate: {name: Quality, review: plan, limit: 3, policy: "1-2 / 3 / 4+"}
+    gate: {name: Quality, review: plan, limit: 3, policy: "none / 1-4 / 5+"}
     next: {ok: last, fail: look}
   - {id: last, title: Last, when: "mode == 'full'", actions: [About $topic.], next: {_default: null}}
 """
@@ -115,8 +113,6 @@ SAME = Workflow(
                 (Option("Yes", outcome="ok", description="All of it"), Option("No")),
                 multi=True,
                 other="fail",
-                default="No",
-                deadline=60,
             )
         ],
         next={"ok": "gate", "fail": "look"},
@@ -125,7 +121,7 @@ SAME = Workflow(
         "gate",
         "Gate",
         ["Decide."],
-        gate=GateConfig("Quality", review="plan", limit=3, policy="1-2 / 3 / 4+"),
+        gate=GateConfig("Quality", review="plan", limit=3, policy="none / 1-4 / 5+"),
         next={"ok": "last", "fail": "look"},
     ),
     StepDef("last", "Last", ["About $topic."], when="mode == 'full'", next={"_default": None}),
