@@ -151,7 +151,6 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (single(limit="5"),),
         (single(reports={"size": Arg(type=WRONG)}),),
         (REVIEW, gate(gate=GateConfig("G", review="review", limit=0))),
-        (dispatching(lease=0),),
     ],
     "FR140": [
         (dispatching(over="nobody"),),
