@@ -70,9 +70,7 @@ class Repeats(BadAgent):
     """Runs its last commands again, and one that was printed long ago."""
 
     def bad_commands(self, output: StepOutput) -> Iterator[str]:
-        reports = [
-            line for line in self.lines if line.startswith(("flow step", "flow answer", "flow finish"))
-        ]
+        reports = [line for line in self.lines if line.startswith(("flow step", "flow answer"))]
         yield from [*reports[:1], *reports[-2:]]
 
 

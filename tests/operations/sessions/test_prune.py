@@ -114,8 +114,8 @@ def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
 
 def test_a_child_stays_for_as_long_as_its_parent_is_open() -> None:
     parent = told("step", "agents")
-    claim = parent["dispatches"][0]["command"].split()[1:]
-    child = told(*claim)
+    launch = parent["dispatches"][0]["command"].split()[1:]
+    child = told(*launch)
     told(*child["next"][0]["command"].split()[1:])
 
     with after(MUCH_LATER):

@@ -109,7 +109,7 @@ def test_a_walk_with_agents_is_shown_as_it_ran_and_repeated_as_a_whole(
     again = shlex.split(failure["commands"][0])
 
     assert "  Its commands, with the ids of that run:\n    flow start fan\n" in ran.out
-    assert any(line.startswith("flow claim fan-") for line in failure["commands"])
+    assert any(line.startswith("flow step --session fan-") for line in failure["commands"])
     assert again[:3] == ["flow", "test", str(folder / "fan" / "workflow.yaml") if elsewhere else "fan"]
     assert flow(*again[1:]).status == 1
 
