@@ -32,18 +32,20 @@ def _dispatch(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
         yield UnplacedFinding("FR145", ("dispatch", "agent"), message, guess)
 
 
+_REFUSING = (Outcome.FAIL, Outcome.ITERATE)
+
+
 def _refusals(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     """Find answers after which a session continues as if the user had agreed."""
-    agreed = step.transitions.get(Outcome.OK, "")
+    agreed = step.transitions.get(Outcome.OK, Outcome.OK)
     for number, question in enumerate(step.questions):
         for position, option in enumerate(question.options):
             outcome = option.outcome
-            if (
-                outcome in step.transitions
-                and outcome != Outcome.OK
-                and step.transitions[Outcome(outcome)] == agreed
-            ):
-                message = f"the answer `{option.label}` to `{question.id}` decides `{outcome}`, which leads where `ok` leads"
+            if outcome in _REFUSING and step.transitions.get(Outcome(outcome), "") == agreed:
+                message = (
+                    f"the answer `{option.label}` to `{question.id}` decides `{outcome}`, "
+                    "which leads where `ok` leads"
+                )
                 path = ("questions", number, "options", position)
                 yield UnplacedFinding(
                     "FR185", path, message, f"let `{outcome}` lead elsewhere, or decide `ok`"
