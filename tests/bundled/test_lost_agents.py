@@ -53,7 +53,7 @@ def at_dispatch(workflow: Workflow, step_id: str) -> Session:
     return entered(workflow, begun)
 
 
-@pytest.mark.parametrize("address", addresses())
+@pytest.mark.parametrize("address", list(addresses()))
 def test_every_state_of_the_agents_of_a_step_prints_a_command(address: str) -> None:
     workflow = load(address)
     for step in workflow.steps:
