@@ -33,9 +33,13 @@ FIRST_RUN_FAILS = {"crash": "crashed", "hang": "timed out", "quota": "quota"}
 
 
 def results_applied(session: str) -> Counter[str]:
-    """Return how often a result of each dispatch was recorded in the parent's journal."""
-    records = told("history", session)["steps"]
-    return Counter(step["note"]["dispatch"] for step in records if step["kind"] == "finish")
+    """Return how often each child session ended, by its journal."""
+    ends: Counter[str] = Counter()
+    for child in told("sessions", "--all")["sessions"]:
+        if child["parent"] == session:
+            records = told("history", child["session"])["steps"]
+            ends[child["session"]] = sum(record["status"] not in {"active", "waiting"} for record in records)
+    return ends
 
 
 def statuses(session: str, kinds: list[str], status: dict[str, Any]) -> dict[str, list[str]]:
