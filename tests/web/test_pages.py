@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.dispatching_skill import put_lead
 from support.forged import disown
 from support.handoffs import ours, receive, send, session, target
 from support.hooks import A, B, conversation, within
@@ -55,6 +56,18 @@ def test_the_board_puts_first_what_needs_a_person(site: Website) -> None:
     assert order == sorted(order)
     assert "Publish it?" in page
     assert "step 2 of 3: Ask for approval" in page
+
+
+def test_a_session_page_links_to_its_child_sessions(site: Website) -> None:
+    put_lead()
+    lead = told("start", "lead")["session"]
+    told("step", "--session", f"{lead}.0.1")
+
+    page = site.request(f"/sessions/{lead}").text
+
+    assert f'href="/sessions/{lead}.0.1"' in page
+    assert f"<td>{lead}.0.2</td>" in page
+    assert site.request(f"/sessions/{lead}.0.1").status == 200
 
 
 def test_a_session_page_shows_what_the_agent_was_shown_at_each_record(site: Website) -> None:
