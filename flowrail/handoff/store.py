@@ -92,7 +92,7 @@ class Handoffs:
     """The handoffs beside the sessions of *store*. ``entries`` are their records."""
 
     def __init__(self, store: Store) -> None:
-        kind = Kind("handoff", HandoffRecord, HANDOFF_ID, _id_of, _unknown, _foreign, _accepted)
+        kind = Kind("handoff", HandoffRecord, HANDOFF_ID, ("handoff", "id"), _unknown, _foreign, _accepted)
         self.entries: RecordStore[HandoffRecord] = (
             FileStore(store.path, kind, store.owner) if store.backend is None else store.backend.records(kind)
         )
@@ -165,10 +165,6 @@ class Handoffs:
 def _accepted(records: Sequence[HandoffRecord], at: str, by: str) -> HandoffRecord:
     newest = records[-1]
     return HandoffRecord(newest.seq + 1, "accept", at, by, newest.handoff, (), newest.hash)
-
-
-def _id_of(record: HandoffRecord) -> str:
-    return record.handoff.id
 
 
 def _unknown(handoff_id: str, others: Callable[[], list[str]]) -> UnknownHandoffError:

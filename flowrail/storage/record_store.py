@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Generic, Protocol, TypeVar
 
 from flowrail.errors import FlowError, StorageError
@@ -59,8 +61,8 @@ class Kind(Generic[T]):
     record: type[T]
     """The class of the records."""
     id_pattern: re.Pattern[str]
-    id_of: Callable[[T], str]
-    """Return the id of the session or handoff that a record belongs to."""
+    id_keys: Sequence[str]
+    """The keys under which a record has the id of its session or handoff."""
     unknown: Callable[[str, Callable[[], list[str]]], FlowError]
     """Return the error for an unknown id, given the id and a function that lists the known ones."""
     foreign: Callable[[str], FlowError]
@@ -86,8 +88,9 @@ class Kind(Generic[T]):
         except (ValueError, RecursionError) as error:
             problem = f"the record cannot be read ({type(error).__name__}: {error})"
             raise DamagedError(place, number, problem) from None
-        if self.id_of(record) != key:
-            raise DamagedError(place, number, f"the record belongs to `{self.id_of(record)}`")
+        owner: Any = reduce(operator.getitem, self.id_keys, data)
+        if owner != key:
+            raise DamagedError(place, number, f"the record belongs to `{owner}`")
         return record
 
     def chained(self, lines: Iterable[bytes], key: str, place: str) -> Iterator[T]:

@@ -31,6 +31,7 @@ class Note(NamedTuple):
     prev: str
     hash: str = ""
     more: Mapping[str, Any] = {}
+    owner: str = "x"
 
 
 def _error(key: str, *_: object) -> UsageError:
@@ -38,7 +39,7 @@ def _error(key: str, *_: object) -> UsageError:
 
 
 KIND: Kind[Note] = Kind(
-    "note", Note, re.compile("x"), lambda _: "x", _error, _error, lambda notes, *_: notes[-1]
+    "note", Note, re.compile("x"), ("owner",), _error, _error, lambda notes, *_: notes[-1]
 )
 
 

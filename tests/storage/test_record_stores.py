@@ -42,7 +42,7 @@ def kind() -> Kind[Entry]:
         "session",
         Entry,
         re.compile(r"[a-z]+-[a-z0-9]{6}\Z"),
-        lambda entry: entry.session,
+        ("session",),
         unknown,
         lambda key: StorageError(f"{key} is foreign", hint=""),
         lambda entries, at, by: entries[-1]._replace(

@@ -62,7 +62,9 @@ class Store:
         conversation: str = "",
         backend: SqlBackend | None = None,
     ) -> None:
-        kind = Kind("session", Record, SESSION_ID, _id_of, _unknown, self.foreign, _accepted, _labels)
+        kind = Kind(
+            "session", Record, SESSION_ID, ("session", "id"), _unknown, self.foreign, _accepted, _labels
+        )
         self.backend = backend
         self.entries: RecordStore[Record] = (
             FileStore(path, kind, owner) if backend is None else backend.records(kind)
@@ -343,10 +345,6 @@ def _labels(record: Record) -> dict[str, str]:
         "conversation": session.host.id if session.host is not None else "",
         "moved_at": session.moved_at,
     }
-
-
-def _id_of(record: Record) -> str:
-    return record.session.id
 
 
 def _unknown(session_id: str, list_ids: Callable[[], list[str]]) -> UnknownSessionError:

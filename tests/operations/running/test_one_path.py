@@ -1,21 +1,31 @@
-"""A report does each of its expensive parts once."""
+"""A report does each of its expensive parts once, and goes straight from layer to layer."""
 
 from __future__ import annotations
 
 import os
+import sys
+import tomllib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 from support.sandbox import home_skills, put_skill
 
+import flowrail
 from flowrail.cli.environment import SessionCall
+from flowrail.cli.main import main as run_words
 from flowrail.machines.sessions import store
 from flowrail.operations.running import steps
 from flowrail.storage import journal
 
+PACKAGE = Path(flowrail.__file__).parent
+CONTRACTS = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["tool"]["importlinter"][
+    "contracts"
+]
+LAYERS: list[str] = CONTRACTS[0]["layers"]
 AUTHORED = """\
 import os
 from flowrail import Outcome, StepDef, Workflow
@@ -42,6 +52,10 @@ WORKFLOW = Workflow(
     StepDef("second", title, ["Do."], next={"ok": None}),
 )
 """
+
+
+def run(*words: str) -> int:
+    return run_words(words)
 
 
 @pytest.fixture
@@ -102,3 +116,36 @@ def test_a_report_calls_each_function_of_the_author_once(
     steps.report(world, "authored", "done")
 
     assert log.read_text().split() == ["handler", "title"]
+
+
+def test_a_report_never_calls_from_a_lower_layer_into_a_higher_one() -> None:
+    put_skill("small")
+    run("step", "small")
+    upward: set[tuple[str, str]] = set()
+
+    def watch(frame: FrameType, event: str, _argument: object) -> None:
+        caller, callee = frame.f_back and _layer(frame.f_back), _layer(frame)
+        if event == "call" and caller is not None and callee is not None and callee < caller:
+            upward.add((_place(frame.f_back), _place(frame)))
+
+    sys.setprofile(watch)
+    try:
+        assert run("step", "small", "ok") == 0
+    finally:
+        sys.setprofile(None)
+
+    assert upward == set()
+
+
+def _layer(frame: FrameType) -> int | None:
+    """Return the number of a function's layer in the import contract, counted from the top; `None` if it is not ours."""
+    parts = Path(frame.f_code.co_filename).parts
+    if not frame.f_code.co_filename.startswith(str(PACKAGE)):
+        return None
+    name = parts[len(PACKAGE.parts)].removesuffix(".py")
+    return next((number for number, layer in enumerate(LAYERS) if name in layer.split(" | ")), None)
+
+
+def _place(frame: FrameType | None) -> str:
+    assert frame is not None
+    return f"{Path(frame.f_code.co_filename).relative_to(PACKAGE)}:{frame.f_code.co_name}"
