@@ -52,7 +52,7 @@ def test_a_card_keeps_to_the_open_format(skill: str) -> None:
     assert front.values["name"] == skill
     allowed = str(front.values["allowed-tools"]).split(", ")
     assert {rule.removesuffix(")").removeprefix("Bash(flow ").removesuffix(":*") for rule in allowed} == {
-        *("start", "step", "resume", "status", "claim", "finish", "ask", "answer", "finding", "handoff"),
+        *("start", "step", "resume", "status", "ask", "answer", "finding", "handoff"),
         *("discover", "show"),
     }
     assert len(card(skill).splitlines()) < 500
