@@ -38,7 +38,9 @@ def contents() -> dict[str, bytes]:
     files = {
         ".claude-plugin/marketplace.json": _json(market),
         f"{ROOT}/.claude-plugin/plugin.json": _json({**plugin, "author": author, "keywords": keywords}),
-        f"{ROOT}/hooks/hooks.json": _json({"description": ABOUT, "hooks": hooks()}),
+        f"{ROOT}/hooks/hooks.json": _json(
+            {"description": ABOUT, "hooks": {name: [entry] for name, entry in hooks().items()}}
+        ),
     }
     cards = {f"{ROOT}/skills/{name}/{CARD}": shipped(name).contents[CARD] for name in bundled()}
     agents = {f"{ROOT}/agents/{path.name}": path.read_bytes() for path in sorted(AGENTS.glob("*.md"))}

@@ -92,7 +92,7 @@ def set_up(
     text = yaml.safe_dump(workflow, sort_keys=False, allow_unicode=True)
     (skill / "workflow.yaml").write_text(text, encoding="utf-8")
     if arm in {HOOKS, EVIDENCE}:
-        _flow(project, "hook", "install", "--host", host)
+        _flow(project, "setup", "--host", host)
     if arm == EVIDENCE:
         shown = _flow(project, "trust", task.name, "--digest", "0", "--json", refused=True)
         digest = json.loads(shown)["error"]["details"]["digest"]

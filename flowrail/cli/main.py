@@ -240,28 +240,6 @@ class LazyGroup(click.Group):
                     formatter.write_dl([(name.ljust(width), entry.help) for name, entry in entries.items()])
 
 
-_SET_UP, _EVENTS = "Set up", "Called by a host: JSON in, JSON out"
-_HOOK = {
-    "install": Entry("hooks", _SET_UP, "Add our hooks to a host's settings"),
-    "uninstall": Entry("hooks", _SET_UP, "Remove our hooks from a host's settings"),
-    "session-start": Entry("hooks", _EVENTS, "List the open sessions for the agent"),
-    "session-end": Entry("hooks", _EVENTS, "Record that a conversation has ended"),
-    "stop": Entry("hooks", _EVENTS, "Keep an agent working until its session ends"),
-    "subagent-stop": Entry("hooks", _EVENTS, "Keep a sub-agent working until its dispatch ends"),
-    "pre-tool-use": Entry("hooks", _EVENTS, "Deny a tool that the current step forbids"),
-    "post-tool-use": Entry(
-        "hooks",
-        _EVENTS,
-        "Note which dispatch a sub-agent claimed, and the commands of a step",
-    ),
-    "post-tool-use-failure": Entry("hooks", _EVENTS, "Note a command that failed"),
-}
-_HOOK_HELP = """
-A host calls a hook with one JSON object on standard input and reads one from standard output. If
-there is nothing to say, if the session belongs to another conversation, or if anything fails, the
-answer is {}, the exit status is 0, and the agent may stop.
-"""
-
 _FINDING = {
     "add": Entry("agents", "Record", "Record one finding"),
     "none": Entry("agents", "Record", "Record that a review found nothing"),
@@ -296,11 +274,10 @@ _SESSION = {
     "prune": Entry("sessions", _KEEP, "Delete old sessions that have ended"),
 }
 
-_WRITE, _APPROVE = "Write and test", "Approve and remove"
+_WRITE = "Write and test"
 _SKILL = {
     "preview": Entry("workflows", _WRITE, "Show what a step prints, without a session"),
     "schema": Entry("documents", _WRITE, "Print the JSON Schema of a document"),
-    "uninstall": Entry("skills", _APPROVE, "Remove what `flow install` wrote"),
 }
 
 _STORE = {
@@ -341,6 +318,7 @@ COMMANDS = {
     "answer": Entry("agents", _AGENTS, "Record the user's answers and print the next command"),
     "finding": Entry("", _AGENTS, "Record, list and resolve findings of a review", _FINDING, _FINDING_HELP),
     "handoff": Entry("", _AGENTS, "Hand work from one skill to another", _HANDOFF, _HANDOFF_HELP),
+    "setup": Entry("operations.setup", _EVERY_DAY, "Set up your agent's host: hooks, permissions, skills"),
     "list": Entry("list", _EVERY_DAY, "List the skills"),
     "show": Entry("workflows", _EVERY_DAY, "Show a skill's steps, transitions and parameters"),
     "check": Entry("workflows", _EVERY_DAY, "Find errors in a workflow"),
@@ -353,7 +331,6 @@ COMMANDS = {
         _EVERY_DAY,
         "Approve a skill to run, or list what waits for approval",
     ),
-    "install": Entry("skills", _EVERY_DAY, "Install bundled skills where agents look for them"),
     "sessions": Entry("sessions", _EVERY_DAY, "List the open sessions"),
     "history": Entry("sessions", _EVERY_DAY, "Show what happened in a session, when and by whom"),
     "watch": Entry("watch", _EVERY_DAY, "Show live what all sessions do"),
@@ -383,9 +360,7 @@ COMMANDS = {
         extra=("fleet", "dbos", "sqlalchemy", "psycopg"),
     ),
     "registry": Entry("", _OCCASIONALLY, "Update the registry of workflows", _REGISTRY, _REGISTRY_HELP),
-    "hook": Entry(
-        "", _OCCASIONALLY, "Answer the hooks of an agent's host, and install them", _HOOK, _HOOK_HELP
-    ),
+    "hook": Entry("hooks.command", _OCCASIONALLY, "Answer an event of an agent's host: JSON in, JSON out"),
     "mcp": Entry(
         "mcp",
         _OCCASIONALLY,

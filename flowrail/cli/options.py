@@ -274,24 +274,6 @@ memory = stacked(
         help="What to keep in mind until the end. Shown when the session is resumed. May be repeated.",
     ),
 )
-where = click.option(
-    "--to",
-    default="project",
-    show_default=True,
-    metavar="project|home|DIR",
-    help="Where: the project's skills, your own, or a folder that holds skills.",
-)
-_AS_HOOKS_SAY = {"claude-code": "claude", "codex": "agents"}
-host = click.option(
-    "--host",
-    type=click.Choice(["claude", "agents", *_AS_HOOKS_SAY]),
-    default="claude",
-    show_default=True,
-    callback=lambda _context, _option, value: _AS_HOOKS_SAY.get(value, value),
-    help="In .claude/skills, or in .agents/skills that hosts share; or a host's name, as in `flow hook`.",
-)
-digest = click.option("--digest", metavar="HEX", help="Approve without asking if the folder has this digest.")
-dry_run = click.option("--dry-run", is_flag=True, help="Show what would be done, without doing it.")
 reason = click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
 expect = click.option(
     "--expect",

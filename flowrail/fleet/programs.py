@@ -41,7 +41,10 @@ def command_of(program: str, limits: Limits, *, conversation: str, model: str | 
     """
     arguments = limits.programs.get(program, ARGUMENTS.get(program, []))
     if program == CLAUDE:
-        settings = {"permissions": {"allow": list(PERMISSIONS)}, "hooks": hooks()}
+        settings = {
+            "permissions": {"allow": list(PERMISSIONS)},
+            "hooks": {name: [entry] for name, entry in hooks().items()},
+        }
         words = ["claude", "-p", "--session-id", conversation, "--output-format", "stream-json", "--verbose"]
         return [
             *words,

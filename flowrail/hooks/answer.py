@@ -13,10 +13,10 @@ from typing import Protocol
 
 from flowrail.discovery.locations import find_project_root
 from flowrail.hooks import fast_lookup, subagents
-from flowrail.hooks.environment import Hook
 from flowrail.hooks.fast_lookup import NOTHING_FOUND, FirstLook, SessionFolder, SessionGlance
+from flowrail.hooks.hook import Hook, read_input
 from flowrail.hooks.subagents import Claim
-from flowrail.hosts.protocol import (
+from flowrail.hosts.host import (
     NOTHING,
     POST_TOOL_USE,
     POST_TOOL_USE_FAILURE,
@@ -26,7 +26,6 @@ from flowrail.hosts.protocol import (
     STOP,
     SUBAGENT_STOP,
     Answer,
-    read_input,
 )
 from flowrail.rules.tools import SHELLS, ToolUse, forbidding
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance.content import agents_progress
-from flowrail.hooks.environment import Hook
 from flowrail.hooks.fast_lookup import FirstLook, SessionFolder, SessionGlance
+from flowrail.hooks.hook import Hook
 from flowrail.hooks.observations import observe
 from flowrail.hosts.conversation import FLEET, HELD
-from flowrail.hosts.protocol import (
-    LONGEST,
+from flowrail.hosts.host import (
+    LONGEST_ANSWER,
     NOTHING,
     POST_TOOL_USE,
     POST_TOOL_USE_FAILURE,
@@ -25,9 +25,6 @@ from flowrail.hosts.protocol import (
     SESSION_END,
     SESSION_START,
     Answer,
-    block,
-    context,
-    deny,
 )
 from flowrail.machines.engine.dispatched_work import Children
 from flowrail.machines.guidance.agents import PENDING
@@ -73,7 +70,7 @@ def answer(event: str, look: FirstLook, hook: Hook) -> Answer:
         for glance, rule in zip(look.sessions, look.rules, strict=True):
             reason = _denial(glance, rule, hook)
             if reason is not None:
-                return deny(reason)
+                return hook.host.deny(reason)
     else:
         return _hold(look.sessions, hook)
     return NOTHING
@@ -90,7 +87,9 @@ def _open_sessions(glances: Sequence[SessionGlance], hook: Hook) -> Answer:
     if not sessions:
         return NOTHING
     lines = [_description(seen, hook) for seen in sessions]
-    return context("\n".join(_fitting(["Sessions of `flow` in this folder:", *lines])))
+    return hook.host.context(
+        SESSION_START, "\n".join(_fitting(["Sessions of `flow` in this folder:", *lines]))
+    )
 
 
 def _hold(glances: Sequence[SessionGlance], hook: Hook) -> Answer:
@@ -118,7 +117,7 @@ def _hold(glances: Sequence[SessionGlance], hook: Hook) -> Answer:
                 )
         except (FlowError, LockTimeoutError):
             continue
-        return block(_reason(_Seen(glance, session, children, _steps(store, session)), hook))
+        return hook.host.block(_reason(_Seen(glance, session, children, _steps(store, session)), hook))
     return NOTHING
 
 
@@ -232,7 +231,7 @@ def _result(seen: _Seen, now: str) -> str:
 
 def _fitting(lines: Sequence[str]) -> Iterator[str]:
     """Yield as many lines as an answer has room for, and the number of the others."""
-    characters_left = LONGEST - 60
+    characters_left = LONGEST_ANSWER - 60
     for number, line in enumerate(lines):
         characters_left -= len(line) + 1
         if characters_left < 0:
@@ -279,7 +278,7 @@ def _command(verb: str, glance: SessionGlance, *words: str) -> str:
 
 
 def _shown(command: Command) -> str:
-    return in_quotes(shortened(str(command), LONGEST))
+    return in_quotes(shortened(str(command), LONGEST_ANSWER))
 
 
 def _quoted(text: object) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from flowrail.evidence import shell_history
-from flowrail.hooks.environment import Hook
 from flowrail.hooks.fast_lookup import SessionGlance
+from flowrail.hooks.hook import Hook
 
 
 def observe(glance: SessionGlance, command: str, hook: Hook) -> None:

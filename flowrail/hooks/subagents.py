@@ -7,12 +7,51 @@ A host passes the id of the sub-agent that calls a tool to its hooks, but only t
 from __future__ import annotations
 
 import itertools
+import json
+import os
 import re
 import shlex
+import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
-from flowrail.hosts.conversation import Notes
+from flowrail.errors import FlowError
+from flowrail.storage import files
+
+
+class Notes(NamedTuple):
+    """Small JSON files in a folder of the user's state folder, one for each name, kept for some time."""
+
+    folder: str
+    most_bytes: int
+    kept_seconds: int
+
+    def read(self, state: str, name: str) -> Any:
+        """Return the value of a note, or `None` if it is missing or cannot be read."""
+        try:
+            return json.loads(
+                files.read_bounded(self._path(state, name), limit=self.most_bytes, what="the note")
+            )
+        except (FlowError, ValueError):
+            return None
+
+    def write(self, state: str, name: str, value: object) -> None:
+        """Write a note, if that is possible."""
+        with suppress(FlowError, OSError):
+            files.make_private_dir(os.path.join(state, self.folder))
+            files.write_atomic(self._path(state, name), json.dumps(value).encode(), durable=False)
+
+    def forget_old(self, state: str) -> None:
+        """Delete the notes that were not written for too long."""
+        with suppress(OSError):
+            for entry in os.scandir(os.path.join(state, self.folder)):
+                if entry.stat().st_mtime < time.time() - self.kept_seconds:
+                    os.unlink(entry.path)
+
+    def _path(self, state: str, name: str) -> str:
+        return os.path.join(state, self.folder, f"{name}.json")
+
 
 CLAIMS = Notes("agents", 10_000, 24 * 3600)
 """The child session of each sub-agent."""

@@ -1,19 +1,13 @@
-"""Which conversation of a host runs a command. Hooks import this for every tool that an agent uses."""
+"""Which conversation of a host runs a command."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import time
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any, NamedTuple
 
-from flowrail.errors import FlowError
-from flowrail.storage import files
+from flowrail.hosts.host import HOSTS
 
-VARIABLES = ("FLOW_HOST_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID")
+VARIABLES = ("FLOW_HOST_SESSION", *(host.conversation for host in HOSTS if host.conversation))
 """The environment variables that name the conversation of a command, ours first."""
 FLEET = "FLOW_FLEET"
 """The environment variable of an agent whose sub-agents are started by the workers of a fleet."""
@@ -40,36 +34,3 @@ def usable(value: object) -> str | None:
 def short_id(conversation: str) -> str:
     """Return the id of a conversation as people read it: its beginning."""
     return f"conversation {conversation[:_SHOWN]}"
-
-
-class Notes(NamedTuple):
-    """Small JSON files in a folder of the user's state folder, one for each name, kept for some time."""
-
-    folder: str
-    most_bytes: int
-    kept_seconds: int
-
-    def read(self, state: str, name: str) -> Any:
-        """Return the value of a note, or `None` if it is missing or cannot be read."""
-        try:
-            return json.loads(
-                files.read_bounded(self._path(state, name), limit=self.most_bytes, what="the note")
-            )
-        except (FlowError, ValueError):
-            return None
-
-    def write(self, state: str, name: str, value: object) -> None:
-        """Write a note, if that is possible."""
-        with suppress(FlowError, OSError):
-            files.make_private_dir(os.path.join(state, self.folder))
-            files.write_atomic(self._path(state, name), json.dumps(value).encode(), durable=False)
-
-    def forget_old(self, state: str) -> None:
-        """Delete the notes that were not written for too long."""
-        with suppress(OSError):
-            for entry in os.scandir(os.path.join(state, self.folder)):
-                if entry.stat().st_mtime < time.time() - self.kept_seconds:
-                    os.unlink(entry.path)
-
-    def _path(self, state: str, name: str) -> str:
-        return os.path.join(state, self.folder, f"{name}.json")

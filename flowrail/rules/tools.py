@@ -28,6 +28,8 @@ _SAME = {
 """The tools that a rule for a tool matches. Every tool that changes files counts as an edit."""
 SHELLS = _SAME["Bash"]
 """The tools that run shell commands, under the names that hosts give them."""
+EDITS = _SAME["Edit"]
+"""The tools that change files."""
 _NAMED_BY = {"Agent": "subagent_type", "Task": "subagent_type", "Skill": "skill", "WebSearch": "query"}
 _PATHS = ("file_path", "path", "notebook_path")
 _OWN_TOOL = r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z"
@@ -73,15 +75,6 @@ def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
     if re.match(_OWN_TOOL, used.tool) or (used.tool in SHELLS and _is_ours(_command(used))):
         return None
     return next((str(rule) for rule in rules if _matches(rule, used)), None)
-
-
-def matcher(rules: Iterable[str]) -> str:
-    """Return a regular expression, as hosts take it, of the tools that *rules* forbid and of those that change files."""
-    named = {match["tool"] for rule in rules if (match := re.match(_RULE, rule))}
-    tools = {tool for name in named | {"Edit", "Bash"} for tool in _SAME.get(name, (name,))}
-    servers = {tool for tool in tools if tool.startswith("mcp__") and tool.count("__") == 1}
-    patterns = (tools - servers) | {f"{server}__*" for server in servers}
-    return "|".join(sorted(pattern.replace(".", "\\.").replace("*", ".*") for pattern in patterns))
 
 
 def _matches(rule: object, used: ToolUse) -> bool:

@@ -1,7 +1,7 @@
-"""Copies of bundled skills in a project or home: their changes, and the manifest of `flow install`.
+"""Copies of bundled skills in a project or home: their changes, and the manifest of `flow setup`.
 
 A project's skill that hides a bundled skill needs approval to run. A copy whose files all equal the original counts as
-the bundled skill. The manifest `.flowrail-install.json` lists the files that `flow install` wrote. It is not part of
+the bundled skill. The manifest `.flowrail-install.json` lists the files that `flow setup` wrote. It is not part of
 the skill, and it proves nothing.
 """
 

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from flowrail import __version__, approval
 from flowrail.command import Command, Hint
@@ -31,7 +31,7 @@ ODD = "odd"
 
 
 class NotInstalledError(UsageError):
-    """The location has no skill that `flow install` wrote."""
+    """The location has no skill that `flow setup` wrote."""
 
     code = "NOT_INSTALLED"
 
@@ -48,21 +48,20 @@ class NotOursError(ConflictError):
     code = "NOT_OURS"
 
 
-class InstalledSkill(NamedTuple):
-    """A skill that was installed or removed: its folder, and the state of each file by path."""
+@dataclass(frozen=True)
+class InstalledSkill:
+    """A skill that was installed or removed."""
 
     skill: str
+    """Its name."""
     folder: str
+    """Its folder."""
     files: Mapping[str, str]
+    """The state of each file, by path."""
 
     def only(self, state: str) -> list[str]:
         """Return the paths of the files in that *state*."""
         return [path for path, its_state in self.files.items() if its_state == state]
-
-    def as_data(self) -> dict[str, object]:
-        """Return the skill as plain data."""
-        files = [{"path": path, "state": state} for path, state in self.files.items()]
-        return {**self._asdict(), "files": files}
 
 
 def bundled() -> list[str]:
@@ -108,13 +107,8 @@ def installed(root: str) -> list[str]:
     return [name for name in named if read_manifest(os.path.join(root, name)) is not None]
 
 
-def check(root: str) -> list[InstalledSkill]:
-    """Return what `install` would do to the skills that were installed in *root*; nothing is written."""
-    known = set(bundled())
-    return install([name for name in installed(root) if name in known], root, dry_run=True)
-
-
-class _Planned(NamedTuple):
+@dataclass(frozen=True)
+class _Planned:
     placed: InstalledSkill
     contents: Mapping[str, bytes]
     written: Mapping[str, str]
@@ -163,7 +157,7 @@ def _refuse_foreign(folder: str, name: str, shipped_files: Mapping[str, str]) ->
         raise NotOursError(
             f"{folder} contains another skill (its `{foreign_files[0]}` is not that of the bundled {name}); "
             "nothing was written",
-            hint="install it elsewhere with --to DIR, or replace the other skill with --force",
+            hint="rename the other skill, or replace it with --force",
             path=folder,
             files=foreign_files,
         )

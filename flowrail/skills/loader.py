@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from flowrail import approval
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
+from flowrail.hosts.host import AGENTS, CLAUDE_CODE
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError, WorkflowFile
 from flowrail.skills.bundled_copies import BundledCopy, of_bundled
@@ -123,5 +124,5 @@ def _why_not(skill: Skill, copy: BundledCopy | None) -> tuple[str, str | Hint]:
     if copy is None:
         return f"of this project overrides your own at {skill.hides[-1][1]}", ""
     why = f"of this project overrides the bundled one and differs from it: {joined(copy.changes)}"
-    folder = os.path.realpath(os.path.dirname(skill.folder))
-    return why, Hint("or replace it: ", Command("install", skill.name, to=folder, force=True))
+    host = AGENTS if os.path.dirname(skill.folder).endswith(AGENTS.skills) else CLAUDE_CODE
+    return why, Hint("or replace it: ", Command("setup", skill.name, host=host.name, force=True))

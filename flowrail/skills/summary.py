@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -18,8 +16,6 @@ from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.skills.bundled_copies import as_bundled
 from flowrail.skills.catalog import Skill, listing, workflow_file, workflows
 from flowrail.skills.loader import Loader
-from flowrail.storage.files import read_bounded
-from flowrail.text import limits
 
 
 def items(loader: Loader) -> list[dict[str, Any]]:
@@ -48,21 +44,6 @@ def left_to_give(address: str, loader: Loader) -> dict[str, str]:
     except FlowError:
         return {}
     return {name: "…" for name, arg in definition.params.items() if arg.required}
-
-
-def forbidden_tools(loader: Loader) -> list[str]:
-    """Return every rule about tools in the steps of the skills, for the matcher of the installed hooks."""
-    rules: dict[str, None] = {}
-    for skill in listing(loader.roots):
-        for file in workflows(skill):
-            with suppress(FlowError):
-                data = read_bounded(
-                    os.path.join(file.folder, file.path), limit=limits.YAML_BYTES, what="the workflow"
-                )
-                if b"forbids" in data:
-                    for step in loader.read(file).definition.steps:
-                        rules.update(dict.fromkeys(step.forbids))
-    return list(rules)
 
 
 def _item(skill: Skill, loader: Loader) -> dict[str, object]:

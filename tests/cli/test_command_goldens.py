@@ -166,10 +166,9 @@ SCENARIOS = {
         registry sync
     """,
     "setup": """
-        hook install --host claude-code
-        hook install --host claude-code
-        hook uninstall --host claude-code
-        install problem-analysis
+        setup problem-analysis --host claude-code
+        setup --local --check
+        setup --remove
     """,
 }
 FORMS = {"xml": ["--format", "xml"], "txt": ["--format", "text"], "json": ["--json"]}

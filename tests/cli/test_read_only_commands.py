@@ -79,7 +79,7 @@ def test_work_for_agents_and_gates_are_shown() -> None:
 def test_a_list_says_how_many_gates_and_where_from() -> None:
     put_skill("mine")
     put_skill("mine", where=home_skills())
-    flow("install", "planner")
+    flow("setup", "planner")
 
     rows = {row.split()[0]: row for row in flow("list").out.splitlines()}
 

@@ -10,10 +10,8 @@ import pytest
 from support.sandbox import flow, put_skill, told
 
 from flowrail.cli.main import COMMANDS, Entry, LazyGroup
-from flowrail.hosts.protocol import EVENTS
 
 WITHOUT_JSON: dict[tuple[str, ...], str] = {
-    **dict.fromkeys((("hook", event) for event in EVENTS), "its input and output are the JSON of a host"),
     ("ui",): "runs until Ctrl+C and prints one address",
     ("mcp",): "speaks the protocol",
 }

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.hooks import EVENTS, A, claude_code, hook, within
+from support.hooks import A, claude_code, hook, within
 from support.sandbox import ENTRY, accept, flow, process, put_skill, sessions_folder
 
+from flowrail.hosts.host import EVENTS
 from flowrail.storage.files import locked
 from flowrail.text import limits
 

@@ -317,7 +317,7 @@ def at_a_later_time(*, minutes: int) -> Iterator[None]:
     """Answer hooks as if that much time had passed."""
     moment = datetime.now(UTC) + timedelta(minutes=minutes)
     text = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    with patch("flowrail.cli.hook_entry._now", lambda: text):
+    with patch("flowrail.hooks.entry._now", lambda: text):
         yield
 
 

@@ -74,7 +74,7 @@ RUNNING = (
 )  # fmt: skip
 """Commands that run the code of a skill if a person approved it."""
 NOT_ABOUT_SKILLS = {
-    "answer", "approve", "ask", "finding", "history", "hook", "install", "mcp", "new", "resume",
+    "answer", "approve", "ask", "finding", "history", "hook", "setup", "mcp", "new", "resume",
     "run", "store", "ui", "waive", "watch", "fleet",
 }  # fmt: skip
 

@@ -45,7 +45,7 @@ def test_names_versions_and_paths_agree(built: Path) -> None:
     assert entry["name"] == plugin["name"] == "flowrail"
     assert entry["version"] == plugin["version"] == __version__
     assert (built / entry["source"] / ".claude-plugin" / "plugin.json").is_file()
-    assert told_hooks["hooks"] == hooks()
+    assert told_hooks["hooks"] == {name: [entry] for name, entry in hooks().items()}
     assert "hooks" not in plugin, "the host finds hooks/hooks.json by itself, and refuses it twice"
 
 

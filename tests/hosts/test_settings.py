@@ -1,10 +1,9 @@
-"""flowrail's hooks in the settings of hosts: everything else in them stays."""
+"""`flow setup` in the settings of hosts: hooks and permissions are added, and everything else stays."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.sandbox import SMALL, flow, put_skill, told
+from support.sandbox import flow, refused, told, unchanged
 
-from flowrail.hosts.protocol import EVENTS
-from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks, with_hooks, without_hooks
-from flowrail.operations.doctor.hooks import hooks_section
-from flowrail.operations.environment import Environment
+from flowrail.hosts.host import CLAUDE_CODE, CODEX, EVENTS, HOSTS
+from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks, with_ours, without_ours
 
-PROJECT = Path(".claude/settings.json")
+PROJECT, LOCAL = Path(".claude/settings.json"), Path(".claude/settings.local.json")
 OTHERS = """\
 {
     "model": "opus",
@@ -41,32 +38,59 @@ def put(text: str) -> None:
 
 def findings() -> list[dict[str, Any]]:
     """Return the findings of `flow doctor` about hooks."""
-    return [finding._asdict() for finding in hooks_section(Environment()).findings]
+    reported = flow("doctor", "--json").data["findings"]
+    return [finding for finding in reported if finding["section"] == "hooks"]
 
 
-def test_without_settings_a_file_is_made_and_removed_again() -> None:
-    assert told("hook", "install")["changed"] is True
-    assert json.loads(PROJECT.read_text()) == {"hooks": hooks()}
-    assert told("hook", "install")["changed"] is False
+def entries() -> dict[str, Any]:
+    """Return our entries as a host's settings hold them."""
+    return {name: [entry] for name, entry in hooks().items()}
 
-    assert told("hook", "uninstall")["changed"] is True
-    assert not PROJECT.parent.exists()
+
+def test_one_command_writes_hooks_permissions_and_the_skill_and_another_removes_them() -> None:
+    ran = flow("setup", "problem-analysis")
+    assert json.loads(PROJECT.read_text()) == {"hooks": entries(), "permissions": {"allow": [*PERMISSIONS]}}
+    assert Path(".claude/skills/problem-analysis/SKILL.md").exists()
+    assert "Restart Claude Code" in ran.out
+    assert "without asking: start, step, resume, run," in ran.out
+    assert "has the hooks of flow already" in flow("setup", "problem-analysis").out
+
+    flow("setup", "--remove")
+
+    assert list(Path.cwd().glob(".claude/**/*.*")) == []
 
 
 def test_other_entries_stay_in_their_order_and_indentation() -> None:
     put(OTHERS)
 
-    told("hook", "install", "--permissions")
-    installed = PROJECT.read_text()
-    told("hook", "uninstall")
+    told("setup")
+    written = PROJECT.read_text()
+    told("setup", "--remove")
 
-    settings = json.loads(installed)
+    settings = json.loads(written)
     assert list(settings) == ["model", "hooks", "permissions", "z", "a"]
-    assert installed.startswith('{\n    "model"')
-    assert '"é"' in installed
+    assert written.startswith('{\n    "model"')
+    assert '"é"' in written
     assert settings["hooks"]["Stop"][0]["hooks"][0]["command"] == "say 'done, }]'"
     assert settings["permissions"]["allow"] == ["Bash(ls *)", *PERMISSIONS]
     assert json.loads(PROJECT.read_text()) == json.loads(OTHERS)
+
+
+def test_the_personal_settings_of_a_project_are_apart_from_the_shared_ones() -> None:
+    put(OTHERS)
+
+    told("setup", "--local")
+
+    assert PROJECT.read_text() == OTHERS
+    assert json.loads(LOCAL.read_text())["permissions"]["allow"] == [*PERMISSIONS]
+    assert findings() == []
+    told("setup")
+    assert [finding["code"] for finding in findings()] == ["HOOKS_TWICE"]
+    assert findings()[0]["remedy"] == "flow setup --host claude-code --local --remove"
+    told("setup", "--remove", "--local")
+    assert not LOCAL.exists()
+    assert findings() == []
+    assert refused("setup", "--local", "--host", "codex")[0] == 2
 
 
 DOCUMENTS = st.recursive(
@@ -74,33 +98,28 @@ DOCUMENTS = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
     max_leaves=8,
 )
-GROUPS = st.lists(
-    st.fixed_dictionaries(
-        {"hooks": st.lists(st.fixed_dictionaries({"command": st.text(max_size=4)}), max_size=2)}
-    ),
-    max_size=2,
-)
+COMMANDS = st.lists(st.fixed_dictionaries({"command": st.text(max_size=4)}), max_size=2)
+GROUPS = st.lists(st.fixed_dictionaries({"hooks": COMMANDS}), max_size=2)
+RULES = st.fixed_dictionaries({}, optional={"allow": st.lists(st.text(max_size=4), max_size=2)})
 OWN = st.fixed_dictionaries(
     {},
     optional={
         "hooks": st.dictionaries(st.sampled_from([*EVENTS.values(), "Other"]), GROUPS, max_size=4),
-        "permissions": st.fixed_dictionaries(
-            {}, optional={"allow": st.lists(st.text(max_size=4), max_size=2)}
-        ),
+        "permissions": RULES,
         "x": DOCUMENTS,
         "y": DOCUMENTS,
     },
 )
 
 
-@given(OWN, st.booleans())
-def test_adding_hooks_can_be_undone(value: Any, permissions: bool) -> None:
-    added = with_hooks(value, permissions=permissions)
+@given(OWN, st.sampled_from([host for host in HOSTS if host.settings]))
+def test_setting_up_twice_is_the_same_as_once_and_can_be_undone(value: Any, host: Any) -> None:
+    added = with_ours(value, host)
 
-    assert with_hooks(added, permissions=permissions) == added
-    for name, groups in hooks().items():
-        assert added["hooks"][name] == [*value.get("hooks", {}).get(name, []), *groups]
-    assert _not_empty(without_hooks(added)) == _not_empty(value)
+    assert with_ours(added, host) == added
+    for name, entry in hooks(host).items():
+        assert added["hooks"][name] == [*value.get("hooks", {}).get(name, []), entry]
+    assert _not_empty(without_ours(added)) == _not_empty(value)
 
 
 def _not_empty(settings: Any) -> Any:
@@ -124,34 +143,33 @@ def _not_empty(settings: Any) -> Any:
 def test_settings_that_are_not_plain_json_are_refused_with_the_lines_to_add(text: str, line: int) -> None:
     put(text)
 
-    for verb in ("install", "uninstall"):
-        ran = flow("hook", verb, "--json")
-        assert (ran.status, ran.error["code"]) == (2, "SETTINGS_UNUSABLE")
-        assert "flow hook stop" in ran.error["hint"]
-        assert ran.error["message"].startswith(
-            f"{PROJECT.absolute()}:{line}: " if line else f"{PROJECT.absolute()}: "
-        )
+    for words in ([], ["--remove"]):
+        status, error = refused("setup", *words)
+        assert (status, error["code"]) == (2, "SETTINGS_UNUSABLE")
+        assert "flow hook stop" in error["hint"]
+        place = f"{PROJECT.absolute()}:{line}: " if line else f"{PROJECT.absolute()}: "
+        assert error["message"].startswith(place)
         assert PROJECT.read_text() == text
-    assert '\n        "Stop": [\n' in flow("hook", "install").err
     assert [finding["code"] for finding in findings()] == ["SETTINGS_UNREADABLE"]
 
 
-def test_a_dry_run_shows_the_difference_and_writes_nothing() -> None:
+def test_a_check_shows_the_difference_exits_1_and_writes_nothing() -> None:
     put(OTHERS)
 
-    shown = flow("hook", "install", "--dry-run").out
+    with unchanged(Path.cwd()):
+        ran = flow("setup", "--check")
 
-    assert "+" in shown
-    assert "flow hook stop" in shown
-    assert "nothing was written" in shown
-    assert PROJECT.read_text() == OTHERS
-    told("hook", "install")
-    installed = PROJECT.read_text()
-    assert "-" in flow("hook", "uninstall", "--dry-run").out
-    assert PROJECT.read_text() == installed
+    assert ran.status == 1
+    assert "+" in ran.out
+    assert "flow hook stop" in ran.out
+    assert "nothing was written" in ran.out
+    told("setup")
+    assert flow("setup", "--check").status == 0
+    with unchanged(Path.cwd()):
+        assert "-" in flow("setup", "--check", "--remove").out
 
 
-def test_a_users_own_settings_may_be_a_link_and_the_projects_may_not(tmp_path: Path) -> None:
+def test_a_users_own_settings_may_be_a_link_and_the_projects_may_not_lead_outside(tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.json"
     real.write_text('{\n  "a": 1\n}\n')
     real.chmod(0o640)
@@ -159,49 +177,104 @@ def test_a_users_own_settings_may_be_a_link_and_the_projects_may_not(tmp_path: P
     home.mkdir()
     (home / "settings.json").symlink_to(real)
 
-    told("hook", "install", "--to", "home")
+    told("setup", "--home")
     assert (home / "settings.json").is_symlink()
     assert "flow hook stop" in real.read_text()
     assert real.stat().st_mode & 0o777 == 0o640
-    told("hook", "uninstall", "--to", "home")
+    told("setup", "--home", "--remove")
     assert real.read_text() == '{\n  "a": 1\n}\n'
     PROJECT.parent.mkdir()
     PROJECT.symlink_to(real)
-    ran = flow("hook", "install", "--json")
-    assert (ran.status, ran.error["code"]) == (4, "SETTINGS_LINKED")
+    status, error = refused("setup")
+    assert (status, error["code"]) == (4, "PLACE_ELSEWHERE")
     assert real.read_text() == '{\n  "a": 1\n}\n'
 
 
-def test_codex_has_a_file_of_its_own() -> None:
-    out = flow("hook", "install", "--host", "codex").out
-    assert "/hooks" in out
-    assert json.loads(Path(".codex/hooks.json").read_text()) == {"hooks": hooks()}
-    told("hook", "install", "--host", "codex", "--to", "home", "--permissions")
-    assert "permissions" not in (Path(os.environ["HOME"]) / ".codex/hooks.json").read_text()
+def test_codex_has_a_file_of_its_own_and_no_permissions() -> None:
+    ran = flow("setup", "--host", "codex")
+
+    settings = json.loads(Path(".codex/hooks.json").read_text())
+    assert "/hooks" in ran.out
+    assert "permissions" not in settings
+    assert "flow hook stop --host codex" in settings["hooks"]["Stop"][0]["hooks"][0]["command"]
+    told("setup", "--host", "codex", "--home")
     assert [finding["code"] for finding in findings()] == ["HOOKS_TWICE"]
-    told("hook", "uninstall", "--host", "codex")
-    assert not Path(".codex/hooks.json").exists()
+    told("setup", "--host", "codex", "--remove")
+    assert not Path(".codex").exists()
     assert findings() == []
+
+
+def test_a_host_without_hooks_gets_skills_and_the_lines_for_its_instructions() -> None:
+    ran = flow("setup", "problem-analysis", "--host", "agents")
+
+    assert "Add these lines to AGENTS.md" in ran.out
+    assert Path(".agents/skills/problem-analysis/SKILL.md").exists()
+    assert not Path(".claude").exists()
+
+
+@pytest.mark.parametrize(
+    ("signs", "found"),
+    [
+        ([], "claude-code"),
+        (["program"], "codex"),
+        (["program", "home"], "claude-code"),
+        (["home", "project"], "codex"),
+        (["project", "conversation"], "claude-code"),
+    ],
+)
+def test_the_host_is_found_by_its_conversation_its_folders_or_its_program(
+    signs: list[str], found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "codex"
+    program.parent.mkdir()
+    if "program" in signs:
+        program.touch(0o755)
+    if "home" in signs:
+        (Path.home() / ".claude").mkdir()
+    if "project" in signs:
+        Path(".codex").mkdir()
+    if "conversation" in signs:
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "a")
+    monkeypatch.setenv("PATH", str(program.parent))
+
+    assert flow("setup", "--check", "--json").data["host"] == found
+
+
+def test_an_unknown_host_and_an_unknown_skill_are_refused_before_anything_is_written() -> None:
+    with unchanged(Path.cwd()):
+        assert "codex" in refused("setup", "--host", "codecs")[1]["hint"]
+        assert refused("setup", "nosuch")[1]["code"] == "UNKNOWN_SKILL"
+        assert refused("setup", "--local", "--home")[0] == 2
+
+
+def test_a_place_that_cannot_be_made_is_refused_with_a_hint() -> None:
+    (Path.home() / ".claude").symlink_to("/proc/nowhere")
+
+    ran = flow("setup", "--home")
+
+    assert ran.status == 3
+    assert "could not be created" in ran.err
+    assert "[WRITE_FAILED]\n  " in ran.err
 
 
 def test_the_doctor_knows_what_is_missing() -> None:
     assert findings() == []
-    assert "flow hook install" in flow("doctor").out
-    told("hook", "install")
+    assert "flow setup" in flow("doctor").out
+    told("setup")
     assert findings() == []
     assert str(PROJECT) in flow("doctor").out
     text = PROJECT.read_text()
     PROJECT.write_text(text.replace('"SubagentStop"', '"Other"'))
-    (finding,) = [item for item in flow("doctor", "--json").data["findings"] if item["section"] == "hooks"]
-    assert (finding["code"], finding["severity"]) == ("HOOKS_MISSING", "warning")
-    assert "subagent-stop" in finding["message"]
+    (finding,) = findings()
+    assert (finding["code"], finding["severity"]) == ("HOOKS_OUTDATED", "warning")
+    assert "SubagentStop" in finding["message"]
 
 
-def test_what_a_host_runs_answers_even_where_there_is_no_flow(tmp_path: Path) -> None:
+def test_a_hook_answers_even_if_flow_is_not_installed(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     for event in EVENTS:
         done = subprocess.run(
-            ["/bin/sh", "-c", hook_command(event)], env={"PATH": str(tmp_path / "bin")}, input="{}",
+            ["/bin/sh", "-c", hook_command(event, CODEX)], env={"PATH": str(tmp_path / "bin")}, input="{}",
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         message = json.loads(done.stdout).get("systemMessage", "")
@@ -209,44 +282,19 @@ def test_what_a_host_runs_answers_even_where_there_is_no_flow(tmp_path: Path) ->
         assert ("not on the PATH" in message) == (event == "session-start")
 
 
-def test_the_hook_before_a_tool_is_called_for_the_tools_that_workflows_forbid() -> None:
-    told("hook", "install")
-    matcher = json.loads(PROJECT.read_text())["hooks"]["PreToolUse"][0]["matcher"]
-    assert [bool(re.fullmatch(matcher, tool)) for tool in ("Bash", "Write", "Read", "mcp__git__push")] == [
-        True, True, False, False,
-    ]  # fmt: skip
+def test_permissions_name_commands_of_agents_and_none_of_people() -> None:
+    commands = [rule.removeprefix("Bash(flow ").removesuffix(" *)") for rule in PERMISSIONS]
 
-    put_skill("strict", SMALL.replace("title: First,", "title: First, forbids: [Read, mcp__git],"))
-    assert [finding["code"] for finding in findings()] == ["HOOKS_OUTDATED"]
-    told("hook", "install")
-
-    matcher = json.loads(PROJECT.read_text())["hooks"]["PreToolUse"][0]["matcher"]
-    assert all(re.fullmatch(matcher, tool) for tool in ("Bash", "Write", "Read", "Grep", "mcp__git__push"))
-    assert findings() == []
+    assert not {words.split()[0] for words in commands} & {
+        "approve", "waive", "trust", "session", "setup", "hook", "new", "store", "ui", "mcp", "fleet", "registry",
+    }  # fmt: skip
+    assert all(flow(*words.split(), "--help").status == 0 for words in commands)
 
 
-def test_no_permission_lets_an_agent_decide_for_a_person() -> None:
-    words = {rule.split()[1] for rule in PERMISSIONS}
+def test_paths_in_home_follow_the_variable_that_moves_them() -> None:
+    environ = {"CLAUDE_CONFIG_DIR": "/elsewhere", "CODEX_HOME": "~/codex"}
 
-    assert not words & {
-        "trust",
-        "hook",
-        "install",
-        "uninstall",
-        "migrate",
-        "prune",
-        "rewind",
-        "mcp",
-        "session",
-    }
-    assert all(flow(word, "--help").status == 0 for word in words)
-
-
-def test_a_place_that_cannot_be_made_is_refused_with_a_hint() -> None:
-    (Path.home() / ".claude").symlink_to("/proc/nowhere")
-
-    ran = flow("hook", "install", "--to", "home")
-
-    assert ran.status == 3
-    assert "could not be created" in ran.err
-    assert "[WRITE_FAILED]\n  " in ran.err
+    assert CLAUDE_CODE.in_home(CLAUDE_CODE.skills, "/home/me", {}) == "/home/me/.claude/skills"
+    assert CLAUDE_CODE.in_home(CLAUDE_CODE.skills, "/home/me", environ) == "/elsewhere/skills"
+    assert CODEX.in_home(CODEX.settings, "/home/me", environ) == "/home/me/codex/hooks.json"
+    assert CODEX.in_home(CODEX.skills, "/home/me", environ) == "/home/me/.agents/skills"

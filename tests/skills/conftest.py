@@ -12,5 +12,5 @@ from support.sandbox import flow, project_skills
 @pytest.fixture
 def installed() -> Path:
     """Return the folder of a skill that is installed in the project."""
-    assert flow("install", SKILL).status == 0
+    assert flow("setup", SKILL).status == 0
     return project_skills() / SKILL

@@ -42,7 +42,7 @@ def test_a_changed_copy_asks_for_leave_and_names_the_change(installed: Path, cha
 
     assert (status, error["code"]) == (7, "NOT_TRUSTED")
     assert f"differs from it: {named} and has not been approved" in error["message"]
-    again = f"flow install {SKILL} --to {installed.parent} --force"
+    again = f"flow setup {SKILL} --host claude-code --force"
     assert error["hint"] == f"a person runs: flow trust {SKILL}; or replace it: {again}"
     assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is False
 
@@ -55,5 +55,5 @@ def test_a_session_of_a_copy_stops_where_the_copy_changes(installed: Path) -> No
 
     assert (status, error["code"]) == (7, "NOT_TRUSTED")
     assert "steps/synthesis.md (changed)" in error["message"]
-    flow("install", SKILL, "--force")
+    flow("setup", SKILL, "--force")
     assert told("step", SKILL, "ok")["step"]["number"] == 2

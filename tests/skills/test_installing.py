@@ -22,15 +22,12 @@ from flowrail.skills import bundled_copies, install
         ([], ".claude/skills"),
         (["--host", "agents"], ".agents/skills"),
         (["--host", "codex"], ".agents/skills"),
-        (["--host", "claude-code"], ".claude/skills"),
-        (["--to", "deep/skills"], "deep/skills"),
-        (["--to", "~/mine"], "HOME/mine"),
-        (["--to", "home"], "HOME/.claude/skills"),
-        (["--to", "home", "--host", "agents"], "HOME/.agents/skills"),
+        (["--home"], "HOME/.claude/skills"),
+        (["--home", "--host", "agents"], "HOME/.agents/skills"),
     ],
 )
 def test_a_skill_is_put_where_the_host_looks(words: list[str], place: str) -> None:
-    ran = flow("install", SKILL, *words)
+    ran = flow("setup", SKILL, *words)
 
     folder = Path(place.replace("HOME", os.environ["HOME"])) / SKILL
     assert ran.status == 0
@@ -38,15 +35,19 @@ def test_a_skill_is_put_where_the_host_looks(words: list[str], place: str) -> No
     assert f"{len(files(BUNDLE))} files new" in ran.out
 
 
-def test_all_of_them_are_installed_and_taken_away() -> None:
-    told("install", "--all")
+def test_without_names_the_installed_skills_are_updated_and_removed() -> None:
+    told("setup", *BUNDLED)
     assert sorted(path.name for path in project_skills().iterdir()) == BUNDLED
     assert [item["source"] for item in told("list")["skills"]] == ["project"] * len(BUNDLED)
+    (project_skills() / SKILL / "SKILL.md").unlink()
 
-    told("skill", "uninstall", "--all")
+    updated = {skill["skill"]: skill["files"]["SKILL.md"] for skill in told("setup")["skills"]}
+    told("setup", "--remove")
 
+    assert updated == {**dict.fromkeys(BUNDLED, "same"), SKILL: "new"}
+    assert not Path(".claude/settings.json").exists()
     assert list(project_skills().iterdir()) == []
-    assert told("skill", "uninstall", "--all") == {"uninstalled": [], "dry_run": False}
+    assert told("setup", "--remove")["skills"] == []
 
 
 def test_compiled_files_are_not_installed_and_a_clone_without_them_is_trusted(
@@ -58,7 +59,7 @@ def test_compiled_files_are_not_installed_and_a_clone_without_them_is_trusted(
     (shipped / SKILL / "__pycache__/workflow.cpython-311.pyc").write_bytes(b"compiled")
     monkeypatch.setattr(bundled_copies, "bundled_folder", lambda: str(shipped))
 
-    told("install", SKILL)
+    told("setup", SKILL)
     copied = [path for path in project_skills().rglob("*") if "__pycache__" in path.parts]
     (listed,) = [skill for skill in told("list")["skills"] if skill["name"] == SKILL]
     (project_skills() / SKILL / "__pycache__").mkdir()
@@ -69,12 +70,14 @@ def test_compiled_files_are_not_installed_and_a_clone_without_them_is_trusted(
     assert (listed["as_bundled"], changed["as_bundled"]) == (True, False)
 
 
-def test_a_check_says_which_files_an_installation_would_write(installed: Path) -> None:
+def test_a_check_says_which_files_would_be_written_and_exits_1(installed: Path) -> None:
+    assert flow("setup", "--check").status == 0
     (installed / "SKILL.md").unlink()
 
-    (checked,) = install.check(str(installed.parent))
+    ran = flow("setup", "--check", "--json")
 
-    assert (checked.skill, checked.only(install.NEW)) == (SKILL, ["SKILL.md"])
+    assert ran.status == 1
+    assert ran.data["skills"][0]["files"]["SKILL.md"] == "new"
     assert not (installed / "SKILL.md").exists()
 
 
@@ -83,13 +86,13 @@ def test_a_check_says_which_files_an_installation_would_write(installed: Path) -
 
 def test_a_second_time_changes_nothing(installed: Path) -> None:
     with unchanged(project_skills()):
-        ran = flow("install", SKILL, "--dry-run")
+        ran = flow("setup", SKILL, "--check")
     before = files(installed), manifest(installed)
 
-    again = flow("install", SKILL)
+    again = flow("setup", SKILL)
 
     assert "unchanged" in ran.out
-    assert ran.out.endswith("nothing was written\n")
+    assert ran.out.endswith("nothing to do\n")
     assert "new" not in again.out
     assert (files(installed), manifest(installed)) == before
 
@@ -99,18 +102,18 @@ def test_a_file_changed_by_hand_is_left_and_named(installed: Path) -> None:
     changed.write_text("Mine.\n")
     gone.unlink()
 
-    ran = flow("install", SKILL)
+    ran = flow("setup", SKILL)
 
     assert changed.read_text() == "Mine.\n"
     assert gone.exists()
     assert "not replaced, because it has changed or flow did not write it: steps/synthesis.md" in ran.out
-    assert states("install", SKILL)["steps/synthesis.md"] == "left"
+    assert states(SKILL)["steps/synthesis.md"] == "left"
 
 
 def test_an_older_version_is_brought_up_to_date(installed: Path) -> None:
     as_by_another_version(installed)
 
-    became = states("install", SKILL)
+    became = states(SKILL)
 
     assert became["steps/synthesis.md"] == "updated"
     assert became["steps/old.md"] == "removed"
@@ -128,10 +131,10 @@ def test_an_installation_that_was_cut_short_is_finished(
 
     with monkeypatch.context() as cut:
         cut.setattr(install, "_remove", fails)
-        assert flow("install", SKILL).status == 3
+        assert flow("setup", SKILL).status == 3
     (installed / "steps" / "synthesis.md").write_text("Once.\n")  # as if this one had not been reached
 
-    flow("install", SKILL)
+    flow("setup", SKILL)
 
     assert files(installed) == files(BUNDLE)
 
@@ -143,11 +146,11 @@ def test_a_skill_that_somebody_else_made_is_not_mixed_with_ours(file: str) -> No
     (folder / file).write_text("by hand")
 
     with unchanged(Path.cwd()):
-        status, error = refused("install", SKILL)
+        status, error = refused("setup", SKILL)
 
     assert (status, error["code"], error["details"]["files"]) == (4, "NOT_OURS", [file])
     assert "--force" in error["hint"]
-    assert flow("install", SKILL, "--force").status == 0
+    assert flow("setup", SKILL, "--force").status == 0
 
 
 # --- what is odd there
@@ -158,25 +161,25 @@ def test_a_link_in_place_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     project_skills().mkdir(parents=True)
     (project_skills() / SKILL).symlink_to(tmp_path / "elsewhere")
 
-    status, error = refused("install", SKILL)
+    status, error = refused("setup", SKILL)
 
     assert (status, error["code"]) == (4, "NOT_A_FOLDER")
     assert not list((tmp_path / "elsewhere").iterdir())
     (project_skills() / SKILL).unlink()
     (project_skills() / SKILL).write_text("a file")
-    assert "is not a folder" in refused("install", SKILL)[1]["message"]
+    assert "is not a folder" in refused("setup", SKILL)[1]["message"]
 
 
 # --- links
 
 
 @pytest.mark.parametrize("link", [".claude", ".claude/skills"])
-@pytest.mark.parametrize("words", [["install", SKILL], ["new", "mine"], ["skill", "uninstall", "--all"]])
+@pytest.mark.parametrize("words", [["setup", SKILL], ["new", "mine"], ["setup", "--remove"]])
 def test_nothing_is_changed_behind_a_link_out_of_the_project(
     tmp_path: Path, link: str, words: list[str]
 ) -> None:
     away = tmp_path / "away"
-    flow("install", SKILL, "--to", str(away / "skills"))
+    shutil.copytree(BUNDLE, away / "skills" / SKILL)
     place = Path(link)
     place.parent.mkdir(exist_ok=True)
     place.symlink_to(away if link == ".claude" else away / "skills")
@@ -186,7 +189,7 @@ def test_nothing_is_changed_behind_a_link_out_of_the_project(
 
     assert (status, error["code"]) == (4, "PLACE_ELSEWHERE")
     assert "leads out of the project" in error["message"]
-    assert error["hint"].endswith("--dir DIR" if words[0] == "new" else "--to DIR")
+    assert error["hint"].endswith("--dir DIR" if words[0] == "new" else "use --home")
 
 
 def test_a_link_inside_the_project_and_one_in_home_are_followed(
@@ -200,10 +203,10 @@ def test_a_link_inside_the_project_and_one_in_home_are_followed(
     home = Path(os.environ["HOME"])
     (home / ".claude").symlink_to(dotfiles)
 
-    flow("install", SKILL)
-    flow("install", SKILL, "--to", "home")
+    flow("setup", SKILL)
+    flow("setup", SKILL, "--home")
 
     assert (Path("skills") / SKILL / "SKILL.md").exists()
     assert (dotfiles / "skills" / SKILL / "SKILL.md").exists()
     monkeypatch.chdir(home)
-    assert states("skill", "uninstall", SKILL)["SKILL.md"] == "removed"
+    assert states(SKILL, "--remove")["SKILL.md"] == "removed"

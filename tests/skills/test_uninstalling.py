@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.installed import SKILL, files, states
+from support.installed import SKILL, files
 from support.sandbox import flow, project_skills, put_skill, refused, unchanged
 
 from flowrail.skills.bundled_copies import MANIFEST
@@ -20,43 +20,42 @@ def test_what_was_written_is_taken_away_and_nothing_else(installed: Path) -> Non
     (installed / "SKILL.md").unlink()
 
     with unchanged(project_skills()):
-        foretold = states("skill", "uninstall", SKILL, "--dry-run")
-    ran = flow("skill", "uninstall", SKILL)
+        flow("setup", SKILL, "--remove", "--check")
+    ran = flow("setup", SKILL, "--remove")
 
-    assert foretold["SKILL.md"] == "gone"
     assert "not removed, because it has changed: steps/synthesis.md" in ran.out
     assert files(installed) == {"steps/extra.md": b"Mine too.\n", "steps/synthesis.md": b"Mine.\n"}
     assert not (installed / MANIFEST).exists()
 
 
-def test_what_stays_and_what_was_never_there_is_told(installed: Path) -> None:
+def test_files_that_were_not_installed_keep_the_folder(installed: Path) -> None:
     (installed / "notes.txt").write_text("Mine.\n")
 
-    foretold, done, again = (
-        flow("skill", "uninstall", *words).out for words in ((SKILL, "--dry-run"), (SKILL,), ("--all",))
+    planned, done, again = (
+        flow("setup", *words, "--remove").out for words in ((SKILL, "--check"), (SKILL,), ("--home",))
     )
 
-    assert foretold.startswith(f"{SKILL} in {installed}: ")
-    assert foretold.endswith(" to remove\nnothing was removed\n")
+    assert planned.startswith(f"{SKILL} in {installed}: ")
+    assert planned.endswith(" removed\nnothing was written\n")
     assert done.endswith(" removed\nits folder stays: it contains files that were not installed\n")
-    assert again == f"no skill was installed in {project_skills()}\n"
+    assert again == "nothing to remove\n"
 
 
 @pytest.mark.parametrize("name", [SKILL, "../decision-critic", "nosuch"])
 def test_what_was_not_installed_is_not_taken_away(name: str) -> None:
     put_skill(SKILL)
 
-    status, error = refused("skill", "uninstall", name)
+    status, error = refused("setup", name, "--remove")
 
     assert (status, error["code"]) == (2, "NOT_INSTALLED")
     assert (project_skills() / SKILL / "workflow.yaml").exists()
 
 
-@pytest.mark.parametrize("command", ["install", "skill uninstall"])
+@pytest.mark.parametrize("options", [[], ["--remove"]])
 @pytest.mark.parametrize("said", ["odd", "0" * 64])
 @pytest.mark.parametrize("absolute", [True, False])
 def test_a_list_that_names_files_elsewhere_takes_nothing_away(
-    installed: Path, tmp_path: Path, command: str, said: str, absolute: bool
+    installed: Path, tmp_path: Path, options: list[str], said: str, absolute: bool
 ) -> None:
     victim = tmp_path / "victim" / "file"
     victim.parent.mkdir()
@@ -65,6 +64,6 @@ def test_a_list_that_names_files_elsewhere_takes_nothing_away(
     named = str(victim) if absolute else os.path.relpath(victim, installed)
     (installed / MANIFEST).write_text(json.dumps({"format": 1, "version": "1", "files": {named: digest}}))
 
-    flow(*command.split(), SKILL)
+    flow("setup", SKILL, *options)
 
     assert victim.read_text() == "theirs"

@@ -12,19 +12,10 @@ from unittest.mock import patch
 
 from support.sandbox import Ran, flow
 
-from flowrail.hosts.protocol import LONGEST
+from flowrail.hosts.host import EVENTS, LONGEST_ANSWER
 
 A, B = "5f0c6a1e-2c1b-4f5e-9a5b-0d9f8f3f5a01", "99999999-8888-7777-6666-555555555555"
 """Two conversations."""
-EVENTS = {
-    "session-start": "SessionStart",
-    "session-end": "SessionEnd",
-    "stop": "Stop",
-    "subagent-stop": "SubagentStop",
-    "pre-tool-use": "PreToolUse",
-    "post-tool-use": "PostToolUse",
-    "post-tool-use-failure": "PostToolUseFailure",
-}
 STOPPED = {"stop_hook_active": False, "last_assistant_message": "Done."}
 ENDED = {**STOPPED, "agent_id": "a1b2c3d", "agent_type": "general-purpose", "agent_transcript_path": ""}
 PUSH, LIST, TEST = (
@@ -110,7 +101,7 @@ def hook(event: str, said: Mapping[str, Any] | bytes) -> dict[str, Any]:
     answer = ran.data
     assert isinstance(answer, dict)
     assert ran.out.count("\n") == 1
-    assert all(len(text) <= LONGEST for text in _texts(answer))
+    assert all(len(text) <= LONGEST_ANSWER for text in _texts(answer))
     return answer
 
 

@@ -31,9 +31,9 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 def states(*words: str) -> dict[str, str]:
-    """Run a command for one skill and return the state of each file."""
-    (placed,) = next(value for value in told(*words).values() if isinstance(value, list))
-    return {file["path"]: file["state"] for file in placed["files"]}
+    """Run `flow setup` for one skill and return the state of each file."""
+    (skill,) = told("setup", *words)["skills"]
+    return dict(skill["files"])
 
 
 def as_by_another_version(folder: Path) -> None:

@@ -2,72 +2,58 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from typing import Any
 
 from flowrail.command import Command
 from flowrail.errors import DocumentError
-from flowrail.hosts.settings import InstalledHooks, SettingsFile, inspect, settings_files
+from flowrail.hosts.host import HOSTS, Host
+from flowrail.hosts.settings import SettingsFile, read_settings
 from flowrail.operations.doctor.section import Section, SetupFinding, short
 from flowrail.operations.environment import Environment
-from flowrail.skills.summary import forbidden_tools
 
 
 def hooks_section(environment: Environment) -> Section:
     """Return which settings contain our hooks, and the findings about them."""
     facts: list[str] = []
     findings: list[SetupFinding] = []
-    data: list[dict[str, object]] = []
-    installed: dict[str, list[SettingsFile]] = {}
-    forbidden = forbidden_tools(environment.loader)
-    for file in settings_files(environment.cwd, environment.home, environment.environ):
-        try:
-            hooks = inspect(file, forbidden)
-        except DocumentError as error:
-            findings.append(_unreadable(file, error))
-            continue
-        if hooks is not None:
-            findings += _findings(file, hooks)
-            if hooks.any:
-                installed.setdefault(file.host, []).append(file)
-                facts.append(f"{file.host}, {file.to}: {short(file.path, environment)}")
-        data.append({**file._asdict(), "events": dict(hooks.events) if hooks else {}})
-    findings += [_twice(host, both) for host, both in installed.items() if len(both) > 1]
-    none = [f"none; `{Command('hook install')}` adds them to a host's settings"]
-    return Section("hooks", facts or none, findings, {"hooks": data})
+    for host in HOSTS:
+        files: dict[str, Command] = {}
+        for options, path in _paths(host, environment):
+            try:
+                file = read_settings(host, path)
+            except DocumentError as error:
+                message = f"the settings of {host.title} cannot be read: {error.fact}"
+                remedy = "fix the file; it must be plain JSON"
+                findings.append(SetupFinding("SETTINGS_UNREADABLE", "warning", message, remedy, path))
+                continue
+            if file.has_hooks and file.path not in files:
+                files[file.path] = Command("setup", host=host.name, **options)
+                facts.append(f"{host.title}: {short(path, environment)}")
+                findings += _problems(file, files[file.path])
+        if len(files) > 1:
+            first, again = next(iter(files.items()))
+            message = f"our hooks are in {len(files)} settings files of {host.title}, so they run twice"
+            remedy = str(again.with_options(remove=True))
+            findings.append(SetupFinding("HOOKS_TWICE", "warning", message, remedy, first))
+    none = [f"none; `{Command('setup')}` adds them to a host's settings"]
+    return Section("hooks", facts or none, findings, {})
 
 
-def _unreadable(file: SettingsFile, error: DocumentError) -> SetupFinding:
-    message, place = f"the settings of {file.host} cannot be read: {error.fact}", error.place
-    if not place.startswith(file.path):  # the settings are a link
-        message, place = f"{message} ({place})", file.path
-    return SetupFinding(
-        "SETTINGS_UNREADABLE", "warning", message, "fix the file; it must be plain JSON", place
-    )
+def _paths(host: Host, environment: Environment) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the settings files of a host, each with the options of `flow setup` for it."""
+    if host.local_settings:
+        yield {"local": True}, os.path.join(environment.project, host.local_settings)
+    if host.settings:
+        yield {}, os.path.join(environment.project, host.settings)
+        yield {"home": True}, host.in_home(host.settings, environment.home, environment.environ)
 
 
-def _findings(file: SettingsFile, hooks: InstalledHooks) -> Iterator[SetupFinding]:
-    if hooks.any and hooks.switched_off:
-        message = f"the settings of {file.host} switch our hooks off with `disableAllHooks`"
+def _problems(file: SettingsFile, again: Command) -> Iterator[SetupFinding]:
+    if file.is_switched_off:
+        message = f"the settings of {file.host.title} switch our hooks off with `disableAllHooks`"
         yield SetupFinding("HOOKS_OFF", "warning", message, "remove `disableAllHooks`", file.path)
-    missing = [event for event, state in hooks.events.items() if state is None]
-    outdated = [event for event, state in hooks.events.items() if state is False]
-    again = str(Command("hook install", host=file.host, to=file.to))
-    if hooks.any and missing:
-        message = f"our hooks for {', '.join(missing)} are missing in the settings of {file.host}"
-        yield SetupFinding("HOOKS_MISSING", "warning", message, again, file.path)
-    if outdated:
-        message = (
-            f"our hooks for {', '.join(outdated)} in the settings of {file.host} are from a different version"
-        )
-        yield SetupFinding("HOOKS_OUTDATED", "warning", message, again, file.path)
-
-
-def _twice(host: str, both: list[SettingsFile]) -> SetupFinding:
-    message = f"our hooks are in two settings files of {host}, so an agent may be held twice for one stop"
-    return SetupFinding(
-        "HOOKS_TWICE",
-        "warning",
-        message,
-        str(Command("hook uninstall", host=host, to="project")),
-        both[0].path,
-    )
+    if file.missing:
+        message = f"our hooks for {', '.join(file.missing)} are missing or from a different version"
+        yield SetupFinding("HOOKS_OUTDATED", "warning", message, str(again), file.path)

@@ -8,7 +8,8 @@ from typing import Annotated
 
 from flowrail.command import Command
 from flowrail.discovery.locations import named
-from flowrail.hosts import locations
+from flowrail.hosts.host import CLAUDE_CODE
+from flowrail.hosts.settings import inside_project
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.skills import scaffold
@@ -60,8 +61,12 @@ def new(
     Writes a small workflow that passes `flow check` and `flow test`. Edit the steps, then run `flow check NAME`
     to list all errors.
     """
-    location = named(dir, environment.cwd, environment.home) if dir else ""
-    root = location or locations.in_project(environment.cwd, environment.home, say="--dir")
+    if dir:
+        root = named(dir, environment.cwd, environment.home)
+    else:
+        project = environment.project
+        path = os.path.join(project, CLAUDE_CODE.skills)
+        root = inside_project(path, project, environment.home, instead="name a folder with --dir DIR")
     made = scaffold.make(name, root, python=python)
     path = os.path.relpath(made.folder, environment.cwd)
     known = any(os.path.realpath(each.path) == os.path.realpath(root) for each in environment.roots)

@@ -1,33 +1,16 @@
-"""The protocol between a host and a hook: one JSON object each way.
+"""A call of a hook: what the host says, and where and when it runs.
 
-A value that does not have the form that hosts document is ignored. Standard library only.
+A value that does not have the form that hosts document is ignored.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from flowrail.hosts.conversation import host_id, usable
-
-SESSION_START, SESSION_END, STOP = "session-start", "session-end", "stop"
-SUBAGENT_STOP, PRE_TOOL_USE, POST_TOOL_USE = "subagent-stop", "pre-tool-use", "post-tool-use"
-POST_TOOL_USE_FAILURE = "post-tool-use-failure"
-EVENTS = {
-    SESSION_START: "SessionStart",
-    SESSION_END: "SessionEnd",
-    STOP: "Stop",
-    SUBAGENT_STOP: "SubagentStop",
-    PRE_TOOL_USE: "PreToolUse",
-    POST_TOOL_USE: "PostToolUse",
-    POST_TOOL_USE_FAILURE: "PostToolUseFailure",
-}
-"""Our name of each hook, and the event of the hosts."""
-LONGEST = 4_000
-"""The most characters of an answer's text, which becomes part of the agent's context."""
-Answer = Mapping[str, object]
-NOTHING: Answer = {}
+from flowrail.hosts.host import CLAUDE_CODE, Host
 
 
 class HookInput(NamedTuple):
@@ -81,32 +64,19 @@ def read_input(data: bytes, environ: Mapping[str, str]) -> HookInput | None:
     )
 
 
-def context(text: str) -> Answer:
-    """Return the answer that adds *text* to what the agent knows."""
-    output = {"hookEventName": EVENTS[SESSION_START], "additionalContext": bounded(text)}
-    return {"hookSpecificOutput": output}
-
-
-def block(reason: str) -> Answer:
-    """Return the answer that keeps an agent from ending its turn."""
-    return {"decision": "block", "reason": bounded(reason)}
-
-
-def deny(reason: str) -> Answer:
-    """Return the answer that keeps a tool from being used."""
-    output = {
-        "hookEventName": EVENTS[PRE_TOOL_USE],
-        "permissionDecision": "deny",
-        "permissionDecisionReason": bounded(reason),
-    }
-    return {"hookSpecificOutput": output}
-
-
-def bounded(text: str) -> str:
-    """Return *text*, cut if it is too long for an agent's context."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-
-
 def _text(received: Mapping[str, object], key: str) -> str:
     value = received.get(key)
     return value if isinstance(value, str) and "\0" not in value else ""
+
+
+class Hook(NamedTuple):
+    """A call of a hook. ``state`` is the user's own state folder."""
+
+    environ: Mapping[str, str]
+    home: str
+    cwd: str
+    state: str
+    now: Callable[[], str]
+    input: HookInput = HookInput()
+    host: Host = CLAUDE_CODE
+    """The host whose form the answer has."""

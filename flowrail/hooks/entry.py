@@ -13,32 +13,38 @@ import time
 from contextlib import suppress
 
 from flowrail.hooks.answer import answer
-from flowrail.hooks.environment import Hook
+from flowrail.hooks.hook import Hook
+from flowrail.hosts.host import CLAUDE_CODE, NOTHING, Answer, host_named
 from flowrail.storage.ownership import state_folder
 from flowrail.text import limits
 
 EXIT = 0
 
 
-def run(event: str) -> int:
+def run(event: str, host: str = CLAUDE_CODE.name) -> int:
     """Answer one event of a host on standard output."""
-    text = "{}"
-    with suppress(BaseException):  # a hook that fails must not stop an agent
-        text = json.dumps(_answer(event))
     try:
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{json.dumps(answer_of(event, host))}\n")
         sys.stdout.flush()
     except (OSError, ValueError, AttributeError):  # without a standard output Python has none to write to
         _give_up_output()
     return EXIT
 
 
-def _answer(event: str) -> object:
+def answer_of(event: str, host: str) -> Answer:
+    """Return the answer to the input on standard input. A hook that fails must not stop an agent."""
+    with suppress(BaseException):
+        return _answer(event, host)
+    return NOTHING
+
+
+def _answer(event: str, host: str) -> Answer:
     data = sys.stdin.buffer.read(limits.HOOK_INPUT_BYTES + 1)
     if len(data) > limits.HOOK_INPUT_BYTES:
-        return {}
+        return NOTHING
     home = os.path.expanduser("~")
-    return answer(event, data, Hook(os.environ, home, _cwd(), state_folder(os.environ, home), _now))
+    hook = Hook(os.environ, home, _cwd(), state_folder(os.environ, home), _now, host=host_named(host))
+    return answer(event, data, hook)
 
 
 def _cwd() -> str:

@@ -1,0 +1,221 @@
+"""Set up flowrail for a host: hooks, permissions and skills."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Annotated, Any
+
+from flowrail.errors import UsageError
+from flowrail.hosts.host import CLAUDE_CODE, HOSTS, Host, host_named
+from flowrail.hosts.settings import (
+    AGENTS_COMMANDS,
+    PERMISSIONS,
+    SettingsFile,
+    inside_project,
+    read_settings,
+    with_ours,
+    without_ours,
+)
+from flowrail.operations.environment import Environment
+from flowrail.operations.operation import Help, operation
+from flowrail.skills import install
+from flowrail.skills.install import LEFT, NEW, REMOVED, SAME, UPDATED, InstalledSkill
+from flowrail.text.phrases import count
+from flowrail.text.report import Report
+from flowrail.text.safe_text import bounded, one_line, visible
+
+_WORDS = {NEW: "new", UPDATED: "updated", SAME: "unchanged", REMOVED: "removed"}
+
+
+@dataclass(frozen=True)
+class ChangedSettings:
+    """A settings file of a host, and what changes in it."""
+
+    path: str
+    """The path of the file."""
+    changed: bool
+    """Whether anything changes."""
+    exists: bool
+    """Whether the file exists afterwards."""
+    difference: str
+    """The lines that differ."""
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """What was set up for a host, removed, or found to differ."""
+
+    host: str
+    """The name of the host."""
+    settings: Sequence[ChangedSettings]
+    """The settings files."""
+    skills: Sequence[InstalledSkill]
+    """The skills, each with the state of its files."""
+    permissions: Sequence[str]
+    """The rules for commands that the agent runs without asking."""
+    removed: bool
+    """Whether hooks, permissions and skills are removed instead of added."""
+    only_checked: bool
+    """Whether nothing was written."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything differs from what it should be."""
+        changes = {NEW, UPDATED, REMOVED}
+        return any(file.changed for file in self.settings) or any(
+            changes & set(skill.files.values()) for skill in self.skills
+        )
+
+    @property
+    def exit_status(self) -> int:
+        """1 if a check found a difference."""
+        return int(self.only_checked and self.changed)
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        for file in self.settings:
+            yield from self._settings_lines(file)
+        for skill in self.skills:
+            yield from map(one_line, self._skill_lines(skill))
+        if self.only_checked:
+            yield "nothing was written" if self.changed else "nothing to do"
+        elif self.removed:
+            if not self.changed:
+                yield "nothing to remove"
+        else:
+            yield from self._next_lines()
+
+    def _settings_lines(self, file: ChangedSettings) -> Iterator[str]:
+        path = one_line(file.path)
+        if not file.changed:
+            if not self.removed:
+                yield f"{path} has the hooks of flow already"
+        elif self.only_checked:
+            yield from visible(bounded(file.difference)).splitlines()
+        elif not self.removed:
+            yield f"added the hooks of flow to {path}"
+        else:
+            yield f"removed the hooks of flow {f'from {path}' if file.exists else f'and the file {path}'}"
+
+    def _skill_lines(self, skill: InstalledSkill) -> Iterator[str]:
+        counted = ", ".join(
+            f"{count(len(skill.only(state)), 'file')} {word}"
+            for state, word in _WORDS.items()
+            if skill.only(state)
+        )
+        yield f"{skill.skill} in {skill.folder}: {counted or 'no files'}"
+        for path in skill.only(LEFT):
+            kept = (
+                "not removed, because it has changed"
+                if self.removed
+                else "not replaced, because it has changed or flow did not write it"
+            )
+            yield f"{kept}: {path}"
+        if self.removed and not self.only_checked and not skill.only(LEFT) and os.path.isdir(skill.folder):
+            yield "its folder stays: it contains files that were not installed"
+
+    def _next_lines(self) -> Iterator[str]:
+        host = host_named(self.host)
+        if self.permissions and any(file.changed for file in self.settings):
+            yield f"The agent runs these commands of flow without asking: {', '.join(AGENTS_COMMANDS)}."
+            yield "It asks you before any other, such as flow trust."
+        if not self.settings or any(file.changed for file in self.settings):
+            yield from host.after_setup.splitlines()
+
+
+@operation("setup", "flow setup problem-analysis", "flow setup --check", "flow setup --host codex")
+def set_up(
+    environment: Environment,
+    skills: Annotated[
+        tuple[str, ...], Help("Bundled skills to install.", metavar="SKILL", completes="skills")
+    ] = (),
+    *,
+    host: Annotated[
+        str | None,
+        Help(
+            f"The host: {', '.join(host.name for host in HOSTS)} (default: the one that is found).",
+            metavar="NAME",
+        ),
+    ] = None,
+    local: Annotated[
+        bool, Help("Write to your personal settings of this project, not to the shared ones.")
+    ] = False,
+    home: Annotated[bool, Help("Set up your home folder, for all projects.")] = False,
+    check: Annotated[bool, Help("Show what differs, and write nothing. Exits 1 if anything does.")] = False,
+    remove: Annotated[bool, Help("Remove what this command wrote, or only the named skills.")] = False,
+    force: Annotated[bool, Help("Replace files of skills that were changed by hand, too.")] = False,
+) -> SetUp:
+    """Set up your agent's host: hooks, permissions, skills
+
+    Writes to the settings of the host that it finds; other entries stay. Permissions allow the commands that an agent
+    needs, and none with which a person decides. Run it again after an upgrade: without names, it updates the skills
+    that it installed. Files of skills that were changed by hand are left as they are.
+    """
+    if local and home:
+        raise UsageError("--local and --home exclude each other", hint="use one of them")
+    chosen = host_named(host) if host else find_host(environment)
+    if local and not chosen.local_settings:
+        raise UsageError(f"{chosen.title} has no personal settings in a project", hint="use --home")
+
+    def location(path: str) -> str:
+        if home:
+            return chosen.in_home(path, environment.home, environment.environ)
+        path = os.path.join(environment.project, path)
+        return inside_project(path, environment.project, environment.home, instead="use --home")
+
+    both = (chosen.settings, chosen.local_settings)
+    named = both if remove and not (local or home) else both[1:] if local else both[:1]
+    files = [read_settings(chosen, location(path)) for path in named if path and not (remove and skills)]
+    wanted = [without_ours(file.settings) if remove else with_ours(file.settings, chosen) for file in files]
+    root = location(chosen.skills)
+    names = skills or install.installed(root)
+
+    def change_skills(*, dry_run: bool) -> list[InstalledSkill]:
+        if remove:
+            return install.uninstall(names, root, dry_run=dry_run)
+        known = skills or [name for name in names if name in install.bundled()]
+        return install.install(known, root, force=force, dry_run=dry_run)
+
+    changed_skills = change_skills(dry_run=True)  # refuses before anything is written
+    differences = [_difference(file, settings) for file, settings in zip(files, wanted, strict=True)]
+    if not check:
+        for file, settings in zip(files, wanted, strict=True):
+            if settings != file.settings:
+                file.write(settings)
+        changed_skills = change_skills(dry_run=False)
+    return SetUp(
+        chosen.name,
+        differences,
+        changed_skills,
+        PERMISSIONS if chosen.takes_permissions and not remove else (),
+        remove,
+        check,
+    )
+
+
+def find_host(environment: Environment) -> Host:
+    """Return the host that runs this command, or that the project, the user's home or the machine has, in this order.
+
+    Without any, it is Claude Code.
+    """
+    environ = environment.environ
+    signs: list[Callable[[Host], object]] = [
+        lambda host: environ.get(host.conversation),
+        lambda host: os.path.isdir(os.path.join(environment.project, host.folder)),
+        lambda host: os.path.isdir(host.in_home(host.folder, environment.home, environ)),
+        lambda host: shutil.which(host.program, path=environ.get("PATH", os.defpath)),
+    ]
+    found = (host for is_here in signs for host in HOSTS if host.settings and is_here(host))
+    return next(found, CLAUDE_CODE)
+
+
+def _difference(file: SettingsFile, wanted: Mapping[str, Any]) -> ChangedSettings:
+    before, after = (json.dumps(value, indent=2, ensure_ascii=False) for value in (file.settings, wanted))
+    lines = unified_diff(before.splitlines(), after.splitlines(), file.path, file.path, lineterm="", n=1)
+    exists = bool(wanted) if wanted != file.settings else file.text is not None
+    return ChangedSettings(file.path, wanted != file.settings, exists, "\n".join(lines))
