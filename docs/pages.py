@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import pkgutil
 import re
 import shutil
 import textwrap
@@ -33,7 +32,7 @@ from flowrail.discovery.declaration import SOURCES, Beside, Meta
 from flowrail.discovery.locations import Root, Scope, bundled_folder
 from flowrail.discovery.scan import FoundSkill, scan
 from flowrail.discovery.scores import CATEGORIES
-from flowrail.errors import FlowError
+from flowrail.error_codes import CODES
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.operation import Operation
 from flowrail.skills.loader import Loader
@@ -249,34 +248,15 @@ def _parameters_and_steps(workflow: Workflow) -> None:
 
 def errors() -> None:
     """Write every code, by exit status."""
-    statuses: dict[int, list[type[FlowError]]] = {}
-    for error in _errors():
-        statuses.setdefault(error.exit_status, []).append(error)
-    for status in sorted(statuses):
+    for status in sorted({row.exit_status for row in CODES.values()}):
         out(f"## Exit status {status}", "")
-        seen: dict[str, list[str]] = {}
-        for error in statuses[status]:
-            about = (error.__doc__ or "").partition("\n")[0]
-            seen.setdefault(error.code, [])
-            if about not in seen[error.code]:
-                seen[error.code].append(about)
-        table("Code", "When", rows=[(f"`{code}`", " ".join(abouts)) for code, abouts in sorted(seen.items())])
+        rows = [
+            (f"`{code}`", row.when, row.do)
+            for code, row in sorted(CODES.items())
+            if row.exit_status == status
+        ]
+        table("Code", "When", "Do", rows=rows)
         out("")
-
-
-def _errors() -> list[type[FlowError]]:
-    """Return every error of the package, by code."""
-    for module in pkgutil.walk_packages(flowrail.__path__, "flowrail."):
-        if not module.name.endswith("__main__"):
-            import_module(module.name)
-    found: list[type[FlowError]] = []
-    pending = [FlowError]
-    while pending:
-        error = pending.pop()
-        pending += error.__subclasses__()
-        if error.__module__.startswith("flowrail."):
-            found.append(error)
-    return sorted(found, key=lambda error: (error.exit_status, error.code, error.__qualname__))
 
 
 def exit_statuses() -> None:

@@ -11,8 +11,10 @@ The tree, with the exit status of each branch:
     ├── HandoffError            6   a handoff was refused
     └── TrustError              7   code that is not approved
 
-The message says what happened, in lower case and without a full stop. The hint says what to do next. `details`
-holds the values for JSON output. An exception that is not a `FlowError` is a bug and keeps its traceback.
+There is a class only where callers tell errors apart. Any other error is raised as one of these with its `code`,
+a row of `flowrail.error_codes`. The message says what happened, in lower case and without a full stop. The hint says
+what to do next. `details` holds the values for JSON output. An exception that is not a `FlowError` is a bug and keeps
+its traceback.
 """
 
 from __future__ import annotations
@@ -28,11 +30,15 @@ _Refusal = TypeVar("_Refusal", bound="FlowError")
 class FlowError(Exception):
     """An error of flowrail: what happened, what to do next, and the values."""
 
-    code: ClassVar[str] = "FAILED"
+    code: str = "FAILED"
+    """What happened, as one of `error_codes.CODES`. A class has the code of its errors that have no other."""
     exit_status: ClassVar[int] = 1
 
-    def __init__(self, message: str, *, hint: str | Hint | Command, **details: object) -> None:
+    def __init__(
+        self, message: str, *, hint: str | Hint | Command, code: str | None = None, **details: object
+    ) -> None:
         super().__init__(message)
+        self.code = code or type(self).code
         self.message = message
         self.hint = Hint(hint) if isinstance(hint, Command) else hint
         self.details = details
@@ -52,8 +58,16 @@ class DocumentError(UsageError):
 
     code = "DOCUMENT"
 
-    def __init__(self, message: str, *, hint: str | Hint | Command, place: str, **details: object) -> None:
-        super().__init__(f"{place}: {message}", hint=hint, place=place, **details)
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | Hint | Command,
+        place: str,
+        code: str | None = None,
+        **details: object,
+    ) -> None:
+        super().__init__(f"{place}: {message}", hint=hint, code=code, place=place, **details)
         self.place = place
         self.fact = message
 

@@ -34,12 +34,6 @@ definition changed, 6 handoff refused, 7 not approved.
 """
 
 
-class NoSuchOptionError(UsageError):
-    """An option, argument or value that the command does not take."""
-
-    code = "WRONG_USE"
-
-
 def group() -> click.Group:
     """Return the command line as one click group."""
     return LazyGroup(
@@ -121,11 +115,14 @@ def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
         f"did you mean {', '.join(f'`{option}`' for option in near[:3])}?" if near else f"see `{path} --help`"
     )
     if isinstance(error, click.NoSuchOption):
-        return NoSuchOptionError(
-            f"`{path}` has no option `{error.option_name}`", hint=meant, option=error.option_name
+        return UsageError(
+            f"`{path}` has no option `{error.option_name}`",
+            code="WRONG_USE",
+            hint=meant,
+            option=error.option_name,
         )
     message = error.format_message().rstrip(".")
-    return NoSuchOptionError(f"{message[:1].lower()}{message[1:]}", hint=meant)
+    return UsageError(f"{message[:1].lower()}{message[1:]}", code="WRONG_USE", hint=meant)
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -185,12 +182,6 @@ def _refusing(name: str, about: str, error: ExtraMissingError) -> click.Command:
     )
 
 
-class UnknownCommandError(UsageError):
-    """The command does not exist."""
-
-    code = "UNKNOWN_COMMAND"
-
-
 class LazyGroup(click.Group):
     """Commands by name, each imported when it is asked for."""
 
@@ -220,8 +211,9 @@ class LazyGroup(click.Group):
         name = args[0]
         if name not in self.table and not name.startswith("-") and not ctx.resilient_parsing:
             path = ctx.command_path
-            raise UnknownCommandError(
+            raise UsageError(
                 f"unknown command `{path} {name[:80]}`",
+                code="UNKNOWN_COMMAND",
                 hint=did_you_mean(name[:80], self.table, f"`{path} --help` lists them"),
                 command=name[:80],
             )

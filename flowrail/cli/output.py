@@ -306,7 +306,7 @@ def confirm(asked: Confirmation) -> None:
     keep_apart()
 
 
-def ask(question: str, *, shown: str, hint: str | Hint, **details: object) -> None:
+def ask(question: str, *, shown: str, hint: str | Hint, **details: Any) -> None:
     """Ask a question that only `yes` answers; raise `TrustError` with *hint* for any other answer.
 
     What the question is about is *shown* on the terminal first, unless that is empty.

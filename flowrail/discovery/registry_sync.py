@@ -50,18 +50,6 @@ meta:
 """
 
 
-class RegistryChangedError(ConflictError):
-    """The registry changed while a sync was planned."""
-
-    code = "REGISTRY_CHANGED"
-
-
-class RegistryInvalidError(DocumentError):
-    """The registry has errors that must be fixed first; ``problems`` lists them all."""
-
-    code = "REGISTRY_INVALID"
-
-
 @dataclass(frozen=True)
 class FieldChange:
     """A field with the value in the registry, and the value that the skill declares."""
@@ -152,7 +140,9 @@ def apply(planned: Plan) -> Sync:
     if sync.changes:
         if _read(path) != planned.before:
             hint = "run the command again"
-            raise RegistryChangedError("the registry changed in the meantime", hint=hint, path=path)
+            raise ConflictError(
+                "the registry changed in the meantime", code="REGISTRY_CHANGED", hint=hint, path=path
+            )
         target = os.path.realpath(path)
         mode = os.stat(target).st_mode & 0o777 if sync.exists else _MODE
         files.write_atomic(target, planned.after.encode(), mode=mode)
@@ -175,8 +165,9 @@ def _refuse_invalid(path: str, text: str, home: str) -> None:
     """Refuse a registry with errors."""
     if problems := parse_registry(text, path, home, {}).problems:
         more = "".join(f"; line {problem.line}: {problem.reason}" for problem in problems[1:4])
-        raise RegistryInvalidError(
+        raise DocumentError(
             f"{problems[0].reason}{more}",
+            code="REGISTRY_INVALID",
             hint="fix the registry, or remove it: it is optional",
             place=f"{path}:{problems[0].line}",
             problems=[asdict(problem) for problem in problems],

@@ -16,12 +16,6 @@ _WRAPPERS = frozenset({"env", "command", "exec", "nice", "nohup", "time", "sudo"
 _OPERATORS = frozenset({";", "&", "|", "(", ")", "\n"})
 
 
-class ArgumentError(ConflictError):
-    """A value cannot become an argument of a command."""
-
-    code = "ARGUMENT_REFUSED"
-
-
 def resolved(run: Sequence[str], values: Mapping[str, object], *, command: str) -> tuple[str, ...]:
     """Return the arguments with their values: each placeholder stays in its argument.
 
@@ -32,8 +26,9 @@ def resolved(run: Sequence[str], values: Mapping[str, object], *, command: str) 
     for written in run:
         word = PLACEHOLDER.sub(lambda match: _value(match, values, command), written)
         if word.startswith("-") and not written.startswith("-") and "--" not in run[: len(words)]:
-            raise ArgumentError(
+            raise ConflictError(
                 f"command `{command}`: the value `{shortened(word, 40)}` begins with `-`, so it could be taken for an option",
+                code="ARGUMENT_REFUSED",
                 hint="the author of the workflow writes `--` before the argument if the program accepts that",
             )
         words.append(word)
@@ -47,8 +42,9 @@ def _value(match: re.Match[str], values: Mapping[str, object], command: str) -> 
     value = values.get(name)
     if not isinstance(value, (str, int, float)) or "\0" in str(value):
         problem = "has no value yet" if value is None else "is not a text or a number"
-        raise ArgumentError(
+        raise ConflictError(
             f"command `{command}`: `${name}` {problem}",
+            code="ARGUMENT_REFUSED",
             hint="run the command at a step that is reached after the fact was reported",
         )
     return str(value).lower() if isinstance(value, bool) else str(value)

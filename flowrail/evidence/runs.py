@@ -56,12 +56,6 @@ class EndedCommand:
     """The facts found in its output."""
 
 
-class SupervisorError(StorageError):
-    """A command could not be started because its supervisor could not."""
-
-    code = "SUPERVISOR_FAILED"
-
-
 def prepare(
     folder: str, run: Sequence[str], *, project: str, timeout: float, facts: Mapping[str, str]
 ) -> None:
@@ -118,9 +112,10 @@ def start(folder: str, environ: Mapping[str, str]) -> None:
     raise _failed(f"it exited with {done.returncode}")
 
 
-def _failed(problem: str) -> SupervisorError:
-    return SupervisorError(
+def _failed(problem: str) -> StorageError:
+    return StorageError(
         f"the command was not started, because its supervisor could not be: {problem}",
+        code="SUPERVISOR_FAILED",
         hint="run the command again",
     )
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from flowrail.command import Command, Hint
-from flowrail.errors import DocumentError, FlowError
+from flowrail.errors import ConflictError, DocumentError, FlowError, TrustError
 from flowrail.fleet import attempt, targets
 from flowrail.fleet.configuration import Limits
-from flowrail.fleet.errors import FleetDatabaseError, ForeignFleetError, NotOpenError
+from flowrail.fleet.errors import FleetDatabaseError
 from flowrail.fleet.jobs import JobQueue
 from flowrail.fleet.records import ATTEMPTS, REOPENED, UNCOUNTED, AgentRun, FleetRecords, FleetSession
 from flowrail.fleet.targets import Target
@@ -68,8 +68,9 @@ class Fleet:
         """Let the workers of *program* run an open session. One that they gave up gets all its attempts again."""
         world = self.world()
         if not world.store.read(session).session.is_open:
-            raise NotOpenError(
+            raise ConflictError(
                 f"session `{session}` has ended",
+                code="SESSION_NOT_OPEN",
                 hint=Hint("see its history: ", Command("history", session, store=world.shown_store)),
                 session=session,
             )
@@ -157,8 +158,9 @@ def _prepare_folder(environment: Environment, folder: str) -> None:
         if owner.owns(folder, FOLDER.encode(), mark):
             return
     if any(name.endswith(".sqlite") for name in os.listdir(folder)):
-        raise ForeignFleetError(
+        raise TrustError(
             f"the fleet in {folder} came with a clone, was moved, or belongs to another user",
+            code="FOREIGN_FLEET",
             hint=f"delete {folder} to begin a new one; sessions are not in it",
             folder=folder,
         )

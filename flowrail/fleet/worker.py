@@ -11,10 +11,9 @@ from dataclasses import replace
 from typing import TypeVar
 
 from flowrail.discovery.locations import find_project_root
-from flowrail.errors import FlowError, StorageError
+from flowrail.errors import ConflictError, FlowError, StorageError
 from flowrail.fleet import attempt
 from flowrail.fleet.configuration import Limits
-from flowrail.fleet.errors import WorkerReplacedError
 from flowrail.fleet.fleet import Fleet, conversations
 from flowrail.fleet.folders import require_approved
 from flowrail.fleet.records import REOPENED, AgentRun, RunOutcome, WorkerRecord
@@ -90,8 +89,9 @@ class Worker:
         finally:
             self._end()
         if replaced:
-            raise WorkerReplacedError(
+            raise ConflictError(
                 "this worker was silent for too long, so other workers took over its jobs",
+                code="WORKER_REPLACED",
                 hint="start it again",
                 worker=self.id,
             )

@@ -56,11 +56,12 @@ class HandoffRefusedError(HandoffError):
         message: str,
         *,
         hint: str | Hint | Command,
+        code: str | None = None,
         recoverable: bool = False,
         preserved: str | None = None,
         **details: object,
     ) -> None:
-        super().__init__(message, hint=hint, **details)
+        super().__init__(message, hint=hint, code=code, **details)
         self.recoverable = recoverable
         self.preserved = preserved
         self.beside = {"recoverable": recoverable, "payload_preserved": preserved}
@@ -92,18 +93,6 @@ class HealthCheckFailedError(HandoffRefusedError):
     """The target's own health check failed."""
 
     code = "HEALTH_CHECK_FAILED"
-
-
-class AlreadyReceivedError(HandoffRefusedError):
-    """The payload was received before."""
-
-    code = "ALREADY_RECEIVED"
-
-
-class HandoffClosedError(HandoffRefusedError):
-    """The handoff has ended, or was not sent yet."""
-
-    code = "HANDOFF_CLOSED"
 
 
 def payload_refusal(

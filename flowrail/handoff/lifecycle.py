@@ -49,12 +49,6 @@ CONDITIONS: Mapping[str, str] = {
 NO_ANSWERS: Mapping[str, bool] = MappingProxyType({})
 
 
-class PhaseNotOpenError(ConflictError):
-    """The event is not allowed in the handoff's phase."""
-
-    code = "PHASE_NOT_OPEN"
-
-
 class LifecycleModel:
     """The phase of a handoff and the answers of its guards. A guard without an answer does not hold."""
 
@@ -137,8 +131,11 @@ TRANSITIONS = tuple(
 def next_phase(phase: str, events: Sequence[str], answers: Mapping[str, bool] = NO_ANSWERS) -> str:
     """Return the phase that the machine enters after *events*; refused if one of them is not allowed."""
     if phase not in handoff.PHASES:
-        raise PhaseNotOpenError(
-            f"unknown phase `{phase}`", hint="update flowrail: a newer version wrote this record", phase=phase
+        raise ConflictError(
+            f"unknown phase `{phase}`",
+            code="PHASE_NOT_OPEN",
+            hint="update flowrail: a newer version wrote this record",
+            phase=phase,
         )
     machine = HandoffMachine(LifecycleModel(phase, answers))
     for event in events:
@@ -158,7 +155,7 @@ def phases_after(phase: str, events: Sequence[str]) -> set[str]:
     return phases
 
 
-def _refusal(phase: str, event: str, answers: Mapping[str, bool]) -> PhaseNotOpenError:
+def _refusal(phase: str, event: str, answers: Mapping[str, bool]) -> ConflictError:
     transitions = [edge for edge in TRANSITIONS if edge.source == phase]
     failing = [
         name
@@ -168,9 +165,10 @@ def _refusal(phase: str, event: str, answers: Mapping[str, bool]) -> PhaseNotOpe
     ]
     because = "; ".join(CONDITIONS[name] for name in dict.fromkeys(failing))
     events = ", ".join(sorted({edge.event for edge in transitions}))
-    return PhaseNotOpenError(
+    return ConflictError(
         f"a handoff in phase `{phase}` does not accept `{event}`"
         + (f", because this does not hold: {because}" if because else ""),
+        code="PHASE_NOT_OPEN",
         hint=f"it accepts {events}" if events else "the handoff is over",
         phase=phase,
         event=event,

@@ -20,8 +20,7 @@ from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import (
     EXPIRED,
     WARNING,
-    AlreadyReceivedError,
-    HandoffClosedError,
+    HandoffRefusedError,
     InvalidPayloadError,
     PayloadProblem,
     TargetNotFoundError,
@@ -205,8 +204,9 @@ def _refuse_unless_open(context: HandoffContext, change: HandoffChange, request:
     if handoff.claim is not None and handoff.phase != EXPIRED_PHASE:
         claim = handoff.claim
         is_here = claim.session in context.store.stamps()
-        raise AlreadyReceivedError(
+        raise HandoffRefusedError(
             f"handoff `{handoff.id}` was received by {claim.by} at {claim.at}",
+            code="ALREADY_RECEIVED",
             hint=Hint("look at it: ", context.command("resume", claim.session) if is_here else status),
             handoff=handoff.id,
             claim={"by": claim.by, "at": claim.at, "session": claim.session},
@@ -224,8 +224,9 @@ def _refuse_unless_open(context: HandoffContext, change: HandoffChange, request:
     else:
         problem = f"was cancelled: {handoff.cancelled}" if handoff.cancelled else f"is {handoff.status}"
         hint = Hint("see its state: ", status)
-    raise HandoffClosedError(
+    raise HandoffRefusedError(
         f"handoff `{handoff.id}` {problem}",
+        code="HANDOFF_CLOSED",
         hint=hint,
         recoverable=handoff.phase not in ENDED or handoff.phase == EXPIRED_PHASE,
         preserved=request.path,

@@ -20,7 +20,6 @@ from flowrail.handoff import checks
 from flowrail.handoff.chain import format_chain
 from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.errors import (
-    HandoffClosedError,
     HandoffRefusedError,
     InvalidPayloadError,
     ValidationFailedError,
@@ -122,8 +121,9 @@ def cancel(context: HandoffContext, handoff_id: str, reason: str = "") -> Handof
         handoff = change.handoff
         if handoff.phase in ENDED:
             state = f"cancelled: {handoff.cancelled}" if handoff.cancelled else handoff.status
-            raise HandoffClosedError(
+            raise HandoffRefusedError(
                 f"handoff `{handoff.id}` is over: {state}",
+                code="HANDOFF_CLOSED",
                 hint=context.command("handoff status", handoff_id),
                 handoff=handoff.id,
                 phase=handoff.phase,

@@ -45,18 +45,6 @@ _OF_TOOLS = {POST_TOOL_USE: SHELLS | EDITS, POST_TOOL_USE_FAILURE: SHELLS}
 Settings = dict[str, Any]
 
 
-class OutsideProjectError(ConflictError):
-    """A folder or a settings file of the project is a link out of it, so nothing is changed there."""
-
-    code = "PLACE_ELSEWHERE"
-
-
-class UnusableSettingsError(DocumentError):
-    """The host's settings are not plain JSON, or have a different value where hooks belong."""
-
-    code = "SETTINGS_UNUSABLE"
-
-
 @dataclass(frozen=True)
 class SettingsFile:
     """A file with settings of a host, and its content."""
@@ -119,8 +107,9 @@ def inside_project(path: str, project: str, home: str, *, instead: str) -> str:
     """
     real = os.path.realpath(path)
     if project != os.path.realpath(home) and os.path.commonpath([project, real]) != project:
-        raise OutsideProjectError(
+        raise ConflictError(
             f"{path} leads out of the project, to {real}, so nothing was written",
+            code="PLACE_ELSEWHERE",
             hint=f"remove the link, or {instead}",
             path=path,
             real=real,
@@ -209,14 +198,20 @@ def _parse(text: str, source: str, host: Host) -> Settings:
     try:
         settings = strict_json.load(text, source=source) if text.strip() else {}
     except DocumentError as error:
-        raise UnusableSettingsError(error.fact, hint=hint, place=error.place) from None
+        raise DocumentError(error.fact, code="SETTINGS_UNUSABLE", hint=hint, place=error.place) from None
     if not isinstance(settings, dict):
-        raise UnusableSettingsError("the file is not a JSON object", hint=hint, place=source)
+        raise DocumentError(
+            "the file is not a JSON object", code="SETTINGS_UNUSABLE", hint=hint, place=source
+        )
     groups, rules = settings.get("hooks", {}), settings.get("permissions", {})
     if not (isinstance(groups, dict) and all(map(_are_hooks, groups.values()))):
-        raise UnusableSettingsError("`hooks` has a form that hosts do not read", hint="fix it", place=source)
+        raise DocumentError(
+            "`hooks` has a form that hosts do not read", code="SETTINGS_UNUSABLE", hint="fix it", place=source
+        )
     if not isinstance(rules, dict) or not isinstance(rules.get("allow", []), list):
-        raise UnusableSettingsError("`permissions.allow` is not a list", hint="fix it", place=source)
+        raise DocumentError(
+            "`permissions.allow` is not a list", code="SETTINGS_UNUSABLE", hint="fix it", place=source
+        )
     return settings
 
 

@@ -1,6 +1,6 @@
 """Explain a code: of a finding of `flow check`, or of an error.
 
-The texts about findings and errors are those in the reference. A wheel contains them; a checkout has them in `docs`.
+The texts about findings are those in the reference. A wheel contains them; a checkout has them in `docs`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import flowrail
 from flowrail.command import Command, Hint
+from flowrail.error_codes import CODES
 from flowrail.errors import UsageError
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean
 
 PACKAGE = os.path.dirname(flowrail.__file__)
-_STATUS = "\n## Exit status "
-_ERROR = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)
 _FINDING = re.compile(r"^\| (FR\d+) \| (.+) \| (.+) \|$", re.MULTILINE)
 
 
@@ -38,12 +37,6 @@ class ListedCode(NamedTuple):
     about: str
 
 
-class UnknownCodeError(UsageError):
-    """No finding and no error has this code."""
-
-    code = "UNKNOWN_CODE"
-
-
 def explain(code: str) -> Explanation:
     """Return the explanation of *code*, which may be in small letters."""
     wanted = code.upper()
@@ -51,12 +44,13 @@ def explain(code: str) -> Explanation:
         when, remedy = findings[wanted]
         text = f"A finding of `flow check`. {when}\n\nWhat to do: {remedy}"
         return Explanation(wanted, "finding", f"# {wanted}\n\n{text}\n")
-    if wanted in (errors := _errors()):
-        status, when = errors[wanted]
-        text = f"An error, with exit status {status}. {when}\n\nThe message says what to do next."
+    if wanted in CODES:
+        row = CODES[wanted]
+        text = f"An error, with exit status {row.exit_status}. {row.when}\n\nWhat to do: {row.do}"
         return Explanation(wanted, "error", f"# {wanted}\n\n{text}\n")
-    raise UnknownCodeError(
+    raise UsageError(
         f"unknown code `{code[:40]}`",
+        code="UNKNOWN_CODE",
         hint=did_you_mean(wanted[:40], known_codes(), Hint("list the codes: ", Command("explain"))),
         name=code[:40],
     )
@@ -71,22 +65,13 @@ def listed_codes() -> list[ListedCode]:
     """Return every code that can be explained, with its meaning: findings, then errors."""
     return [
         *(ListedCode(code, "finding", when) for code, (when, _) in _findings().items()),
-        *(ListedCode(code, "error", when) for code, (_, when) in _errors().items()),
+        *(ListedCode(code, "error", row.when) for code, row in sorted(CODES.items())),
     ]
 
 
 def _findings() -> dict[str, tuple[str, str]]:
     """Return when each finding is reported and what to do, by its code."""
     return {code: (when, remedy) for code, when, remedy in _FINDING.findall(_reference("findings.md"))}
-
-
-def _errors() -> dict[str, tuple[str, str]]:
-    """Return the exit status of each error and when it occurs, by its code."""
-    return {
-        code: (section.partition("\n")[0], when)
-        for section in _reference("errors.md").split(_STATUS)[1:]
-        for code, when in _ERROR.findall(section)
-    }
 
 
 def _reference(name: str) -> str:

@@ -17,12 +17,6 @@ from flowrail.storage.record_store import Chained, RecordStore
 T = TypeVar("T", bound=Chained)
 
 
-class DifferentSessionError(ConflictError):
-    """The other store has a session or handoff of that id with other records."""
-
-    code = "DIFFERENT_SESSION"
-
-
 @dataclass(frozen=True)
 class CopyResult:
     """How many sessions and handoffs were copied, and how many the other store had already."""
@@ -57,8 +51,11 @@ def _copy_records(
             target.restore(key, lines, at=now(), by=by)
             copied.append(key)
         elif any(mine != theirs for mine, theirs in zip(lines, target.lines(key), strict=False)):
-            raise DifferentSessionError(
-                f"`{key}` has other records in the target", hint="copy into an empty store", id=key
+            raise ConflictError(
+                f"`{key}` has other records in the target",
+                code="DIFFERENT_SESSION",
+                hint="copy into an empty store",
+                id=key,
             )
     return copied, len(source.stamps()) - len(copied)
 

@@ -30,24 +30,6 @@ ODD = "odd"
 """In place of a digest: not a plain file, or behind a link."""
 
 
-class NotInstalledError(UsageError):
-    """The location has no skill that `flow setup` wrote."""
-
-    code = "NOT_INSTALLED"
-
-
-class NotAFolderError(ConflictError):
-    """There is a link or a file in place of a skill's folder."""
-
-    code = "NOT_A_FOLDER"
-
-
-class NotOursError(ConflictError):
-    """The location has another skill of that name, which flowrail did not write."""
-
-    code = "NOT_OURS"
-
-
 @dataclass(frozen=True)
 class InstalledSkill:
     """A skill that was installed or removed."""
@@ -154,9 +136,10 @@ def _refuse_foreign(folder: str, name: str, shipped_files: Mapping[str, str]) ->
         path for path in (CARD, *ENTRY_FILES) if _digest(folder, path) not in {None, shipped_files.get(path)}
     ]
     if foreign_files:
-        raise NotOursError(
+        raise ConflictError(
             f"{folder} contains another skill (its `{foreign_files[0]}` is not that of the bundled {name}); "
             "nothing was written",
+            code="NOT_OURS",
             hint="rename the other skill, or replace it with --force",
             path=folder,
             files=foreign_files,
@@ -192,8 +175,9 @@ def _installed(name: str, folder: str) -> Mapping[str, str]:
     """Return the digests of the files that were installed in *folder*."""
     if not WORKFLOW_NAME.match(name) or "/" in name or (manifest := read_manifest(folder)) is None:
         skills = installed(os.path.dirname(folder))
-        raise NotInstalledError(
+        raise UsageError(
             f"no skill `{name[:80]}` was installed in {os.path.dirname(folder)}",
+            code="NOT_INSTALLED",
             hint=did_you_mean(name[:80], skills, f"installed there: {', '.join(skills) or 'none'}"),
             skill=name[:80],
             installed=skills,
@@ -241,6 +225,9 @@ def _remove(folder: str, path: str) -> None:
 def _refuse_odd(folder: str) -> None:
     if os.path.islink(folder) or (os.path.exists(folder) and not os.path.isdir(folder)):
         problem = "a link" if os.path.islink(folder) else "not a folder"
-        raise NotAFolderError(
-            f"{folder} is {problem}, so nothing was written there", hint="remove it first", path=folder
+        raise ConflictError(
+            f"{folder} is {problem}, so nothing was written there",
+            code="NOT_A_FOLDER",
+            hint="remove it first",
+            path=folder,
         )

@@ -59,18 +59,6 @@ _HINTS = {
 """What to do about the problems of databases."""
 
 
-class DatabaseError(StorageError):
-    """The database did not answer, or refused."""
-
-    code = "DATABASE_FAILED"
-
-
-class SchemaError(StorageError):
-    """The database has no tables of flowrail."""
-
-    code = "SCHEMA_DIFFERS"
-
-
 class Database:
     """One database, and the transaction of the current thread in it.
 
@@ -141,8 +129,9 @@ class Database:
                 finally:
                     self._current.connection = None
             if self.is_sqlite and not os.path.exists(str(self._url.database)):
-                raise DatabaseError(
+                raise StorageError(
                     f"{self.shown} was deleted meanwhile, and the change with it",
+                    code="DATABASE_FAILED",
                     hint=_REACHABLE,
                     store=self.shown,
                 )
@@ -169,8 +158,9 @@ class Database:
             is_missing = self.is_sqlite and not os.path.exists(str(self._url.database))
             if is_missing or not inspect(self._open()).has_table(schema.ENTRIES.name):
                 self.close()
-                raise SchemaError(
+                raise StorageError(
                     f"{self.shown} has no tables of flowrail",
+                    code="SCHEMA_DIFFERS",
                     hint=Hint("create them: ", Command("store init", self.shown)),
                     store=self.shown,
                 )
@@ -192,8 +182,9 @@ class Database:
         except FileExistsError:
             return
         except OSError as error:
-            raise DatabaseError(
+            raise StorageError(
                 f"{self.shown} could not be created ({error.strerror})",
+                code="DATABASE_FAILED",
                 hint="name a file in an existing folder of yours",
                 store=self.shown,
             ) from None
@@ -209,8 +200,9 @@ class Database:
                     hint="run the command again",
                     store=self.shown,
                 ) from None
-            raise DatabaseError(
+            raise StorageError(
                 f"{self.shown} failed: {problem_of(error)}",
+                code="DATABASE_FAILED",
                 hint=next((hint for text, hint in _HINTS.items() if text in str(error)), _REACHABLE),
                 store=self.shown,
             ) from None

@@ -39,22 +39,10 @@ class NotRegularFileError(DocumentError):
     code = "FILE_NOT_REGULAR"
 
 
-class FileTooLargeError(DocumentError):
-    """The file is larger than its limit."""
-
-    code = "FILE_TOO_LARGE"
-
-
 class WriteFailedError(StorageError):
     """A write failed, and the change was not recorded."""
 
     code = "WRITE_FAILED"
-
-
-class NotPrivateError(StorageError):
-    """The path is not a directory, or it belongs to another user."""
-
-    code = "DIRECTORY_NOT_PRIVATE"
 
 
 class LockTimeoutError(ConflictError):
@@ -116,8 +104,12 @@ def read_bounded(path: AnyPath, *, limit: int, what: str, follow: bool = False) 
     if not is_regular:
         raise _not_regular(shown_path, what, "a directory" if stat.S_ISDIR(status.st_mode) else "")
     if not is_small:
-        raise FileTooLargeError(
-            f"{what} has more than {limit} bytes", hint="make it smaller", place=shown_path, limit=limit
+        raise DocumentError(
+            f"{what} has more than {limit} bytes",
+            code="FILE_TOO_LARGE",
+            hint="make it smaller",
+            place=shown_path,
+            limit=limit,
         )
     return data
 
@@ -261,10 +253,15 @@ def check_private_dir(path: AnyPath) -> None:
         except (FileNotFoundError, NotADirectoryError):
             return
     if not stat.S_ISDIR(status.st_mode):
-        raise NotPrivateError(f"{folder} is not a directory", hint="move it away", path=folder)
+        raise StorageError(
+            f"{folder} is not a directory", code="DIRECTORY_NOT_PRIVATE", hint="move it away", path=folder
+        )
     if status.st_uid != os.geteuid():
-        raise NotPrivateError(
-            f"{folder} belongs to another user", hint="use a directory of your own", path=folder
+        raise StorageError(
+            f"{folder} belongs to another user",
+            code="DIRECTORY_NOT_PRIVATE",
+            hint="use a directory of your own",
+            path=folder,
         )
 
 

@@ -24,12 +24,6 @@ _BATCH = 500
 T = TypeVar("T", bound=Chained)
 
 
-class ChangedMeanwhileError(ConflictError):
-    """Another process added a record although this one held the session."""
-
-    code = "CHANGED_MEANWHILE"
-
-
 class HeldRow(HeldEntry[T]):
     """A session or handoff whose row is locked."""
 
@@ -151,8 +145,11 @@ class SqlStore(RecordStore[T]):
         values = {"seq": record.seq, "hash": digest, "bytes": size, **self._labels(record)}
         is_next = self._is(ENTRIES, key) & (ENTRIES.c.hash == record.prev)
         if connection.execute(update(ENTRIES).where(is_next).values(values)).rowcount != 1:
-            raise ChangedMeanwhileError(
-                f"`{key}` was changed by another process", hint="run the command again", id=key
+            raise ConflictError(
+                f"`{key}` was changed by another process",
+                code="CHANGED_MEANWHILE",
+                hint="run the command again",
+                id=key,
             )
         row = {"kind": self._kind.noun, "id": key, "seq": record.seq, "line": text}
         connection.execute(insert(RECORDS).values(row))

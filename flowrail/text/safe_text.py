@@ -27,20 +27,15 @@ LONGEST_LINE, MOST_LINES = 4_000, 200
 _BREAKS = r"[ ]*[\n\t][\s]*"
 
 
-class NotTextError(DocumentError):
-    """The bytes are not UTF-8."""
-
-    code = "FILE_NOT_TEXT"
-
-
 def decode(data: bytes, *, source: str) -> str:
     """Return *data* as text, without a byte order mark. Raises `NotTextError` with the line."""
     try:
         return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise NotTextError(
+        raise DocumentError(
             f"byte 0x{error.object[error.start]:02X} is not UTF-8",
+            code="FILE_NOT_TEXT",
             hint="save the file as UTF-8",
             place=f"{source}:{line}",
         ) from None

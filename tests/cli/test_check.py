@@ -108,11 +108,12 @@ def test_explain_knows_the_codes_of_errors() -> None:
     out = flow("explain", "EVIDENCE_MISSING").out
 
     assert out.startswith("# EVIDENCE_MISSING\n\nAn error, with exit status 4. The evidence that an outcome ")
+    assert "What to do: Provide each missing item" in out
     assert "unknown code" not in flow("explain", "storage").err
 
 
 def test_explain_takes_small_letters_and_suggests_similar_codes() -> None:
-    assert flow("explain", "fr102").out.startswith("# FR102: ")
+    assert flow("explain", "fr102").out.startswith("# FR102\n")
     assert told("explain", "fr102")["code"] == "FR102"
     status, error = refused("explain", "REGISTRY_CHANGE")
     assert (status, error["code"]) == (2, "UNKNOWN_CODE")
@@ -130,8 +131,6 @@ def test_explain_without_a_code_lists_the_codes() -> None:
 def test_explain_formats_the_page_on_a_terminal() -> None:
     out = plain(shown("explain", "FR102"))
 
-    assert re.search(
-        r"^[ ┃]+FR102: a transition leads to a step that does not exist[ ┃]*$", out, re.MULTILINE
-    )
+    assert re.search(r"^[ ┃]+FR102[ ┃]*$", out, re.MULTILINE)
     assert "```" not in out
     assert max(map(len, out.splitlines())) <= 80

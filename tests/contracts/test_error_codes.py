@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import pkgutil
 import re
+from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 from support.golden import as_in_golden_file
 
 import flowrail
+from flowrail.error_codes import CODES
 from flowrail.errors import FlowError
 
+PACKAGE = Path(flowrail.__file__).parent
 
-def every_error() -> list[type[FlowError]]:
-    """Return every class of refusal that any module of ours defines."""
+
+def error_classes() -> dict[str, type[FlowError]]:
+    """Return every class of error that any module of ours defines, by name."""
     for module in pkgutil.walk_packages(flowrail.__path__, "flowrail."):
         if not module.name.endswith("__main__"):
             try:
@@ -21,30 +27,49 @@ def every_error() -> list[type[FlowError]]:
             except ModuleNotFoundError as missing:  # modules that need an extra define no errors
                 if str(missing.name).startswith("flowrail"):
                     raise
-    found: list[type[FlowError]] = []
+    found: dict[str, type[FlowError]] = {}
     pending: list[type[FlowError]] = [FlowError]
     while pending:
         error = pending.pop()
         pending += error.__subclasses__()
         if error.__module__.startswith("flowrail."):
-            found.append(error)
+            found[error.__name__] = error
     return found
 
 
-def test_every_error_has_its_code_and_status_in_one_list() -> None:
-    lines = {f"{error.exit_status} {error.code} {error.__qualname__}" for error in every_error()}
+def raised_with_a_code() -> Iterator[tuple[str, str]]:
+    """Yield the class and the code of every error that is made with one."""
+    for file in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id.endswith("Error")
+            ):
+                for given in (keyword.value for keyword in node.keywords if keyword.arg == "code"):
+                    if isinstance(given, ast.Constant):
+                        yield node.func.id, str(given.value)
 
-    assert as_in_golden_file("error_codes.txt", "\n".join(sorted(lines)))
+
+def test_every_code_has_its_status_in_one_list() -> None:
+    assert as_in_golden_file(
+        "error_codes.txt", "\n".join(sorted(f"{row.exit_status} {code}" for code, row in CODES.items()))
+    )
 
 
-def test_a_code_means_one_thing_and_has_one_status() -> None:
-    errors = every_error()
-    owners: dict[str, str] = {}
+def test_every_error_has_a_code_of_the_table_and_its_status() -> None:
+    classes = error_classes()
 
-    for error in errors:
-        assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", error.code)
-        assert error.__doc__
-        if "code" in vars(error):  # packages that do not know each other may use the same name and code
-            assert owners.setdefault(error.code, error.__name__) == error.__name__
-    assert len({(error.code, error.exit_status) for error in errors}) == len({error.code for error in errors})
-    assert {error.exit_status for error in errors} == set(range(1, 8))
+    used = {(error.code, error.exit_status) for error in classes.values()}
+    used |= {(code, classes[name].exit_status) for name, code in raised_with_a_code()}
+
+    assert used == {(code, row.exit_status) for code, row in CODES.items()}
+    assert {row.exit_status for row in CODES.values()} == set(range(1, 8))
+
+
+def test_a_row_says_when_and_what_to_do_in_sentences() -> None:
+    for code, row in CODES.items():
+        assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", code)
+        for text in (row.when, row.do):
+            assert text[0].isupper() or text[0] == "`"
+            assert text.endswith(".")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.golden import in_golden_block
+from support.refusals import refused
 
 from flowrail.diagrams.handoff import lifecycle_picture
 from flowrail.diagrams.renderers import mermaid
@@ -16,7 +17,6 @@ from flowrail.handoff.lifecycle import (
     CONDITIONS,
     TRANSITIONS,
     LifecycleTransition,
-    PhaseNotOpenError,
     next_phase,
 )
 
@@ -32,7 +32,7 @@ def test_every_guard_alone_prevents_its_transition(edge: LifecycleTransition) ->
         if (source, edge.event) == ("validation", "refuse"):
             assert next_phase(source, event, answers) == handoff.FAILED
             continue
-        with pytest.raises(PhaseNotOpenError) as caught:
+        with refused("PHASE_NOT_OPEN") as caught:
             next_phase(source, event, answers)
         assert CONDITIONS[missing] in caught.value.message
         assert caught.value.details["conditions"] == [missing]
@@ -44,14 +44,14 @@ def test_a_failure_can_be_tried_again_and_a_rejection_cannot() -> None:
     assert next_phase(handoff.VALIDATION, ["refuse"], YES) == handoff.REJECTED
     assert next_phase(handoff.FAILED, ["retry"], NO) == handoff.VALIDATION
     for phase in ENDED:
-        with pytest.raises(PhaseNotOpenError) as caught:
+        with refused("PHASE_NOT_OPEN") as caught:
             next_phase(phase, ["retry"], YES)
         hint = "it accepts acknowledge" if phase == handoff.EXPIRED else "the handoff is over"
         assert str(caught.value.hint) == hint
 
 
 def test_a_phase_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(PhaseNotOpenError):
+    with refused("PHASE_NOT_OPEN"):
         next_phase("later", ["retry"], YES)
 
 

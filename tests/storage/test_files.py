@@ -11,12 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.refusals import refused
 
 from flowrail.storage import files, macos
 from flowrail.storage.files import (
-    FileTooLargeError,
     MissingFileError,
-    NotPrivateError,
     NotRegularFileError,
     UnreadableFileError,
     WriteFailedError,
@@ -50,7 +49,7 @@ def test_a_file_is_read_whole_up_to_the_limit(tmp_path: Path) -> None:
         file.truncate(3 << 30)
 
     assert read_bounded(tmp_path / "a", limit=5, what="the workflow") == b"12345"
-    with pytest.raises(FileTooLargeError, match="the journal has more than 1000 bytes"):
+    with refused("FILE_TOO_LARGE", match="the journal has more than 1000 bytes"):
         read_bounded(tmp_path / "sparse", limit=1000, what="the journal")
 
 
@@ -227,21 +226,21 @@ def test_a_link_to_a_directory_is_not_private(tmp_path: Path, end: str) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
 
-    with pytest.raises(NotPrivateError, match="is not a directory"):
+    with refused("DIRECTORY_NOT_PRIVATE", match="is not a directory"):
         make_private_dir(f"{tmp_path / 'link'}{end}")
 
 
 def test_a_directory_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
 
-    with pytest.raises(NotPrivateError, match="belongs to another user"):
+    with refused("DIRECTORY_NOT_PRIVATE", match="belongs to another user"):
         make_private_dir(tmp_path)
 
 
 def test_a_directory_below_a_file_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(NotPrivateError, match="file is not a directory"):
+    with refused("DIRECTORY_NOT_PRIVATE", match="file is not a directory"):
         make_private_dir(tmp_path / "file/a")
 
 

@@ -30,12 +30,6 @@ MOST_SIDE_LINES = 2_000
 """How many lines are placed in lanes, in about a second."""
 
 
-class PictureTooLargeError(UsageError):
-    """The picture has too many lines beside the steps, or too many pixels."""
-
-    code = "PICTURE_TOO_LARGE"
-
-
 class PlacedNode(NamedTuple):
     """A node and the position of its middle."""
 
@@ -162,8 +156,9 @@ class _Drawing:
             if rows[0] != rows[1]
         }
         if len(stretches) > MOST_SIDE_LINES:
-            raise PictureTooLargeError(
+            raise UsageError(
                 f"the picture has {len(stretches)} lines beside its steps; at most {MOST_SIDE_LINES} can be drawn",
+                code="PICTURE_TOO_LARGE",
                 hint="write a file that another program draws: -o FILE.mmd",
                 lines=len(stretches),
             )

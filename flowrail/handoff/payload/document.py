@@ -142,12 +142,6 @@ def _parse(text: str, source: str) -> object:
 NEWEST_PAYLOAD = "handoff-payload"
 
 
-class PayloadExistsError(StorageError):
-    """Another file has the name of the payload."""
-
-    code = "PAYLOAD_EXISTS"
-
-
 def payload_file_name(
     version: str, form: str, digest: str, *, source: str, target: str, timestamp: str
 ) -> str:
@@ -166,8 +160,9 @@ def write_payload(path: str, data: bytes, *, newest: str = "") -> None:
     if not os.path.lexists(path):
         files.write_atomic(path, data, durable=False)
     elif digest_of(path) != sha256_hex(data):
-        raise PayloadExistsError(
+        raise StorageError(
             f"{path} already exists with other content",
+            code="PAYLOAD_EXISTS",
             hint="move it away, then send again",
             place=path,
         )

@@ -51,16 +51,11 @@ _ALWAYS: Mapping[str, object] = {"when": None, "limit": None, "reports": {}, "ru
 """Keys that the structure of a step always has."""
 
 
-class CodeNotStoredError(FlowError):
-    """The stored workflow needs Python functions, and these are not stored."""
-
-    code = "CODE_NOT_KEPT"
-
-
 def code_not_stored(context: StepContext) -> NoReturn:
     """Raise an error: the workflow had a function here, which plain data cannot contain."""
-    raise CodeNotStoredError(
+    raise FlowError(
         f"step `{context.step_id}` is decided by code, which a session does not store",
+        code="CODE_NOT_KEPT",
         hint="put the skill's folder back",
         step=context.step_id,
     )

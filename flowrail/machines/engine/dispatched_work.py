@@ -42,28 +42,10 @@ _CHILD = re.compile(r"(.+)\.\d{1,9}\.(\d{1,3})(?:-(\d{1,4}))?\Z")
 _WHOLE = r"\$([a-z][a-z0-9_]*)\Z"
 
 
-class JoinPendingError(ConflictError):
-    """The step waits for agents that have not reported."""
-
-    code = "JOIN_PENDING"
-
-
 class DispatchGoneError(ConflictError):
     """The child session was replaced, or its parent has left the step."""
 
     code = "DISPATCH_GONE"
-
-
-class UnknownDispatchError(UsageError):
-    """The session's step has no such dispatch."""
-
-    code = "UNKNOWN_DISPATCH"
-
-
-class TooManyDispatchesError(UsageError):
-    """The list has more items than a step may dispatch."""
-
-    code = "TOO_MANY_DISPATCHES"
 
 
 @dataclass(frozen=True)
@@ -128,8 +110,9 @@ def find_dispatch(session: Session, name: str) -> Dispatched:
     if named:
         return named[0]
     numbers = [str(number_of(dispatch)) for dispatch in session.dispatches]
-    raise UnknownDispatchError(
+    raise UsageError(
         f"step `{session.step}` of session `{session.id}` has no dispatch `{name[:40]}`",
+        code="UNKNOWN_DISPATCH",
         hint=f"give its number: {phrases.listed(numbers)}" if numbers else "this step has no dispatches",
         dispatches=numbers,
     )
@@ -265,8 +248,9 @@ def check_joined(
     failed = join.total - join.succeeded - len(join.open)
     ended = f"{failed} of {join.total} did not" if failed else f"{join.succeeded} of {join.needed} have"
     instead = "report another outcome, or " if {*step.transitions} - {Outcome.OK} else ""
-    raise JoinPendingError(
+    raise ConflictError(
         f"step `{step.id}` is waiting for its agents: {join.needed} must succeed, {ended}",
+        code="JOIN_PENDING",
         hint=Hint("see the remaining work: ", Command("resume", session.id))
         if join.open
         else Hint(f"{instead}replace an agent that failed: ", Command("resume", session.id)),
@@ -299,8 +283,9 @@ def cut(result: Mapping[str, object], most: int, where: str) -> dict[str, object
 def check_item_count(step: StepDef, items: Sequence[object]) -> None:
     """Refuse a list with more items than a step may dispatch."""
     if len(items) > MOST_DISPATCHES:
-        raise TooManyDispatchesError(
+        raise UsageError(
             f"step `{step.id}` would create {len(items)} dispatches; the limit is {MOST_DISPATCHES}",
+            code="TOO_MANY_DISPATCHES",
             hint="use fewer items, for example by grouping several into one",
             step=step.id,
         )

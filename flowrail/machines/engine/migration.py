@@ -39,12 +39,6 @@ MAP, ACCEPT, PARAMS = "map", "accept", "params"
 ENDED = "(ended)"
 
 
-class BadMapError(UsageError):
-    """``--map`` names unknown steps, or one that still exists."""
-
-    code = "BAD_MAP"
-
-
 class MigrationPlan(NamedTuple):
     """What migrating a session would do, and what must be given before it can be done.
 
@@ -211,22 +205,27 @@ def _check_names(renames: Mapping[str, str], known: Iterable[str], new: Workflow
     for old, to in renames.items():
         if to not in new:
             ids = [step.id for step in new.steps]
-            raise BadMapError(
+            raise UsageError(
                 f"the workflow has no step `{to[:80]}`",
+                code="BAD_MAP",
                 hint=did_you_mean(to[:80], ids, f"it has {listed(ids)}"),
                 step=to[:80],
                 steps=ids,
             )
         if old not in known:
-            raise BadMapError(
+            raise UsageError(
                 f"the session has no step `{old[:80]}`",
+                code="BAD_MAP",
                 hint=did_you_mean(old[:80], known, f"it has {listed(sorted(known))}"),
                 step=old[:80],
                 steps=sorted(known),
             )
         if old in new:
-            raise BadMapError(
-                f"step `{old}` still exists", hint="only a removed step can be renamed", step=old
+            raise UsageError(
+                f"step `{old}` still exists",
+                code="BAD_MAP",
+                hint="only a removed step can be renamed",
+                step=old,
             )
 
 

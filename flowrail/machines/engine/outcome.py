@@ -4,6 +4,7 @@ An author's function that is called from a command has a time limit, and its out
 are in `flowrail.machines.engine.reviews`.
 """
 
+
 # Without `from __future__ import annotations`: texts would be compiled at every start.
 
 import json
@@ -340,12 +341,6 @@ def _place(error: BaseException) -> str:
 HANDLER_SECONDS = 30.0
 
 
-class HandlerTimeoutError(HandlerError):
-    """An author's function took too long."""
-
-    code = "HANDLER_TIMEOUT"
-
-
 class _TimeIsUp(StoppedFromOutside):
     """The time is up."""
 
@@ -363,8 +358,9 @@ def call_limited(
         with redirect_stdout(sys.stderr), _alarm(seconds):
             return call_plainly(function, context, arguments)
     except _TimeIsUp:
-        raise HandlerTimeoutError(
+        raise HandlerError(
             f"{function_name(function)} took more than {seconds:g} seconds",
+            code="HANDLER_TIMEOUT",
             hint="the session did not move; make the function faster, then report again",
             seconds=seconds,
         ) from None

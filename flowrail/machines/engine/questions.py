@@ -95,12 +95,6 @@ def choices_for(questions: Sequence[Question], outcomes: Container[str]) -> str:
     return f"the user {' or '.join(chooses + other_words)}" if chooses or other_words else ""
 
 
-class QuestionOpenError(ConflictError):
-    """The user has to answer first."""
-
-    code = "QUESTION_OPEN"
-
-
 class BadAnswerError(UsageError):
     """An answer does not fit any open question."""
 
@@ -215,8 +209,9 @@ def check_answered(session: Session, step: StepDef) -> None:
         first = next(iter(waiting.values()))
         options = phrases.listed(option.label for option in first.options) or "in free text"
         command = Command("answer", session.id, answers={first.id: first.placeholder})
-        raise QuestionOpenError(
+        raise ConflictError(
             f"step `{step.id}` waits for the user's answer to {phrases.listed(waiting)}",
+            code="QUESTION_OPEN",
             hint=Hint(f"ask the user ({options}), then: ", command),
             step=step.id,
             questions=[*waiting],

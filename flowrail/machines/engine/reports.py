@@ -150,12 +150,6 @@ class ValuesError(UsageError):
         )
 
 
-class MemoryTooLongError(UsageError):
-    """A text to remember is longer than a session may keep."""
-
-    code = "MEMORY_TOO_LONG"
-
-
 def default_params(workflow: Workflow) -> dict[str, object]:
     """Return the defaults of the parameters, except for those that only handlers declare."""
     return {
@@ -289,8 +283,9 @@ def check_memory(text: str, name: str) -> str:
     """Return the text called *name* without blanks around it; refuse one that is too long."""
     text = text.strip()
     if len(text) > LONGEST_MEMORY:
-        raise MemoryTooLongError(
+        raise UsageError(
             f"`{name}` has {len(text)} characters; the limit is {LONGEST_MEMORY}",
+            code="MEMORY_TOO_LONG",
             hint="write the details to the notes and say in one sentence what they are about",
             characters=len(text),
         )

@@ -28,12 +28,6 @@ MOST_NAMED = 12
 """How many blocking findings a refusal lists, each with the beginning of its text."""
 
 
-class GateDecidesError(ConflictError):
-    """An outcome was reported for a gate, which decides from the recorded findings."""
-
-    code = "GATE_DECIDES"
-
-
 class GateVerdict(NamedTuple):
     """The decision of a gate on its round: the findings that block."""
 
@@ -102,8 +96,9 @@ def decide_gate(step: StepDef, session: Session, *, reported: str = DONE) -> Out
         lines.append(f"and {left} more")
         hint = Hint("report `done`; see all findings: ", Command("finding list", session.id))
     against = f"; these findings block it: {'; '.join(lines)}" if lines else ""
-    raise GateDecidesError(
+    raise ConflictError(
         f"gate `{step.id}` decides from the recorded findings and does not accept `{reported}`{against}",
+        code="GATE_DECIDES",
         hint=hint,
         step=step.id,
         outcome=reported,
@@ -114,24 +109,6 @@ def decide_gate(step: StepDef, session: Session, *, reported: str = DONE) -> Out
 def is_undecided(session: Session, step_id: str, gate: GateConfig) -> bool:
     """Return whether the review of the gate at *step_id* was entered after the gate last decided."""
     return session.entered.get(gate.review, -1) > session.decided.get(step_id, -1)
-
-
-class RoundClosedError(ConflictError):
-    """The review has ended and its gate has not decided yet; the finding cannot be withdrawn now."""
-
-    code = "ROUND_CLOSED"
-
-
-class UnknownFindingError(UsageError):
-    """The session has no such finding."""
-
-    code = "UNKNOWN_FINDING"
-
-
-class BadFindingError(UsageError):
-    """The finding cannot be recorded, for example because it has no text."""
-
-    code = "BAD_FINDING"
 
 
 def gates(workflow: Workflow) -> dict[str, GateConfig]:
@@ -157,12 +134,13 @@ def record(
     known = session.findings
     word = severity.upper()
     if word not in Severity.__members__:
-        raise BadFindingError(
+        raise UsageError(
             f"unknown severity `{severity[:40]}`",
+            code="BAD_FINDING",
             hint=phrases.did_you_mean(word[:40], Severity, f"use one of {phrases.listed(Severity)}"),
         )
     if not text.strip():
-        raise BadFindingError("the finding has no text", hint="describe the problem")
+        raise UsageError("the finding has no text", code="BAD_FINDING", hint="describe the problem")
     review = _review_at_hand(workflow, session)
     same = (word, text.strip(), item, place, by)
     for finding in round_findings(session, review) if review else ():
@@ -197,8 +175,9 @@ def resolve(
     finding = next((finding for finding in known if finding.id == finding_id), None)
     if finding is None:
         ids = [finding.id for finding in known]
-        raise UnknownFindingError(
+        raise UsageError(
             f"session `{session.id}` has no finding `{finding_id[:40]}`",
+            code="UNKNOWN_FINDING",
             hint=phrases.did_you_mean(
                 finding_id[:40], ids, Hint("see all: ", Command("finding list", session.id))
             ),
@@ -219,10 +198,11 @@ def _refuse_to_take_away(
     at_work = session.step == gate.review
     if at_work and by == finding.by:
         return
-    raise RoundClosedError(
+    raise ConflictError(
         f"finding `{finding.id}` was recorded by `{finding.by}`, and only its author can withdraw it"
         if at_work
         else f"the review of `{step_id}` has ended with finding `{finding.id}` recorded",
+        code="ROUND_CLOSED",
         hint=f"continue to gate `{step_id}`; blocking findings are fixed and reviewed again"
         if session.step != step_id
         else "report `done`; blocking findings are fixed and reviewed again",

@@ -56,12 +56,6 @@ class Act(NamedTuple):
     lacks_evidence: bool = False
 
 
-class ChangedStepError(UsageError):
-    """An act has results or answers for dispatches or questions that the step does not have."""
-
-    code = "CHANGED_STEP"
-
-
 def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
     """Yield the possible acts in *session*: all of them, or a representative selection."""
     step = current_step(workflow, session)
@@ -113,8 +107,9 @@ def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call
 def ended_children(session: Session, results: Sequence[str]) -> dict[str, Session]:
     """Return the child sessions of the step's dispatches with these results, by id; see `Act`."""
     if len(session.dispatches) != len(results):
-        raise ChangedStepError(
+        raise UsageError(
             f"the step has {len(session.dispatches)} dispatches, and {len(results)} results were given",
+            code="CHANGED_STEP",
             hint="give one result for each dispatch",
         )
     return {
@@ -130,8 +125,10 @@ def with_answers(session: Session, answers: Mapping[str, Sequence[str]]) -> Sess
     """Return *session* with answers to its open questions: labels by the id of the question."""
     unknown = answers.keys() - {question.id for question in session.questions}
     if unknown:
-        raise ChangedStepError(
-            f"the step does not ask `{min(unknown)}`", hint="answer only questions of the step"
+        raise UsageError(
+            f"the step does not ask `{min(unknown)}`",
+            code="CHANGED_STEP",
+            hint="answer only questions of the step",
         )
     answered = [
         questions.answer_question(question, answers[question.id], at="", by="", reason=REASON)

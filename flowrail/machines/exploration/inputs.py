@@ -26,12 +26,6 @@ ROUNDS = 5
 Schema = dict[str, dict[str, Domain]]
 
 
-class NoExampleError(UsageError):
-    """A value that every run needs has no choices, bounds, default or example."""
-
-    code = "NO_EXAMPLE"
-
-
 def extract_schema(workflow: Workflow) -> Schema:
     """Return the domain of every value that a step uses, by step and name.
 
@@ -96,8 +90,9 @@ def _domain(step: StepDef, name: str, arg: Arg) -> Domain | None:
     if arg.domain is not None or _is_known(arg):
         return arg.domain or Constant(freeze_deep(arg.sample()))
     if arg.required:
-        raise NoExampleError(
+        raise UsageError(
             f"`{name}` at step `{step.id}` has no choices, bounds, default or example",
+            code="NO_EXAMPLE",
             hint="declare one of them, so that its values can be tried",
             name=name,
         )

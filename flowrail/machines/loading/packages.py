@@ -21,12 +21,6 @@ from flowrail.text.phrases import did_you_mean
 _registered: dict[str, Workflow] = {}
 
 
-class BrokenModuleError(FlowError):
-    """A module with a workflow could not be imported, or contains another workflow than expected."""
-
-    code = "BROKEN_MODULE"
-
-
 class WorkflowPlace(NamedTuple):
     """Where a workflow is defined: the module to import, and its file."""
 
@@ -153,15 +147,17 @@ def _imported(name: str, place: WorkflowPlace) -> Workflow:
     except FlowError:
         raise
     except (Exception, SystemExit) as error:
-        raise BrokenModuleError(
+        raise FlowError(
             f"{place.path} raised {type(error).__name__}: {' '.join(str(error).split())[:200]}",
+            code="BROKEN_MODULE",
             hint="fix the module; others are not affected",
             path=place.path,
         ) from error
     if not isinstance(workflow, Workflow) or workflow.name != name:
         actual = f"`{workflow.name}`" if isinstance(workflow, Workflow) else "something else"
-        raise BrokenModuleError(
+        raise FlowError(
             f"`WORKFLOW` of {place.path} is {actual}, not the workflow `{name}`",
+            code="BROKEN_MODULE",
             hint="assign the workflow once, with its name as a text",
             path=place.path,
         )

@@ -51,24 +51,6 @@ MOST_RUNS = 20
 _READS = "reads.json"
 
 
-class UnknownCommandError(UsageError):
-    """The current step declares no such command."""
-
-    code = "UNKNOWN_STEP_COMMAND"
-
-
-class CommandRunningError(ConflictError):
-    """The session cannot move while a command runs."""
-
-    code = "COMMAND_RUNNING"
-
-
-class NotRepeatedError(ConflictError):
-    """A command that must not run twice failed, or its end is unknown: the user decides."""
-
-    code = "COMMAND_NOT_REPEATED"
-
-
 @dataclass(frozen=True)
 class RanCommand:
     """How a command ended."""
@@ -185,8 +167,9 @@ class _AtStep:
             remedy = (
                 f"use one of {listed(step.commands)}" if step.commands else "this step declares no commands"
             )
-            raise UnknownCommandError(
+            raise UsageError(
                 f"step `{step.id}` has no command `{name[:40]}`",
+                code="UNKNOWN_STEP_COMMAND",
                 hint=did_you_mean(name[:40], step.commands, remedy),
                 step=step.id,
                 commands=list(step.commands),
@@ -355,18 +338,19 @@ def require_no_running(world: World, change: SessionChange) -> Session:
     return session
 
 
-def _running(world: World, session: Session, run: CommandRun) -> CommandRunningError:
+def _running(world: World, session: Session, run: CommandRun) -> ConflictError:
     where = "" if run.machine == machine_name() else f" on {run.machine}"
     wait = Command("run", run.command, session=session.id, store=world.shown_store)
-    return CommandRunningError(
+    return ConflictError(
         f"command `{run.command}` runs{where} (started {ago(run.at, world.now())}), so the session cannot move",
+        code="COMMAND_RUNNING",
         hint=Hint("wait for its end: ", wait),
         session=session.id,
         command=run.command,
     )
 
 
-def _ask(world: World, change: SessionChange, at: _AtStep, run: CommandRun) -> NotRepeatedError:
+def _ask(world: World, change: SessionChange, at: _AtStep, run: CommandRun) -> ConflictError:
     """Record the question whether a command may run again, and return the refusal."""
     session = at.session
     asked = questions.command_question(run)
@@ -375,8 +359,9 @@ def _ask(world: World, change: SessionChange, at: _AtStep, run: CommandRun) -> N
         note: RecordNote = {"questions": [asked.id]}
         change.commit(session, kind="ask", at=world.now(), by=world.by, note=note)
     show = Command("resume", session.id, store=world.shown_store)
-    return NotRepeatedError(
+    return ConflictError(
         f"command `{run.command}` must not run twice: {run.result}",
+        code="COMMAND_NOT_REPEATED",
         hint=Hint("the user decides now; show the question: ", show),
         session=session.id,
         command=run.command,

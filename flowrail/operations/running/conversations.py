@@ -27,22 +27,10 @@ MOST_NAMED = 3
 """A refusal names at most this many sessions."""
 
 
-class OtherConversationError(ConflictError):
-    """The session belongs to another conversation that is active."""
-
-    code = "OTHER_CONVERSATION"
-
-
 class NoOpenSessionError(ConflictError):
     """No session is open, or only those of other conversations are."""
 
     code = "NO_OPEN_SESSION"
-
-
-class SeveralOpenError(ConflictError):
-    """Several sessions are open and the command names none."""
-
-    code = "SEVERAL_OPEN"
 
 
 def owned(world: World, record: Record, *, take_over: bool = False) -> Session:
@@ -253,7 +241,7 @@ def _open_sessions(world: World, address: str) -> Iterator[Record]:
 
 def _several_open(
     world: World, newest: Sequence[Record], suffix: str, command: Callable[[str], Command] | None = None
-) -> SeveralOpenError:
+) -> ConflictError:
     commands = [
         command(record.session.id)
         if command is not None
@@ -268,15 +256,16 @@ def _several_open(
             f"\nand {len(newest) - MOST_NAMED} more: ",
             Command("sessions", store=world.shown_store),
         ]
-    return SeveralOpenError(
+    return ConflictError(
         f"{len(newest)} sessions{suffix} are open",
+        code="SEVERAL_OPEN",
         hint=Hint("choose one:", *parts),
         sessions=[record.session.id for record in newest],
         commands=[str(line) for line in commands],
     )
 
 
-def _other_conversation(world: World, record: Record) -> OtherConversationError:
+def _other_conversation(world: World, record: Record) -> ConflictError:
     session = record.session
     own = _own_session(world, session.skill)
     parts: list[str | Command] = []
@@ -285,8 +274,9 @@ def _other_conversation(world: World, record: Record) -> OtherConversationError:
         parts += ["continue your own session: ", resume, "; "]
     take_over = Command("resume", session.id, take_over=True, store=world.shown_store)
     parts += ["leave this one alone unless the user asks to take it over: ", take_over]
-    return OtherConversationError(
+    return ConflictError(
         f"session `{session.id}` belongs to another conversation ({described(world, record)})",
+        code="OTHER_CONVERSATION",
         hint=Hint(*parts),
         session=session.id,
         topic=session.topic,

@@ -45,12 +45,6 @@ from flowrail.text.safe_text import one_line
 LONGEST_REASON = 2_000
 
 
-class UnknownCheckError(UsageError):
-    """The current step has no such check."""
-
-    code = "UNKNOWN_CHECK"
-
-
 # --- reports
 
 
@@ -321,8 +315,9 @@ def _check(step: StepDef, name: str) -> Evidence:
     if check is None:
         known = step.checks
         remedy = f"use one of {listed(known)}" if known else "this step demands no evidence"
-        raise UnknownCheckError(
+        raise UsageError(
             f"step `{step.id}` has no check `{name[:40]}`",
+            code="UNKNOWN_CHECK",
             hint=did_you_mean(name[:40], known, remedy),
             step=step.id,
             checks=list(known),

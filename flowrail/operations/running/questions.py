@@ -23,12 +23,6 @@ from flowrail.operations.running.steps import Answer, check_expected, look, star
 from flowrail.text.phrases import listed
 
 
-class NotWaitingError(ConflictError):
-    """There is no question to answer."""
-
-    code = "NOT_WAITING"
-
-
 def ask(
     world: World,
     session_id: str,
@@ -102,8 +96,9 @@ def answer(
         check_still_dispatched(world.store, session)
         known = {question.id: question for question in session.questions}
         if not known or not session.is_open:
-            raise NotWaitingError(
+            raise ConflictError(
                 f"session `{session_id}` is not waiting for an answer",
+                code="NOT_WAITING",
                 hint=Hint("see its state: ", Command("status", session_id)),
             )
         answered = dict(known)

@@ -70,18 +70,6 @@ PROMPT = "prompt"
 """The source of the definition of a session that works from a prompt: no file contains it."""
 
 
-class TooDeepError(ConflictError):
-    """Sub-agents dispatched further sub-agents, deeper than the limit."""
-
-    code = "TOO_DEEP"
-
-
-class RevisionConflictError(ConflictError):
-    """The session moved after the command was printed."""
-
-    code = "REVISION_CONFLICT"
-
-
 _LOOKED_BACK = 2_000
 """Records that are searched for the one that reached a revision."""
 _MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
@@ -180,8 +168,9 @@ def start_child(world: World, child_id: str, *, is_given_up: bool = False) -> An
         assert work is not None  # noqa: S101 - the step has dispatches
         depth = (parent.parent.depth if parent.parent else 0) + 1
         if depth > MOST_GENERATIONS:
-            raise TooDeepError(
+            raise ConflictError(
                 f"session `{parent.id}` is nested {MOST_GENERATIONS} levels deep and cannot dispatch more work",
+                code="TOO_DEEP",
                 hint="fix the workflow that dispatches work to itself",
                 session=parent.id,
             )
@@ -586,15 +575,16 @@ def _has_raised_limit_question(
     return all(_plain(session.state.get(name)) == _plain(value) for name, value in values.items())
 
 
-def _conflict(world: World, session: Session, expect: int) -> RevisionConflictError:
+def _conflict(world: World, session: Session, expect: int) -> ConflictError:
     after = world.store.arrival(session.id, min(expect + 1, session.revision), most=_LOOKED_BACK)
     last = after.session.last if after else None
     moved = f"; `{last.reported}` was reported for step `{last.step}` at {last.at}" if last else ""
     if after and after.kind in _MOVED:
         moved = f"; {_MOVED[after.kind]} at {after.at}"
     topic = f' ("{one_line(session.topic)}")' if session.topic else ""
-    return RevisionConflictError(
+    return ConflictError(
         f"session `{session.id}`{topic} is at revision {session.revision}, not {expect}{moved}",
+        code="REVISION_CONFLICT",
         hint=Hint("see its state: ", Command("resume", session.id, store=world.shown_store)),
         session=session.id,
         revision=session.revision,

@@ -25,12 +25,6 @@ from flowrail.operations.running.steps import Answer, prepare_answer
 from flowrail.text.phrases import listed, near
 
 
-class MigrationNeedsError(ChangedError):
-    """A person must decide something before the session can continue with the changed workflow."""
-
-    code = "MIGRATION_NEEDS"
-
-
 class MigrationResult(NamedTuple):
     """A migration that was done or was not needed, and the guidance of the session afterwards."""
 
@@ -141,8 +135,9 @@ def _needs(world: World, decided: MigrationPlan, missing: Sequence[str], workflo
     if PARAMS in missing:
         facts.append("; ".join(decided.problems))
         options["params"] = {"NAME": "VALUE"}
-    return MigrationNeedsError(
+    return ChangedError(
         f"session `{decided.session}` needs a decision: {'; '.join(facts)}",
+        code="MIGRATION_NEEDS",
         hint=Command("session migrate", decided.session, store=world.shown_store, **options),
         session=decided.session,
         needs=list(missing),

@@ -30,18 +30,6 @@ from flowrail.storage.journal import DamagedError
 from flowrail.text.phrases import did_you_mean
 
 
-class UnknownRevisionError(UsageError):
-    """The session has never been at that revision."""
-
-    code = "UNKNOWN_REVISION"
-
-
-class EndedThereError(ConflictError):
-    """At that revision the session had ended, so it cannot continue from there."""
-
-    code = "ENDED_THERE"
-
-
 class EarlierState(NamedTuple):
     """A session as it was, and the new names of its steps since then."""
 
@@ -131,8 +119,9 @@ def _earlier_state(world: World, session_id: str, revision: int, *, at: int | No
             raise
     if reached is None or newest is None:
         at = newest.revision if newest else 0
-        raise UnknownRevisionError(
+        raise UsageError(
             f"session `{session_id}` never was at revision {revision}; it is at {at}",
+            code="UNKNOWN_REVISION",
             hint=Hint("see the revisions: ", Command("history", session_id)),
             session=session_id,
             revision=at,
@@ -155,8 +144,9 @@ def _from(
     for names in earlier.names:
         session = renamed(session, names, workflow)
     if session.step is None:
-        raise EndedThereError(
+        raise ConflictError(
             f"at revision {session.revision} session `{session.id}` had ended",
+            code="ENDED_THERE",
             hint=f"name an earlier one, such as {session.revision - 1}",
             session=session.id,
             revision=session.revision,

@@ -17,12 +17,6 @@ from flowrail.storage.file_store import JOURNAL
 _HEAD = re.compile(r"[0-9a-f]{8,64}\Z")
 
 
-class BadHeadError(UsageError):
-    """The given head of the journal has the wrong form."""
-
-    code = "BAD_HEAD"
-
-
 class Discrepancy(NamedTuple):
     """Something that was changed; ``place`` is file and line."""
 
@@ -44,8 +38,9 @@ class VerificationResult(NamedTuple):
 def verify(store: Store, session_id: str, *, head: str | None = None) -> VerificationResult:
     """Verify one session; *head* is a hash that was seen earlier, whole or its beginning."""
     if head is not None and not _HEAD.match(head):
-        raise BadHeadError(
+        raise UsageError(
             f"`{head[:80]}` is not the head of a session",
+            code="BAD_HEAD",
             hint="give the `head` of an answer: 8 or more of its digits",
             head=head[:80],
         )

@@ -34,18 +34,6 @@ RENDERERS: Mapping[str, Callable[[Picture], str]] = {
 """The renderers by the extension of the file."""
 
 
-class OtherSkillError(UsageError):
-    """The session runs another workflow than the named one."""
-
-    code = "OTHER_SKILL"
-
-
-class OutdatedPictureError(FlowError):
-    """A file with a picture differs from the workflow."""
-
-    code = "PICTURE_OUTDATED"
-
-
 @dataclass(frozen=True)
 class DrawnPicture:
     """A picture, and where it was written."""
@@ -112,8 +100,10 @@ def diagram(
     if check:
         if read_bounded(check, limit=LARGEST_PICTURE, what="the picture", follow=True) != data:
             line = Command("diagram", *([skill] if skill else []), session=session, output=check)
-            raise OutdatedPictureError(
-                f"{check} differs from `{drawn.name}`", hint=Hint("write it again: ", line)
+            raise FlowError(
+                f"{check} differs from `{drawn.name}`",
+                code="PICTURE_OUTDATED",
+                hint=Hint("write it again: ", line),
             )
         environment.tell(f"{check} is up to date")
         return DrawnPicture(drawn, check)
@@ -152,8 +142,9 @@ def _of_session(environment: Environment, session_id: str, skill: str | None) ->
     store = environment.store
     stored = store.read(session_id).session.skill
     if skill is not None and skill != stored:
-        raise OtherSkillError(
+        raise UsageError(
             f"session `{session_id}` runs `{stored}`, not `{skill[:80]}`",
+            code="OTHER_SKILL",
             hint=Command("diagram", stored, session=session_id),
             session=session_id,
             skill=stored,

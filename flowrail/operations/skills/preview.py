@@ -24,18 +24,6 @@ from flowrail.skills.loader import Loader
 from flowrail.text.phrases import did_you_mean, listed
 
 
-class WrongTotalError(UsageError):
-    """The workflow has another number of steps than the caller expects."""
-
-    code = "WRONG_TOTAL"
-
-
-class UnknownStepError(UsageError):
-    """The workflow has no step of that id."""
-
-    code = "UNKNOWN_STEP"
-
-
 def preview(
     address: str,
     step_id: str,
@@ -55,16 +43,18 @@ def preview(
     opened = open_skill(address, loader)
     workflow = opened.workflow
     if total is not None and total != workflow.total_steps:
-        raise WrongTotalError(
+        raise UsageError(
             f"`{address}` has {workflow.total_steps} steps, not {total}",
+            code="WRONG_TOTAL",
             hint="leave out --total-steps; the workflow determines it",
             total=workflow.total_steps,
         )
     step = workflow.get(step_id) or _by_number(workflow, step_id)
     if step is None:
         ids = [declared.id for declared in workflow.steps]
-        raise UnknownStepError(
+        raise UsageError(
             f"`{address}` has no step `{step_id[:80]}`",
+            code="UNKNOWN_STEP",
             hint=did_you_mean(step_id[:80], ids, Hint("see its steps: ", Command("show", address))),
             step=step_id[:80],
             steps=ids,

@@ -19,18 +19,6 @@ from flowrail.storage.files import make_dir, write_atomic
 _STEPS = ("plan", "work", "summarize")
 
 
-class NotANameError(UsageError):
-    """A skill cannot have this name."""
-
-    code = "NOT_A_NAME"
-
-
-class ExistsError(ConflictError):
-    """A file or folder with this name already exists."""
-
-    code = "EXISTS"
-
-
 @dataclass(frozen=True)
 class NewSkill:
     """A new skill."""
@@ -51,15 +39,16 @@ def make(name: str, root: str, *, python: bool = False) -> NewSkill:
     With *python* the workflow is a Python file, otherwise YAML and one text per step.
     """
     if not WORKFLOW_NAME.match(name) or "/" in name or len(name) > LONGEST_NAME:
-        raise NotANameError(
+        raise UsageError(
             f"a skill cannot be called `{name[:80]}`",
+            code="NOT_A_NAME",
             hint=f"use lower-case letters, digits and single hyphens, at most {LONGEST_NAME}",
             name=name[:80],
         )
     folder = os.path.join(root, name)
     if os.path.lexists(folder):
         hint = "use another name or another --dir"
-        raise ExistsError(f"{folder} already exists", hint=hint, path=folder)
+        raise ConflictError(f"{folder} already exists", code="EXISTS", hint=hint, path=folder)
     written = _contents(name, python=python)
     for path, text in written.items():
         make_dir(os.path.dirname(os.path.join(folder, path)))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.refusals import refused
 from support.workflows import AREAS, ended, fan, found, report, review_loop, step, workflow
 
 from flowrail.errors import ConflictError
@@ -18,9 +19,6 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine import dispatched_work
 from flowrail.machines.engine.advance import advance, start
 from flowrail.machines.engine.dispatched_work import (
-    JoinPendingError,
-    TooManyDispatchesError,
-    UnknownDispatchError,
     parent_of,
     piece_of,
     replace_child,
@@ -32,7 +30,7 @@ from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED, Rep
 
 
 def test_a_list_that_is_too_long_for_a_step_is_refused_at_the_start() -> None:
-    with pytest.raises(TooManyDispatchesError) as caught:
+    with refused("TOO_MANY_DISPATCHES") as caught:
         start(fan(), {"areas": ["x"] * (MOST_DISPATCHES + 1)})
 
     assert caught.value.exit_status == 2
@@ -41,7 +39,7 @@ def test_a_list_that_is_too_long_for_a_step_is_refused_at_the_start() -> None:
     later = workflow(
         step("first", next={"ok": "look"}), step("look", dispatch=work, next={"ok": None}), params=AREAS
     )
-    with pytest.raises(TooManyDispatchesError, match="would create 201"):
+    with refused("TOO_MANY_DISPATCHES", match="would create 201"):
         start(later, {"areas": ["x"] * 201})
 
 
@@ -113,7 +111,7 @@ def test_a_step_can_be_reported_exactly_when_enough_agents_have_succeeded(
             assert advance(flow, session, Report(outcome), children=agents).step == to
             assert outcome in [transition.outcome for transition in offered]
         else:
-            with pytest.raises(JoinPendingError) as caught:
+            with refused("JOIN_PENDING") as caught:
                 advance(flow, session, Report(outcome), children=agents)
             assert caught.value.exit_status == 4
             assert len(caught.value.details["waits_for"]) == unfinished  # type: ignore[arg-type]
@@ -153,7 +151,7 @@ def test_a_step_that_decides_by_itself_cannot_pass_over_agents_that_failed() -> 
     session = start(flow)
     agents = ended(session, "ok", "fail", "ok")
 
-    with pytest.raises(JoinPendingError, match="must succeed, 1 of 3 did not"):
+    with refused("JOIN_PENDING", match="must succeed, 1 of 3 did not"):
         advance(flow, session, Report("done", {"mood": "good"}), children=agents)
     assert advance(flow, session, Report("done", {"mood": "bad"}), children=agents).status == "failed"
 
@@ -166,7 +164,7 @@ def test_a_reviewer_that_reported_fail_has_reviewed_if_it_recorded_findings() ->
     agents = ended(session, "fail")
     (reviewer,) = agents
 
-    with pytest.raises(JoinPendingError):
+    with refused("JOIN_PENDING"):
         advance(flow, session, Report("ok"), children=agents)
     judged = found(flow, session, "MUST")
     judged = replace(judged, findings=tuple(replace(each, by=reviewer) for each in judged.findings))
@@ -210,7 +208,7 @@ def test_an_agent_that_has_succeeded_is_not_replaced() -> None:
 
     with pytest.raises(ConflictError, match="has succeeded"):
         replace_child(fan(), session, "1", ended(session, "ok"))
-    with pytest.raises(UnknownDispatchError, match="no dispatch `9`"):
+    with refused("UNKNOWN_DISPATCH", match="no dispatch `9`"):
         replace_child(fan(), session, "9", {})
 
 

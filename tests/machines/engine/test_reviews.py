@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.refusals import refused
 from support.workflows import NOW, answered, found, report, review_loop, step, workflow
 
 from flowrail.machines.definition.step_parts import POLICIES, GateConfig
@@ -13,9 +14,6 @@ from flowrail.machines.engine.advance import start
 from flowrail.machines.engine.questions import BadAnswerError
 from flowrail.machines.engine.reports import ReviewPendingError
 from flowrail.machines.engine.reviews import (
-    GateDecidesError,
-    RoundClosedError,
-    UnknownFindingError,
     verdict,
 )
 from flowrail.machines.guidance.guide import guide
@@ -48,7 +46,7 @@ def test_a_claim_of_any_outcome_is_refused_with_what_is_on_record(
 ) -> None:
     flow = review_loop()
 
-    with pytest.raises(GateDecidesError) as caught:
+    with refused("GATE_DECIDES") as caught:
         report(flow, at_gate(1, *severities), outcome)
 
     assert caught.value.exit_status == 4
@@ -121,7 +119,7 @@ def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
 
     session, settled = reviews.resolve(flow, session, "F1", note="not so", at=NOW)
     again, same = reviews.resolve(flow, session, "F1", note="another", at="later")
-    with pytest.raises(UnknownFindingError, match="f9"):
+    with refused("UNKNOWN_FINDING", match="f9"):
         reviews.resolve(flow, session, "f9")
 
     assert (settled.is_open, settled.resolution, settled.resolved_at) == (False, "not so", NOW)
@@ -134,7 +132,7 @@ def test_at_the_gate_nobody_takes_a_finding_away() -> None:
     flow = review_loop()
     session = at_gate(2, "MUST")
 
-    with pytest.raises(RoundClosedError) as caught:
+    with refused("ROUND_CLOSED") as caught:
         reviews.resolve(flow, session, "F2", at=NOW)
 
     assert caught.value.exit_status == 4

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.refusals import refused
 
 from flowrail.errors import StorageError
 from flowrail.machines.sessions.record import Record, StoredDefinition
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
-from flowrail.storage.files import NotPrivateError, WriteFailedError
+from flowrail.storage.files import WriteFailedError
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.ownership import Owner
 
@@ -161,7 +162,7 @@ def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> 
     (tmp_path / "elsewhere").mkdir()
     Path(store.path).symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(NotPrivateError):
+    with refused("DIRECTORY_NOT_PRIVATE"):
         create(store)
     assert os.listdir(tmp_path / "elsewhere") == []
 

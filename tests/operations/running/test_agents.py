@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from support.dispatching_skill import FREE, ONE, REVIEW, Team, put_lead, put_nested
+from support.refusals import refused
 from support.sandbox import HANDLER, home_skills, put_skill
 
 from flowrail.errors import ConflictError, UsageError
 from flowrail.formatters.guidance import as_text
-from flowrail.machines.engine.dispatched_work import DispatchGoneError, JoinPendingError
+from flowrail.machines.engine.dispatched_work import DispatchGoneError
 from flowrail.machines.engine.reports import SessionEndedError
 from flowrail.operations.running import findings, steps
-from flowrail.operations.running.conversations import OtherConversationError
-from flowrail.operations.running.steps import MOST_GENERATIONS, TooDeepError
+from flowrail.operations.running.steps import MOST_GENERATIONS
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_a_join_that_cannot_be_met_any_more_leaves_the_other_transitions(free: T
         free.report("fail", free.child(number), reason="no access")
 
     assert [transition.outcome for transition in free.told().next] == ["fail"]
-    with pytest.raises(JoinPendingError):
+    with refused("JOIN_PENDING"):
         free.report("ok")
     assert free.report("fail").status == "failed"
 
@@ -175,7 +175,7 @@ def test_a_workflow_that_dispatches_itself_ends_at_a_depth() -> None:
 
     for depth in range(1, MOST_GENERATIONS + 1):
         team.told(team.id + ".0.1" * depth)
-    with pytest.raises(TooDeepError):
+    with refused("TOO_DEEP"):
         team.told(team.id + ".0.1" * (MOST_GENERATIONS + 1))
     assert len(team.sessions()) == MOST_GENERATIONS + 1
 
@@ -253,7 +253,7 @@ def test_a_child_belongs_to_its_parents_conversation_and_to_the_first_other_one(
     child = f"{parent}.0.1"
     steps.look(agent, child)
 
-    with pytest.raises(OtherConversationError):
+    with refused("OTHER_CONVERSATION"):
         steps.report(other, None, "ok", session_id=child)
     steps.report(agent, None, "ok", session_id=child)
     steps.report(lead, None, "ok", session_id=child, facts={"found": "x"})
@@ -273,7 +273,7 @@ def test_an_open_child_of_another_conversation_is_launched_again_by_taking_it_ov
     assert str(command) == f"flow step --session {child} --take-over --store {team.world.store.path}"
     steps.look(fresh, child, take_over=True)
     steps.report(fresh, None, "ok", session_id=child)
-    with pytest.raises(OtherConversationError):
+    with refused("OTHER_CONVERSATION"):
         steps.report(agent, None, "ok", session_id=child, facts={"found": "x"})
 
 
@@ -319,7 +319,7 @@ def test_the_verdict_of_a_reviewer_decides_the_step(verdict: str, to: str | None
     )
 
     if verdict == "fail":
-        with pytest.raises(JoinPendingError):
+        with refused("JOIN_PENDING"):
             team.report("ok")
     after = team.report("ok" if verdict == "pass" else "fail")
 

@@ -22,6 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from support.interruptions import DIE, DiedError, Fault, disturbed
+from support.refusals import refused
 from support.sandbox import put_skill
 
 from flowrail.cli.environment import SessionCall
@@ -31,7 +32,7 @@ from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import World
 from flowrail.operations.running import steps as running_steps
 from flowrail.operations.running.conversations import summaries
-from flowrail.operations.running.steps import Answer, RevisionConflictError
+from flowrail.operations.running.steps import Answer
 from flowrail.operations.sessions import prune as session_prune
 from flowrail.operations.sessions import rewind
 from flowrail.operations.sessions.verify import verify
@@ -219,7 +220,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
                     model.now.status,
                 )
             else:
-                with pytest.raises(RevisionConflictError):
+                with refused("REVISION_CONFLICT"):
                     do()
         elif not model.is_open or outcome not in TRANSITIONS[str(model.now.step)]:
             with pytest.raises(ConflictError):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.refusals import refused
 from support.sandbox import ASKING, put_skill
 
 from flowrail.cli.options import named_values
 from flowrail.machines.engine.reports import ValuesError
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.operations.environment import Environment
-from flowrail.operations.skills.preview import UnknownStepError
 from flowrail.operations.skills.preview import preview as preview_here
 
 
@@ -68,7 +68,7 @@ def test_steps_have_numbers_too() -> None:
 
 @pytest.mark.parametrize("step", ["0", "6", "-1", "9" * 50, "²", "1.0", "", "investigat", "Investigate"])
 def test_an_unknown_step_is_refused_with_near_ones(step: str) -> None:
-    with pytest.raises(UnknownStepError) as caught:
+    with refused("UNKNOWN_STEP") as caught:
         preview("problem-analysis", step)
 
     assert (caught.value.code, caught.value.exit_status) == ("UNKNOWN_STEP", 2)

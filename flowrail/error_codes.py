@@ -1,0 +1,408 @@
+"""The codes of errors: the exit status, when an error occurs, and what to do.
+
+`flow explain CODE` and the reference print these rows. A code never changes its meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ErrorCode:
+    """What a code of an error means."""
+
+    exit_status: int
+    when: str
+    do: str
+
+
+CODES = {
+    "BROKEN_MODULE": ErrorCode(
+        1,
+        "A module with a workflow could not be imported, or contains another workflow than expected.",
+        "Fix the module in the message.",
+    ),
+    "CODE_NOT_KEPT": ErrorCode(
+        1,
+        "The stored workflow needs Python functions, and these are not stored.",
+        "Install the skill again, with its functions.",
+    ),
+    "FAILED": ErrorCode(1, "The command failed for a reason without a code of its own.", "Follow the hint."),
+    "HANDLER_FAILED": ErrorCode(
+        1,
+        "An author's function or rule failed; the session is unchanged.",
+        "Fix the function at the line in the message, then report again.",
+    ),
+    "HANDLER_TIMEOUT": ErrorCode(
+        1,
+        "An author's function took too long; the session is unchanged.",
+        "Make it faster, or let the agent do the work in a step.",
+    ),
+    "INVALID_WORKFLOW": ErrorCode(
+        1, "The workflow has errors; `findings` lists all of them.", "Fix them, then run `flow check SKILL`."
+    ),
+    "NOT_LOADED": ErrorCode(
+        1,
+        "The file raised an error, or did not define a workflow.",
+        "Fix the file at the line in the message.",
+    ),
+    "PICTURE_OUTDATED": ErrorCode(
+        1, "A file with a picture differs from the workflow.", "Draw it again: `flow diagram SKILL`."
+    ),
+    "BAD_ANSWER": ErrorCode(
+        2,
+        "An answer does not fit any open question.",
+        "Answer with a label of the question, or with free text if it allows that.",
+    ),
+    "BAD_FINDING": ErrorCode(
+        2,
+        "The finding cannot be recorded, for example because it has no text.",
+        "Correct the finding, then record it again.",
+    ),
+    "BAD_HEAD": ErrorCode(
+        2,
+        "The given head of the journal has the wrong form.",
+        "Use the head that `flow audit --verify` printed.",
+    ),
+    "BAD_MAP": ErrorCode(
+        2,
+        "`--map` names unknown steps, or one that still exists.",
+        "Name a removed step and the step that replaces it.",
+    ),
+    "BAD_QUESTIONS": ErrorCode(
+        2,
+        "A text does not contain valid questions; `details` list the problems.",
+        "Correct the questions, then ask again.",
+    ),
+    "BAD_RECORD": ErrorCode(
+        2, "The page was asked for a record that is no number.", "Follow a link of the page."
+    ),
+    "BAD_VALUES": ErrorCode(
+        2,
+        "Parameters or facts are missing, unknown or invalid; the error lists all of them.",
+        "Correct all of them, then run the command again.",
+    ),
+    "CHANGED_STEP": ErrorCode(
+        2,
+        "An act has results or answers for dispatches or questions that the step does not have.",
+        "Change the act of the test.",
+    ),
+    "DOCUMENT": ErrorCode(
+        2, "A file cannot be read; `place` is its path, with a line if known.", "Fix the file."
+    ),
+    "EXTRA_MISSING": ErrorCode(
+        2,
+        "The command needs an extra of flowrail that is not installed.",
+        "Install it with the command in the hint.",
+    ),
+    "FILE_MISSING": ErrorCode(2, "The file does not exist.", "Check the path."),
+    "FILE_NOT_REGULAR": ErrorCode(
+        2, "The path is a link, directory, pipe, socket or device.", "Name a plain file."
+    ),
+    "FILE_NOT_TEXT": ErrorCode(2, "The bytes are not UTF-8.", "Save the file as UTF-8."),
+    "FILE_TOO_LARGE": ErrorCode(2, "The file is larger than its limit.", "Make it smaller."),
+    "FILE_UNREADABLE": ErrorCode(2, "The system refuses to read the file.", "Check its permissions."),
+    "GIT_FAILED": ErrorCode(
+        2,
+        "A call of git failed, or the folder is not in a git repository.",
+        "Run the command in a git repository.",
+    ),
+    "JSON_REFUSED": ErrorCode(
+        2,
+        "The text is JSON, but uses something that flowrail does not accept.",
+        "Write it as the message says.",
+    ),
+    "JSON_SYNTAX": ErrorCode(2, "The text is not JSON.", "Fix the line in the message."),
+    "MEMORY_TOO_LONG": ErrorCode(
+        2,
+        "A text to remember is longer than a session may keep.",
+        "Write it to a file of the session, and remember the path.",
+    ),
+    "NOT_A_NAME": ErrorCode(2, "A skill cannot have this name.", "Use lower-case words with hyphens."),
+    "NOT_INSTALLED": ErrorCode(
+        2, "The location has no skill that flowrail wrote.", "Install it first: `flow setup SKILL`."
+    ),
+    "NO_EXAMPLE": ErrorCode(
+        2, "A value that every run needs has no choices, bounds, default or example.", "Give it an `example`."
+    ),
+    "OTHER_SKILL": ErrorCode(
+        2,
+        "The session runs another workflow than the named one.",
+        "Name the workflow of the session, or leave it out.",
+    ),
+    "PICTURE_TOO_LARGE": ErrorCode(
+        2,
+        "The picture has too many lines beside the steps, or too many pixels.",
+        "Draw it as Mermaid or text.",
+    ),
+    "REGISTRY_INVALID": ErrorCode(
+        2,
+        "The registry has errors that must be fixed first; `problems` lists them all.",
+        "Fix them, then run `flow registry sync` again.",
+    ),
+    "SETTINGS_UNUSABLE": ErrorCode(
+        2,
+        "The host's settings are not plain JSON, or have a different value where hooks belong.",
+        "Fix the settings, then run `flow setup` again.",
+    ),
+    "TOO_MANY_DISPATCHES": ErrorCode(
+        2, "The list has more items than a step may dispatch.", "Put several items into one."
+    ),
+    "UNKNOWN_CHECK": ErrorCode(2, "The current step has no such check.", "Use an id that the step lists."),
+    "UNKNOWN_CODE": ErrorCode(2, "No finding and no error has this code.", "List the codes: `flow explain`."),
+    "UNKNOWN_COMMAND": ErrorCode(2, "The command does not exist.", "List the commands: `flow --help`."),
+    "UNKNOWN_DISPATCH": ErrorCode(
+        2, "The session's step has no such dispatch.", "Use a number that the step lists."
+    ),
+    "UNKNOWN_FINDING": ErrorCode(
+        2, "The session has no such finding.", "List the findings: `flow finding list`."
+    ),
+    "UNKNOWN_HANDOFF": ErrorCode(
+        2, "The store has no handoff with that id.", "List the handoffs: `flow handoff status`."
+    ),
+    "UNKNOWN_OUTCOME": ErrorCode(
+        2,
+        "The reported word is not an outcome.",
+        "Report `ok`, `fail`, `skip`, `iterate`, or `done` if the step decides.",
+    ),
+    "UNKNOWN_RESOURCE": ErrorCode(
+        2, "No resource, convention, workflow or step has that name.", "Fix the name, or write the file."
+    ),
+    "UNKNOWN_REVISION": ErrorCode(
+        2, "The session has never been at that revision.", "Use a revision that `flow sessions ID` lists."
+    ),
+    "UNKNOWN_SESSION": ErrorCode(
+        2, "The store has no session with that id.", "List the sessions: `flow sessions`."
+    ),
+    "UNKNOWN_SKILL": ErrorCode(2, "No location has a skill of that name.", "List the skills: `flow list`."),
+    "UNKNOWN_STEP": ErrorCode(
+        2, "The workflow has no step of that id.", "List the steps: `flow show SKILL`."
+    ),
+    "UNKNOWN_STEP_COMMAND": ErrorCode(
+        2, "The current step declares no such command.", "Run a command that the step lists."
+    ),
+    "USAGE": ErrorCode(2, "An unknown name, or a wrong value.", "Follow the hint."),
+    "WRONG_TOTAL": ErrorCode(
+        2,
+        "The workflow has another number of steps than the caller expects.",
+        "Correct the number, or leave it out.",
+    ),
+    "WRONG_USE": ErrorCode(
+        2, "An option, argument or value that the command does not take.", "Look at the command's `--help`."
+    ),
+    "YAML_REFUSED": ErrorCode(
+        2,
+        "The text is YAML, but uses something that flowrail does not accept.",
+        "Write it as the message says.",
+    ),
+    "YAML_SYNTAX": ErrorCode(2, "The text is not YAML.", "Fix the line in the message."),
+    "ANSWER_LOST": ErrorCode(
+        3, "The answer could not be written; the work was stored.", "Print it again: `flow resume`."
+    ),
+    "DATABASE_FAILED": ErrorCode(
+        3,
+        "The database did not answer, or refused.",
+        "Check the address and the account, then run the command again.",
+    ),
+    "DIRECTORY_NOT_PRIVATE": ErrorCode(
+        3, "The path is not a directory, or it belongs to another user.", "Use a folder of your own."
+    ),
+    "FLEET_DATABASE_FAILED": ErrorCode(
+        3, "The database of the fleet did not answer, or refused.", "Check its address in the configuration."
+    ),
+    "JOURNAL_DAMAGED": ErrorCode(
+        3,
+        "A journal was changed or damaged; the message contains file and line.",
+        "Restore it from a backup, or start a new session.",
+    ),
+    "JOURNAL_FULL": ErrorCode(
+        3, "The journal has no room for another record.", "End the session, and continue in a new one."
+    ),
+    "PAYLOAD_EXISTS": ErrorCode(
+        3, "Another file has the name of the payload.", "Move it away, then run the command again."
+    ),
+    "SCHEMA_DIFFERS": ErrorCode(
+        3, "The database has no tables of flowrail.", "Create them: `flow store init`."
+    ),
+    "STORAGE": ErrorCode(
+        3,
+        "The disk or the store failed; nothing was recorded.",
+        "Fix the cause in the message, then run the command again.",
+    ),
+    "SUPERVISOR_FAILED": ErrorCode(
+        3,
+        "A command could not be started because its supervisor could not.",
+        "Fix the cause in the message, then run the command again.",
+    ),
+    "TOO_LARGE": ErrorCode(
+        3, "A record, a journal or a text would grow past its limit.", "Put long texts into files."
+    ),
+    "WRITE_FAILED": ErrorCode(
+        3,
+        "A write failed, and the change was not recorded.",
+        "Make room or fix the permissions, then run the command again.",
+    ),
+    "ARGUMENT_REFUSED": ErrorCode(
+        4,
+        "A value cannot become an argument of a command.",
+        "Use another value, or write `--` before the argument in the workflow.",
+    ),
+    "CHANGED_MEANWHILE": ErrorCode(
+        4, "Another process added a record although this one held the session.", "Run the command again."
+    ),
+    "COMMAND_NOT_REPEATED": ErrorCode(
+        4,
+        "A command that must not run twice failed, or its end is unknown: the user decides.",
+        "Ask the user, as the step says.",
+    ),
+    "COMMAND_RUNNING": ErrorCode(
+        4, "The session cannot move while a command runs.", "Wait for it: `flow run NAME`."
+    ),
+    "CONFLICT": ErrorCode(
+        4, "The request does not fit the current state.", "Look at the state: `flow sessions ID`."
+    ),
+    "DIFFERENT_SESSION": ErrorCode(
+        4,
+        "The other store has a session or handoff of that id with other records.",
+        "Copy to an empty store.",
+    ),
+    "DISPATCH_GONE": ErrorCode(
+        4, "The child session was replaced, or its parent has left the step.", "Stop working on it."
+    ),
+    "ENDED_THERE": ErrorCode(
+        4,
+        "At that revision the session had ended, so it cannot continue from there.",
+        "Rewind to an earlier revision.",
+    ),
+    "EVIDENCE_MISSING": ErrorCode(
+        4,
+        "The evidence that an outcome needs is missing; `results` are those of all checks of the step.",
+        "Provide each missing item, then report again.",
+    ),
+    "EXISTS": ErrorCode(
+        4, "A file or folder with this name already exists.", "Use another name, or remove it."
+    ),
+    "GATE_DECIDES": ErrorCode(
+        4, "An outcome was reported for a gate, which decides from the recorded findings.", "Report `done`."
+    ),
+    "JOIN_PENDING": ErrorCode(
+        4,
+        "The step waits for agents that have not reported.",
+        "Wait for them, or launch them again as the step says.",
+    ),
+    "LOCKED": ErrorCode(
+        4, "Another process held the lock for the whole waiting time.", "Run the command again."
+    ),
+    "NOT_A_FOLDER": ErrorCode(
+        4, "There is a link or a file in place of a skill's folder.", "Remove it, then run the command again."
+    ),
+    "NOT_OURS": ErrorCode(
+        4,
+        "The location has another skill of that name, which flowrail did not write.",
+        "Remove it, or keep it.",
+    ),
+    "NOT_WAITING": ErrorCode(4, "There is no question to answer.", "Look at the step: `flow resume`."),
+    "NO_OPEN_SESSION": ErrorCode(
+        4, "No session is open, or only those of other conversations are.", "Start one: `flow step SKILL`."
+    ),
+    "OTHER_CONVERSATION": ErrorCode(
+        4,
+        "The session belongs to another conversation.",
+        "Continue it with `--take-over`, if the user agrees.",
+    ),
+    "OUTCOME_NOT_OPEN": ErrorCode(
+        4, "The current step does not accept the reported outcome.", "Report an outcome that the step lists."
+    ),
+    "PHASE_NOT_OPEN": ErrorCode(
+        4,
+        "The event is not allowed in the handoff's phase.",
+        "Look at the handoff: `flow handoff status ID`.",
+    ),
+    "PLACE_ELSEWHERE": ErrorCode(
+        4, "The folder of the project's skills is a link out of the project.", "Replace the link by a folder."
+    ),
+    "QUESTION_OPEN": ErrorCode(4, "The user has to answer first.", "Ask the user, then run `flow answer`."),
+    "REGISTRY_CHANGED": ErrorCode(
+        4, "The registry changed while a sync was planned.", "Run `flow registry sync` again."
+    ),
+    "REVIEW_PENDING": ErrorCode(
+        4, "The gate's review has not ended, so the gate cannot decide.", "End the review first."
+    ),
+    "REVISION_CONFLICT": ErrorCode(
+        4, "The session moved after the command was printed.", "Print the current step: `flow resume`."
+    ),
+    "ROUND_CLOSED": ErrorCode(
+        4,
+        "The review has ended and its gate has not decided yet; the finding cannot be withdrawn now.",
+        "Report `done` at the gate first.",
+    ),
+    "SESSION_ENDED": ErrorCode(
+        4, "The session has ended and accepts no more reports.", "Start a new one: `flow step SKILL --new`."
+    ),
+    "SESSION_NOT_OPEN": ErrorCode(
+        4, "The session has ended, so a fleet has nothing to do for it.", "Name an open session."
+    ),
+    "SEVERAL_OPEN": ErrorCode(
+        4, "Several sessions are open and the command names none.", "Name one with `--session ID`."
+    ),
+    "TOO_DEEP": ErrorCode(
+        4, "Sub-agents dispatched further sub-agents, deeper than the limit.", "Do the work in this session."
+    ),
+    "WORKER_REPLACED": ErrorCode(
+        4,
+        "The worker sent no heartbeat for too long, so other workers have taken over its jobs.",
+        "Start the worker again.",
+    ),
+    "DEFINITION_CHANGED": ErrorCode(
+        5,
+        "The workflow changed during the session, and the user must decide what to do.",
+        "Ask the user, then run `flow session migrate ID`.",
+    ),
+    "MIGRATION_NEEDS": ErrorCode(
+        5,
+        "A person must decide something before the session can continue with the changed workflow.",
+        "Answer with the options in the hint.",
+    ),
+    "ALREADY_RECEIVED": ErrorCode(
+        6, "The payload was received before.", "Continue the session that received it."
+    ),
+    "HANDOFF_CLOSED": ErrorCode(
+        6, "The handoff has ended, or was not sent yet.", "Look at it: `flow handoff status ID`."
+    ),
+    "HANDOFF_REFUSED": ErrorCode(
+        6, "A handoff was refused. The error says whether it can be tried again.", "Read the reasons."
+    ),
+    "HEALTH_CHECK_FAILED": ErrorCode(
+        6, "The target's own health check failed.", "Fix what the check reports, then send again."
+    ),
+    "INVALID_PAYLOAD": ErrorCode(
+        6, "The payload lacks a required field, or is not a payload.", "Add the listed fields."
+    ),
+    "TARGET_NOT_FOUND": ErrorCode(
+        6,
+        "No skill has that name, or the skill changed after it was chosen.",
+        "List the targets: `flow discover`.",
+    ),
+    "VALIDATION_FAILED": ErrorCode(
+        6, "Every field is present, but the payload or the target fails a check.", "Fix each listed problem."
+    ),
+    "FOREIGN_FLEET": ErrorCode(
+        7,
+        "The queue of a fleet came with a clone, was moved, or belongs to another user.",
+        "Start a fleet of your own.",
+    ),
+    "FOREIGN_HANDOFF": ErrorCode(
+        7,
+        "The handoff was not recorded by this user on this machine; it may have come with a clone.",
+        "Ask its sender to send it again.",
+    ),
+    "FOREIGN_SESSION": ErrorCode(
+        7,
+        "The session was not started by this user on this machine; it may have come with a clone.",
+        "Ask a person to look at it and run `flow trust --session ID`.",
+    ),
+    "NOT_TRUSTED": ErrorCode(
+        7, "The command would run code that is not approved.", "Ask a person to run `flow trust SKILL`."
+    ),
+}
