@@ -34,6 +34,7 @@ INSTEAD = {
     r"\bnobody (?:asked|allowed)\b": "unused, not approved",
     r"` is no (?:\w+)\b": "unknown step `x`",
     r"\bthere is none\b|\bis not there\b": "not found, missing",
+    r"\bleas(?:es?|ed)\b": "nothing: a child session stays open until it ends",
 }
 """Each pattern, and what to write instead. `words.md` of the style guide has the same table."""
 

@@ -55,7 +55,7 @@ class Help:
     short: str = ""
     """The short option, such as `-p`."""
     metavar: str = ""
-    """What stands for the value in the help."""
+    """How the help names the value."""
     completes: str = ""
     """What a shell offers: skills, sessions, steps, outcomes or codes."""
     file_option: str = ""

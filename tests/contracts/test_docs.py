@@ -1,7 +1,7 @@
 """The console blocks and workflows in README and docs work. Doctest runs the Python.
 
-A block below a line with a path and a colon, such as `` `.claude/skills/x/SKILL.md`: ``, is that file. It is written
-before the commands below it run.
+A block below a line with a path and a colon, such as `` `.claude/skills/x/SKILL.md`: ``, is that file; a `diff` is a
+change of it. It is written before the commands below it run. A command that is answered with `yes` runs at a terminal.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from unittest.mock import patch
 
 import pytest
 from support.sandbox import clean_environment
+from support.terminal import at_a_terminal, plain
 from support.web import website
 
 from flowrail.cli.main import main
@@ -62,7 +63,7 @@ def test_every_command_shown_prints_what_is_shown(page: Path) -> None:
             write(block)
         elif block["kind"] == "console":
             for command, shown in commands(block["body"]):
-                printed = run(command, ids)
+                printed = run(command, ids, shown)
                 assert matches(shown, printed, ids), f"{command}\n--- shown\n{shown}\n--- printed\n{printed}"
         elif block["kind"] == "transcript":
             replay(block["body"], ids)
@@ -96,11 +97,12 @@ def test_every_link_leads_to_a_file_and_a_heading_in_it(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "how-to").glob("*.md")), ids=name)
-def test_every_guide_begins_with_what_the_reader_can_do_afterwards(page: Path) -> None:
+def test_every_guide_begins_with_its_result(page: Path) -> None:
     title, _, rest = page.read_text(encoding="utf-8").partition("\n\n")
 
     assert title.startswith("# ")
-    assert rest.startswith("After reading this page you")
+    assert rest[0].isupper()
+    assert "After reading" not in rest
 
 
 def headings(page: Path) -> set[str]:
@@ -111,11 +113,22 @@ def headings(page: Path) -> set[str]:
 
 
 def write(block: re.Match[str]) -> None:
-    """Write the file that *block* shows, if it names one."""
+    """Write or change the file that *block* shows, if it names one."""
     if block["path"]:
         file = Path(block["path"])
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(block["body"], encoding="utf-8")
+        text = block["body"]
+        if block["kind"] == "diff":
+            before, text = (side(text, mark) for mark in "-+")
+            content = file.read_text(encoding="utf-8")
+            assert content.count(before) == 1, before
+            text = content.replace(before, text)
+        file.write_text(text, encoding="utf-8")
+
+
+def side(diff: str, mark: str) -> str:
+    """Return the lines of a diff before (`-`) or after (`+`) the change."""
+    return "".join(line[1:] for line in diff.splitlines(keepends=True) if line[0] in {" ", mark})
 
 
 def replay(transcript: str, ids: dict[str, str]) -> None:
@@ -137,7 +150,7 @@ def commands(block: str) -> list[tuple[str, str]]:
     return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts[1:]]
 
 
-def run(command: str, ids: dict[str, str]) -> str:
+def run(command: str, ids: dict[str, str], shown: str = "") -> str:
     """Run a command with the real ids and tokens in place of the shown ones.
 
     Variables before the command and `< FILE` work as in a shell.
@@ -155,6 +168,8 @@ def run(command: str, ids: dict[str, str]) -> str:
         )
         return done.stdout + done.stderr
     assert words[0] == "flow"
+    if shown.rstrip().endswith("…") and "Type yes: yes\n" in shown:
+        return plain(at_a_terminal(words[1:], "yes", columns=200)[0]).replace("\r\n", "\n")
     if words[1] == "ui":
         with website(*words[2:]) as running:
             return f"{running.address}\n"

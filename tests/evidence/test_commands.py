@@ -157,6 +157,15 @@ def test_facts_are_taken_from_the_output_and_cannot_be_misreported() -> None:
     assert told(*step)["status"] == "completed"
 
 
+def test_a_rule_on_a_measured_fact_promises_no_step_before_the_command_ran() -> None:
+    put_skill("built", FACTS.replace("PYTHON", sys.executable))
+
+    (offered,) = told("resume", begin())["next"]
+
+    assert (offered["to"], offered["ends"]) == (None, False)
+    assert flow("test", "built").status == 0
+
+
 # --- once
 
 

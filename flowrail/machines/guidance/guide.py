@@ -401,12 +401,9 @@ def _offered_transitions(
 ) -> Iterator[OfferedTransition]:
     """Yield the outcomes that can be reported. A join that can no longer be met does not allow `ok`."""
     at_limit = session.limit_question is not None
-    declared = (
-        {}
-        if at_limit
-        else {name: arg for name, arg in fact_args(step, session.params).items() if arg.source is None}
-    )
-    named, wanted = _split(declared)
+    declared = {} if at_limit else fact_args(step, session.params)
+    measured = {name: arg for name, arg in declared.items() if arg.source is not None}
+    named, wanted = _split({name: arg for name, arg in declared.items() if name not in measured})
     wants = tuple(
         Want(
             name,
@@ -423,7 +420,7 @@ def _offered_transitions(
     for outcome in reportable_outcomes(workflow, step, session):
         for values in product(*(arg.choices or () for arg in named.values())):
             facts = dict(zip(named, values, strict=True))
-            forecast = _Forecast(workflow, session, step, facts, wanted)
+            forecast = _Forecast(workflow, session, step, facts, {**wanted, **measured})
             decided = None if at_limit else forecast.outcome(outcome)
             if is_hopeless and decided and effective_outcome(workflow, step, session, decided) is Outcome.OK:
                 continue
@@ -464,7 +461,10 @@ class _UndecidedError(Exception):
 
 
 class _Forecast:
-    """The transition of a report with some *facts*, unless it depends on the *wanted* ones."""
+    """The transition of a report with some *facts*, unless it depends on the *open* ones.
+
+    Open are the facts that are still to be reported, or that a command of the step measures.
+    """
 
     def __init__(
         self,
@@ -472,13 +472,13 @@ class _Forecast:
         session: Session,
         step: StepDef,
         facts: Mapping[str, object],
-        wanted: Mapping[str, Arg],
+        open_facts: Mapping[str, Arg],
     ) -> None:
         self.workflow = workflow
         self.session = session
         self.step = step
         self.facts = facts
-        self.wanted = wanted
+        self.open_facts = open_facts
 
     def outcome(self, reported: str) -> Outcome | None:
         """Return the outcome of a report, or `None` if it is still open."""
@@ -533,14 +533,14 @@ class _Forecast:
 
     def _applies(self, target: StepDef, path: Sequence[str]) -> bool:
         condition = target.when
-        if self.wanted and (callable(condition) or parse(str(condition)).names & self.wanted.keys()):
+        if self.open_facts and (callable(condition) or parse(str(condition)).names & self.open_facts.keys()):
             raise _UndecidedError
         visit = 0 if target.id in counted_again(self.workflow, path) else None
         return applies(target, session_context(self.workflow, self.session, target, self.facts, visit=visit))
 
     def _is_open(self, rule: Expression) -> bool:
         """Return whether a rule depends on a fact that is still to be reported, or on evidence."""
-        return any(name in self.wanted or name.startswith(EVIDENCE) for name in rule.names)
+        return any(name in self.open_facts or name.startswith(EVIDENCE) for name in rule.names)
 
 
 def _on_record(step: StepDef, session: Session) -> Outcome | None:
