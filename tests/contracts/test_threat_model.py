@@ -1,4 +1,4 @@
-"""The table of the threat model names tests that exist."""
+"""The threat model and the promises name tests that exist."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "explanation" / "threat-model.md"
+PAGES = ROOT / "docs" / "explanation"
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
@@ -16,8 +18,11 @@ def names_in(path: str) -> set[str]:
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
-def test_every_row_names_tests_that_exist() -> None:
-    rows = re.findall(r"^\| .* \|$", PAGE.read_text().partition("## Tests")[2], flags=re.MULTILINE)[2:]
+@pytest.mark.parametrize(("page", "head"), [("threat-model", "Protection"), ("promises", "Promise")])
+def test_every_row_names_tests_that_exist(page: str, head: str) -> None:
+    text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
+    tables = re.findall(rf"^\| {head} \| Tests \|\n\|.*\|\n((?:\|.*\|\n)+)", text, flags=re.MULTILINE)
+    rows = "".join(tables).splitlines()
 
     named = [NAMED.findall(row) for row in rows]
 
