@@ -59,7 +59,7 @@ def _reporting(user: User, project: Path, name: str, evidence: object) -> Callab
         )
         return done.stdout
 
-    session = json.loads(run("start", name, "--json"))["session"]
+    session = json.loads(run("step", name, "--new", "--json"))["session"]
     return lambda: run("step", name, "iterate", "--session", session)
 
 

@@ -69,13 +69,13 @@ def _fill(project: Path, run: Callable[..., str], flow: str) -> None:
     skill.mkdir(parents=True)
     (skill / "workflow.yaml").write_text(SKILL)
     (skill / "SKILL.md").write_text("---\nname: strict\ndescription: Is strict.\n---\n")
-    ended = json.loads(run(flow, "start", "problem-analysis", "--json"))["session"]
+    ended = json.loads(run(flow, "step", "problem-analysis", "--new", "--json"))["session"]
     run(flow, "session", "abandon", ended)
     sessions = project / ".flow" / "sessions"
     for number in range(97):
         shutil.copytree(sessions / ended, sessions / f"{ended[:-4]}{number:04}")
-    run(flow, "start", "problem-analysis")
-    run(flow, "start", "strict", host="own")
+    run(flow, "step", "problem-analysis", "--new")
+    run(flow, "step", "strict", "--new", host="own")
 
 
 if __name__ == "__main__":

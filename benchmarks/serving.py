@@ -43,7 +43,7 @@ def main(rounds: int = 20) -> None:
                 assert not result.is_error, result
                 return result.structured_content
 
-            started = [run("start", SKILL) for _ in range(rounds * 2)]
+            started = [run("step", SKILL, "--new") for _ in range(rounds * 2)]
             commands = iter([step["next"][0]["command"] for step in started[rounds:]])
             sessions = [step["session"] for step in started[:rounds]]
             unreported = iter(sessions)

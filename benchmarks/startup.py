@@ -55,7 +55,7 @@ def _commands(run: object, flow: str, rounds: int) -> list[list[str]]:
     assert callable(run)
     commands = []
     for _ in range(rounds):
-        answer = json.loads(run(flow, "start", "decision-critic", "--json"))
+        answer = json.loads(run(flow, "step", "decision-critic", "--new", "--json"))
         commands.append([flow, *answer["next"][0]["command"].split()[1:]])
     return commands
 

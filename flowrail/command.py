@@ -17,7 +17,7 @@ _SHORT = {"facts": "-s", "params": "-p", "answers": ""}
 _WITH_STORE = frozenset(
     {
         "answer", "approve", "ask", "audit", "discover", "finding", "handoff", "history", "resume", "run",
-        "session", "sessions", "start", "status", "step", "waive",
+        "session", "sessions", "status", "step", "waive",
     }
 )  # fmt: skip
 """The commands that read or write a store: a verb, or the first word of a group's verbs."""

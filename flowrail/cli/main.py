@@ -299,7 +299,6 @@ notes, tags, workflows that are stored elsewhere.
 
 _AGENTS, _EVERY_DAY, _OCCASIONALLY = "For agents", "Every day", "Occasionally"
 COMMANDS = {
-    "start": Entry("run", _AGENTS, "Start a new session and show its first step"),
     "step": Entry("run", _AGENTS, "Show the current step, or report its outcome and show the next"),
     "resume": Entry("run", _AGENTS, "Show the current step of a session again"),
     "status": Entry("sessions", _AGENTS, "Show the state of a session"),

@@ -27,7 +27,7 @@ from flowrail.text.safe_text import decode
 TIMEOUT = 10
 """After this many seconds a host continues without an answer."""
 AGENTS_COMMANDS = (
-    "start", "step", "resume", "run", "ask", "answer", "finding", "handoff send", "handoff receive",
+    "step", "resume", "run", "ask", "answer", "finding", "handoff send", "handoff receive",
     "handoff status", "handoff check", "sessions", "status", "history", "list", "show", "check", "discover", "audit",
     "explain", "doctor",
 )  # fmt: skip

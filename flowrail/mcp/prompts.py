@@ -30,7 +30,7 @@ def _prompt(skill: dict[str, Any]) -> Prompt:
     ]
 
     async def text(**params: str) -> str:
-        call = call_of(Command("start", name, params=params), "")
+        call = call_of(Command("step", name, new=True, params=params), "")
         return visible(
             f"Work through the skill `{name}` to its end.\n\n{about}\n\n"
             f"Start with the tool call\n\n    {call}\n\n"

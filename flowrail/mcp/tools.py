@@ -43,7 +43,7 @@ from flowrail.text.report import plain_text, table
 from flowrail.text.safe_text import error_data, visible
 
 INSTRUCTIONS = """\
-Procedures as state machines. `discover` lists the skills. `start` starts one and shows its first step. Do what the
+Procedures as state machines. `discover` lists the skills. `step` starts one and shows its first step. Do what the
 step says, then report its outcome with one of the calls that the answer shows, and continue until no call is shown.
 A call is written as the tool's name and its arguments: step {"session": "…", "outcome": "ok", "expect": 0}. If values
 are asked for, `-s NAME=VALUE` means the key NAME in `facts`. A command such as `flow resume ID` in a text is the tool
@@ -53,7 +53,6 @@ are asked for, `-s NAME=VALUE` means the key NAME in `facts`. A command such as 
 WAIT = 5.0
 """Seconds that a call waits for a session that another process holds. Other calls wait meanwhile."""
 
-Skill: TypeAlias = Annotated[str, Field(description="The skill, such as problem-analysis.")]
 Session: TypeAlias = Annotated[str, Field(description="The id of a session.")]
 OptionalSession: TypeAlias = Annotated[str | None, Field(description="The id of a session.")]
 Params: TypeAlias = Annotated[
@@ -137,6 +136,9 @@ class Tools:
             int | None, Field(ge=0, strict=True, description="The revision that the report is for.")
         ] = None,
         params: Params = None,
+        new: Annotated[
+            bool, Field(description="Start a new session of the skill, even if one is open.")
+        ] = False,
         found: Found = "",
         remember: Remember = "",
         take_over: Annotated[
@@ -156,8 +158,10 @@ class Tools:
             if session is None or outcome is not None:
                 raise UsageError("`again` needs a session and no outcome", hint="name the session")
             return self._step(steps.replace_agent(world, session, again))
-        if params and (session is not None or outcome is not None):
-            raise UsageError("params belong to a new session", hint="give facts of a report as `facts`")
+        if (params or new) and (session is not None or outcome is not None):
+            raise UsageError(
+                "`params` and `new` belong to a new session", hint="give facts of a report as `facts`"
+            )
         if outcome is None:
             if facts or expect is not None or found or remember:
                 raise UsageError(
@@ -167,6 +171,8 @@ class Tools:
                 return self._step(steps.look(world, session, skill, take_over=take_over))
             if skill is None:
                 return self._step(steps.resume(world, None))
+            if new:
+                return self._step(steps.begin(world, skill, _given(params)))
             return self._step(steps.step_again(world, skill, _given(params)))
         if skill is None and session is None:
             raise UsageError("the step to report is missing", hint="give `session`, or `skill`")
@@ -182,10 +188,6 @@ class Tools:
             take_over=take_over,
         )
         return self._step(answer)
-
-    def start(self, skill: Skill, params: Params = None) -> ToolAnswer:
-        """Start a new session of a skill and show its first step. Other open sessions continue beside it."""
-        return self._step(steps.begin(self.world, skill, _given(params)))
 
     def status(self, session: OptionalSession = None) -> ToolAnswer:
         """Show the state of a session and its next steps, or without `session` list the open sessions."""
@@ -390,7 +392,7 @@ class Tools:
 def as_sdk_tools(tools: Tools) -> list[Tool]:
     """Return the tools for the SDK's server, with schemas made from their annotations."""
     functions = (
-        *(tools.step, tools.start, tools.status, tools.ask, tools.answer),
+        *(tools.step, tools.status, tools.ask, tools.answer),
         *(tools.finding, tools.discover, tools.handoff),
     )
     return [_as_sdk_tool(tools, function) for function in functions]
@@ -448,7 +450,6 @@ def _first(text: str) -> str:
 
 _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "step": ("skill", "outcome"),
-    "start": ("skill",),
     "resume": ("session",),
     "status": ("session",),
     "ask": ("session",),

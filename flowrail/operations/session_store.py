@@ -385,7 +385,6 @@ _CALLS = {
     "session migrate": "store.migrate({id})",
     "sessions": "store.list(ended=True)",
     "show": "workflow.params",
-    "start": "store.start(workflow, {params})",
     "status": "store.resume({id})",
     "step": "store.report(session, …)",
 }
@@ -395,10 +394,11 @@ _KEYWORDS = {"map": "renamed", "params": "params", "accept": "accept", "take_ove
 
 def _as_python(command: Command) -> str:
     """Return *command* as a call of a `SessionStore`, or its name if there is no such call."""
-    if command.verb not in _CALLS:
+    call = "store.start(workflow, {params})" if command.options.get("new") else _CALLS.get(command.verb)
+    if call is None:
         return f"the command `{command}`"
     options = {name: value for name, value in command.options.items() if value}
     first = [f'"{name}"' for name in command.arguments[:1]] or ["…"]
     keywords = [f"{_KEYWORDS[name]}={value}" for name, value in options.items() if name in _KEYWORDS]
     values = defaultdict(lambda: "…", options, id=", ".join([*first, *keywords]))
-    return _CALLS[command.verb].format_map(values)
+    return call.format_map(values)

@@ -77,7 +77,7 @@ def _names(when: Any) -> set[str]:
 def begin(address: str, params: Mapping[str, str]) -> str:
     """Return the command that starts a workflow."""
     given = [f"-p {shlex.quote(f'{name}={value}')}" for name, value in params.items()]
-    return " ".join(["flow", "start", address, *given])
+    return " ".join(["flow", "step", address, "--new", *given])
 
 
 def walked(address: str, habit: Habit, params: Mapping[str, str], taken: Taken) -> None:

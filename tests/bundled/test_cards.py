@@ -52,7 +52,7 @@ def test_a_card_keeps_to_the_open_format(skill: str) -> None:
     assert front.values["name"] == skill
     allowed = str(front.values["allowed-tools"]).split(", ")
     assert {rule.removesuffix(")").removeprefix("Bash(flow ").removesuffix(":*") for rule in allowed} == {
-        *("start", "step", "resume", "status", "ask", "answer", "finding", "handoff"),
+        *("step", "resume", "status", "ask", "answer", "finding", "handoff"),
         *("discover", "show"),
     }
     assert len(card(skill).splitlines()) < 500
@@ -77,15 +77,10 @@ def test_the_first_command_works_as_written_and_so_do_all_others(skill: str) -> 
         if verb == "handoff":  # tried with a payload of each in tests/handoff/test_swarm.py
             assert (line, skill in ACCEPTING) == (TAKING_OVER, True)
             continue
-        assert verb in {"step", "start"}, line
-        if (
-            verb == "step"
-            and "-p" not in line
-            and "-p" in lines[0]
-            and skill in {"planner", "perspective-swarm"}
-        ):
+        assert verb == "step", line
+        if "-p" not in line and "-p" in lines[0] and skill in {"planner", "perspective-swarm"}:
             continue  # shows the current step again, where there is one: what it is said to be for
-        ran = flow("start", *words)
+        ran = flow("step", "--new", *words)
         assert ran.status == 0, (line, ran.err)
 
 

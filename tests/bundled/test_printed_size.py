@@ -40,7 +40,7 @@ class MeasuringStage(Stage):
 
     def run(self, command: Command) -> Reply:
         reply = super().run(command)
-        if command.verb in {"start", "step"} and not reply.problem:
+        if command.verb == "step" and not reply.problem:
             step = reply.data.get("step")
             name = " ".join(command.arguments)
             if step:

@@ -10,14 +10,14 @@ from support.sandbox import flow, told
 @pytest.mark.parametrize("form", ["xml", "text", "json"])
 def test_which_model_is_advised_is_told_in_every_form(form: str) -> None:
     put_lead("free", FREE.replace("join: JOIN", "join: JOIN, model: haiku"))
-    told("start", "free")
+    told("step", "free", "--new")
 
     assert flow("resume", "--format", form).out.count("haiku") == 3
 
 
 def test_an_agent_that_lost_its_work_is_told_so_and_nothing_to_do() -> None:
     put_lead()
-    begun = told("start", "lead")
+    begun = told("step", "lead", "--new")
     child = told(*begun["dispatches"][0]["command"].split()[1:])
     flow("step", "--session", begun["session"], "--again", "1")
 

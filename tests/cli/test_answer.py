@@ -37,12 +37,12 @@ steps:
 @pytest.fixture
 def begun() -> Any:
     put_skill("ask", PLAN)
-    return told("start", "ask")
+    return told("step", "ask", "--new")
 
 
 def test_an_answer_is_taken_as_it_is_printed() -> None:
     put_lead()
-    child = told("step", "--session", told("start", "lead")["session"] + ".0.1")["session"]
+    child = told("step", "--session", told("step", "lead", "--new")["session"] + ".0.1")["session"]
     labels = ["Y\u200bes", "Yes", "葛\U000e0100"]
     asked = [{"id": "go", "header": "H", "text": "Go?", "options": [{"label": label} for label in labels]}]
     flow("ask", child, "-", stdin=json.dumps(asked).encode())
@@ -71,7 +71,7 @@ def test_an_answer_prints_the_next_command_in_at_most_three_lines(begun: Any) ->
 @pytest.mark.parametrize("form", ["xml", "text"])
 def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
     put_skill("said", PLAN.replace("skip: null", "skip: tell"))
-    begun = told("start", "said")
+    begun = told("step", "said", "--new")
     told(
         "answer",
         begun["session"],
@@ -101,7 +101,7 @@ def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
 
 def test_an_answer_for_an_agent_prints_how_to_launch_it_afresh(tmp_path: Path) -> None:
     put_lead()
-    begun = told("start", "lead")
+    begun = told("step", "lead", "--new")
     child = told("step", "--session", begun["session"] + ".0.1")["session"]
     questions = [
         {"id": name, "header": "H", "text": f"{name}?", "options": [{"label": "A"}, {"label": "B"}]}

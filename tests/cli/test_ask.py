@@ -39,7 +39,7 @@ JSON = json.dumps(
 @pytest.fixture
 def child() -> Any:
     put_lead()
-    begun = told("start", "lead")
+    begun = told("step", "lead", "--new")
     return told("step", "--session", begun["session"] + ".0.1")
 
 

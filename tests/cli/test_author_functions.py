@@ -102,7 +102,10 @@ def test_a_module_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
     folder = put_skill("slow", "while True:\n    pass\n", where=home_skills(), file="workflow.py")
     monkeypatch.setattr(outcome, "HANDLER_SECONDS", 0.2)
 
-    for words, code in ((["start", "slow"], "NOT_LOADED"), (["step", "slow", "ok"], "DEFINITION_CHANGED")):
+    for words, code in (
+        (["step", "slow", "--new"], "NOT_LOADED"),
+        (["step", "slow", "ok"], "DEFINITION_CHANGED"),
+    ):
         error = refused(*words)[1]
         assert error["code"] == code
         assert error["message"].endswith(f"{folder / 'workflow.py'}: took more than 0.2 seconds")

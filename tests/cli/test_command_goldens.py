@@ -43,7 +43,7 @@ steps:
 """
 SCENARIOS = {
     "loop": """
-        start asking -p topic=käse -p size=2
+        step asking -p topic=käse -p size=2
         step asking
         step asking done -s sure=low -s 'where=["a b"]' --session asking-000001 --expect 0
         step asking done -s sure=low -s 'where=["c"]' --found 'It is in c.' --session asking-000001 --expect 1
@@ -61,7 +61,7 @@ SCENARIOS = {
         session prune --older-than 0d
     """,
     "evidence": """
-        start release
+        step release
         step release ok --session release-000001 --expect 0
         approve --session release-000001
         waive notes --session release-000001 --reason none
@@ -77,7 +77,7 @@ SCENARIOS = {
         history release-000001
     """,
     "refusals": """
-        start small
+        step small
         step small done --session small-000001
         step small nonsense --session small-000001
         step small ok --session small-000001 --expect 7
@@ -87,15 +87,15 @@ SCENARIOS = {
         step small ok -s a
         step small ok -s unknown=1 --session small-000001
         step asking done --session asking-000001
-        start asking -p size=100
-        start asking -p nosuch=1
-        start python
-        start broken
+        step asking -p size=100
+        step asking -p nosuch=1
+        step python
+        step broken
         resume
         answer small-000001 a=b
     """,
     "review": """
-        start reviewed
+        step reviewed
         step reviewed ok --session reviewed-000001
         finding add reviewed-000001 --severity MUST --text 'It leaks.' --place a.py:3
         finding add reviewed-000001 --severity SHOULD --text 'The name is unclear.'
@@ -106,7 +106,7 @@ SCENARIOS = {
         status reviewed-000001
     """,
     "dispatch": """
-        start lead
+        step lead
         step lead ok --session lead-000001
         status lead-000001
         resume lead-000001
@@ -125,7 +125,7 @@ SCENARIOS = {
     """,
     "handoff": """
         discover --top 1
-        start source
+        step source
         discover --top 1 --session source-000001
         handoff send receiver --session source-000001
         step source ok -s synthesis_summary='All of it.' --session source-000001
@@ -139,7 +139,7 @@ SCENARIOS = {
         audit verify
     """,
     "received": """
-        start source
+        step source
         step source ok -s synthesis_summary='All of it.' --session source-000001
         handoff send worker --session source-000001
         handoff receive PAYLOAD

@@ -66,7 +66,6 @@ def test_skills_are_completed() -> None:
     names = ["asking", "small", "small/look"]
     for command in (
         "step",
-        "start",
         "show",
         "skill preview",
         "diagram",
@@ -105,7 +104,7 @@ def test_outcomes_that_are_open_are_completed() -> None:
     assert completed("flow step asking ") == ["done"]
     told("step", "small", "ok")
     assert completed("flow step small ") == ["ok", "skip"]
-    told("start", "small")
+    told("step", "small", "--new")
     assert completed("flow step small ") == everything
     assert completed(f"flow step --session {first} small s") == ["skip"]
     told("step", "small", "ok", "--session", first)

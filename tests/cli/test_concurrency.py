@@ -116,7 +116,7 @@ def test_no_session_waits_for_another() -> None:
     from flowrail.cli.environment import SessionCall
 
     put_skill("round", ROUND)
-    held, free = (told("start", "round")["session"] for _ in range(2))
+    held, free = (told("step", "round", "--new")["session"] for _ in range(2))
 
     with SessionCall().world.store.change(held):
         assert told("step", "round", "ok", "--session", free, "--wait", "0")["revision"] == 1

@@ -88,7 +88,7 @@ def test_a_report_without_a_session_never_goes_to_another_conversation() -> None
 
     assert error["code"] == "NO_OPEN_SESSION"
     assert '"slow login", step `one`, active just now, of another conversation' in error["message"]
-    assert "start one: flow start long" in error["hint"]
+    assert "start one: flow step long --new" in error["hint"]
     assert f"flow resume {theirs} --take-over" in error["hint"]
     assert refused_within(B, "status")["code"] == "NO_OPEN_SESSION"
     assert told("status", theirs)["revision"] == 0
@@ -183,7 +183,7 @@ def test_a_session_without_an_owner_is_continued_and_belongs_to_the_conversation
 
 def test_a_conversation_with_two_sessions_chooses_by_topic() -> None:
     first = begin(A, "slow login")
-    second = within(A, "start", "long", "-p", "topic=broken search")["session"]
+    second = within(A, "step", "long", "--new", "-p", "topic=broken search")["session"]
     begin(B, "not this one")
 
     error = refused_within(A, "step", "long", "ok")
@@ -195,7 +195,7 @@ def test_a_conversation_with_two_sessions_chooses_by_topic() -> None:
     assert f"flow history {first} (" in refused_within(A, "history")["hint"]
 
     for topic in ("slow search", "slow start", "slow end"):
-        within(A, "start", "long", "-p", f"topic={topic}")
+        within(A, "step", "long", "--new", "-p", f"topic={topic}")
     lines = refused_within(A, "step", "long", "ok")["hint"].splitlines()
     assert [line.partition(" (")[0].rpartition("-")[0] for line in lines[1:4]] == ["flow resume long"] * 3
     assert lines[4:] == ["and 2 more: flow sessions"]

@@ -76,7 +76,7 @@ def test_a_claim_that_is_killed_at_a_statement_counts_once_or_not_at_all(stride:
     at, killed = 1, True
 
     while killed:
-        lead = told("start", "lead", "-p", 'areas=["a"]')
+        lead = told("step", "lead", "--new", "-p", 'areas=["a"]')
         killed = killed_at_statement(words_of(lead["dispatches"][0]["command"]), at)
         dispatch = told("resume", lead["session"])["dispatches"][0]
         child = told(*words_of(dispatch["resume"] or dispatch["command"]))
@@ -138,7 +138,7 @@ def test_a_server_that_restarts_in_the_middle_loses_no_acknowledged_step(
     server: Server, many: int, steps: int
 ) -> None:
     put_skill("round", ROUND)
-    sessions = [told("start", "round")["session"] for _ in range(many)]
+    sessions = [told("step", "round", "--new")["session"] for _ in range(many)]
 
     def work(session_id: str) -> None:
         shown = told("resume", session_id)

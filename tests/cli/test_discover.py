@@ -208,7 +208,7 @@ def session() -> str:
     put(home_skills(), "builder", builder())
     put(home_skills(), "reader")
     put_skill("small", where=project_skills())
-    return str(told("start", "small")["session"])
+    return str(told("step", "small", "--new")["session"])
 
 
 @pytest.fixture

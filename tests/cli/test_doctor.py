@@ -75,7 +75,7 @@ def test_a_set_up_in_order_is_told_so() -> None:
     ]
     assert f"  flowrail {__version__}, Python {sys.version.split()[0]} ({sys.executable})\n" in ran.out
     assert "  ~/.claude/skills (home): 1 skill\n" in ran.out
-    assert "not found; `flow start SKILL` creates it" in ran.out
+    assert "not found; `flow step SKILL` creates it" in ran.out
 
 
 def test_the_json_has_sections_and_findings() -> None:
@@ -101,7 +101,7 @@ def test_the_json_has_sections_and_findings() -> None:
 def test_looking_writes_nothing() -> None:
     put(home_skills(), "reader")
     put_python("py")
-    told("start", "decision-critic")
+    told("step", "decision-critic", "--new")
 
     with unchanged(Path.home()), unchanged(Path.cwd()):
         flow("doctor")
@@ -187,9 +187,9 @@ def test_mistakes_in_workflows_are_told_with_their_place_and_no_code_of_a_projec
 
 def test_sessions_are_counted_and_broken_ones_named() -> None:
     put_skill("small", where=home_skills())
-    told("start", "small")
-    told("start", "small")
-    ended, broken = told("start", "small")["session"], told("start", "small")["session"]
+    told("step", "small", "--new")
+    told("step", "small", "--new")
+    ended, broken = told("step", "small", "--new")["session"], told("step", "small", "--new")["session"]
     told("session", "abandon", ended)
     (sessions_folder() / broken / "journal.jsonl").write_text("x\n")
     (sessions_folder() / "small-aaaaaa").mkdir()
@@ -208,7 +208,7 @@ def test_sessions_in_a_database_are_counted(tmp_path: Path, monkeypatch: pytest.
     assert "create them: flow store init" in only("STORE_UNUSABLE")["remedy"]
 
     flow("store", "init", address)
-    told("start", "decision-critic")
+    told("step", "decision-critic", "--new")
 
     assert f"  {address}: 1 open, 0 ended, 0 foreign, 0 broken\n" in flow("doctor").out
 
@@ -216,7 +216,7 @@ def test_sessions_in_a_database_are_counted(tmp_path: Path, monkeypatch: pytest.
 def test_foreign_sessions_are_told_each_with_its_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    first, second = (told("start", "decision-critic")["session"] for _ in range(2))
+    first, second = (told("step", "decision-critic", "--new")["session"] for _ in range(2))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
     ran = flow("doctor")
@@ -228,7 +228,7 @@ def test_foreign_sessions_are_told_each_with_its_command(
 
 
 def test_a_key_that_is_none_is_wrong() -> None:
-    told("start", "decision-critic")
+    told("step", "decision-critic", "--new")
     (Path.home() / ".local/state/flowrail/key").write_text("x")
 
     assert codes() == ["KEY_BROKEN"]

@@ -33,7 +33,7 @@ def work(session: str) -> None:
 def test_eight_agents_end_in_any_order_one_lost_one_late_and_one_that_asks() -> None:
     put_lead()
     areas = [f"area-{index}" for index in range(8)]
-    session = told("start", "lead", "-p", f"areas={json.dumps(areas)}")["session"]
+    session = told("step", "lead", "--new", "-p", f"areas={json.dumps(areas)}")["session"]
     lost, late, asking, *others = (f"{session}.0.{number}" for number in range(1, 9))
     reader, writer = os.pipe()
 
@@ -84,7 +84,7 @@ def test_eight_agents_end_in_any_order_one_lost_one_late_and_one_that_asks() -> 
 @pytest.mark.parametrize("number", [12, pytest.param(80, marks=pytest.mark.long)])
 def test_agents_that_work_at_once_in_another_folder_lose_nothing(number: int, tmp_path: Path) -> None:
     put_lead("free", FREE)
-    begun = told("start", "free", "-p", f"areas={json.dumps(list(range(number)))}")
+    begun = told("step", "free", "--new", "-p", f"areas={json.dumps(list(range(number)))}")
 
     def agent(dispatch: dict[str, Any]) -> Callable[[], None]:
         def run() -> None:
@@ -106,7 +106,7 @@ def test_agents_that_work_at_once_in_another_folder_lose_nothing(number: int, tm
 def test_an_agent_replaced_while_it_reports_either_counts_or_is_refused() -> None:
     put_skill("wide", LEAD.replace("JOIN", "any"), texts={"workflows/one.yaml": ONE})
     for _ in range(3):
-        session = told("start", "wide", "-p", 'areas=["a"]')["session"]
+        session = told("step", "wide", "--new", "-p", 'areas=["a"]')["session"]
         child = f"{session}.0.1"
         second = told(*words(told("step", "--session", child)["next"][0]["command"]))
         report = [*words(second["next"][0]["command"]), "-s", "found=x", "--json"]

@@ -13,7 +13,7 @@ from support.sandbox import flow, refused, told
 @pytest.fixture
 def session() -> str:
     put_lead("review", REVIEW)
-    begun = told("start", "review")
+    begun = told("step", "review", "--new")
     told("step", "review", "ok")
     return str(begun["session"])
 
@@ -77,7 +77,7 @@ def test_findings_are_listed(session: str) -> None:
 
 def test_whoever_leads_takes_no_finding_of_its_reviewer_away() -> None:
     put_lead("review", REVIEW.replace("workflow: NAME/one, vars: {area: all}", "vars: {depth: 1}"))
-    session = told("start", "review")["session"]
+    session = told("step", "review", "--new")["session"]
     told("step", "review", "ok")
     reviewer = told("step", "--session", session + ".1.1")["session"]
     add(reviewer, "--severity", "MUST", "--text", "wrong")

@@ -27,7 +27,7 @@ class Agent:
 
     def __init__(self, workflow: str = LOOP) -> None:
         put_skill("loop", workflow)
-        self.printed: Any = told("start", "loop")
+        self.printed: Any = told("step", "loop", "--new")
         self.session = self.printed["session"]
 
     def run(self, line: str) -> Any:

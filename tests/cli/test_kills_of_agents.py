@@ -15,7 +15,7 @@ from support.sandbox import flow, told
 
 def lead(skill: str = "lead", text: str | None = None) -> Any:
     put_lead(skill, text) if text else put_lead(skill)
-    return told("start", skill, "-p", 'areas=["a"]')
+    return told("step", skill, "--new", "-p", 'areas=["a"]')
 
 
 def words(line: str) -> list[str]:

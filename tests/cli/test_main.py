@@ -43,7 +43,7 @@ def test_an_unknown_command_is_refused_with_near_ones(
     [
         (["step", "x", "--sesion", "y"], "`flow step` has no option `--sesion`", "did you mean `--session`"),
         (["--versio"], "`flow` has no option `--versio`", "did you mean `--version`?"),
-        (["step"], "missing argument 'SKILL'", "see `flow step --help`"),
+        (["show"], "missing argument 'SKILL'", "see `flow show --help`"),
         (["step", "a", "b", "c"], "got unexpected extra argument (c)", "see `flow step --help`"),
         (
             ["step", "a", "ok", "--expect", "-1"],
@@ -169,7 +169,7 @@ def test_output_in_a_plain_locale_does_not_break() -> None:
 
 @pytest.mark.parametrize("form", ["xml", "json", "text"])
 def test_arguments_that_are_no_text_do_not_break_the_answer(form: str) -> None:
-    words = [b"start", b"problem-analysis", b"-p", b"topic=\xff", b"--format", form.encode()]
+    words = [b"step", b"problem-analysis", b"-p", b"topic=\xff", b"--format", form.encode()]
 
     done = subprocess.run(
         [sys.executable.encode(), b"-c", ENTRY.encode(), *words], capture_output=True, check=False

@@ -16,7 +16,7 @@ def memory(session: str) -> list[tuple[str, str, str]]:
 
 def test_a_report_carries_what_was_found_and_what_to_remember() -> None:
     put_skill("small")
-    session = told("start", "small")["session"]
+    session = told("step", "small", "--new")["session"]
 
     told("step", "small", "ok", "--found", " the cache is cold\n", "--remember", "the user wants MySQL")
 
@@ -33,7 +33,7 @@ def test_a_report_carries_what_was_found_and_what_to_remember() -> None:
 
 def test_questions_and_answers_carry_them_too() -> None:
     put_skill("small")
-    session = told("start", "small")["session"]
+    session = told("step", "small", "--new")["session"]
     asked = (
         b'[{"id": "db", "header": "Store", "text": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]'
     )
@@ -55,7 +55,7 @@ def test_sessions_are_listed_by_their_topic_and_records_by_their_conversation() 
         "name: NAME\nparams: {mode: {type: string, choices: [a, b], default: a}, topic: {type: string}}\n"
         "steps: [{id: first, title: First, actions: [Do it.], next: {ok: null}}]\n",
     )
-    answer: dict[str, Any] = within(A, "start", "topical", "-p", "topic=slow login")
+    answer: dict[str, Any] = within(A, "step", "topical", "--new", "-p", "topic=slow login")
 
     (item,) = told("sessions")["sessions"]
     (record,) = told("history", answer["session"])["steps"]

@@ -24,7 +24,7 @@ steps:
 @pytest.fixture
 def session() -> str:
     put_skill("reporting", REPORTING)
-    started: Any = within(A, "start", "reporting", "-p", "topic=slow login")
+    started: Any = within(A, "step", "reporting", "--new", "-p", "topic=slow login")
     Path("report.md").write_text("# Why\n")
     Path("docs").mkdir()
     Path("docs/part.md").write_text("part\n")
@@ -70,7 +70,7 @@ def test_for_a_day_the_result_is_shown_to_the_conversation_that_did_the_work(ses
 def test_a_sent_handoff_is_named_with_the_command_that_receives_it() -> None:
     put_skill("reporting", REPORTING)
     put_skill("taking", TAKING, texts={"SKILL.md": TAKER})
-    session = within(A, "start", "reporting", "-p", "topic=slow login")["session"]
+    session = within(A, "step", "reporting", "--new", "-p", "topic=slow login")["session"]
     within(A, "handoff", "send", "taking", "--session", session, "-s", "summary=all of it", "--yes")
 
     out = finish()
@@ -105,7 +105,7 @@ def test_a_briefing_says_where_the_notes_are_and_if_they_are_missing() -> None:
         "reporting",
         REPORTING.replace("next: {ok: null, fail: null}", ITERATING),
     )
-    started = told("start", "reporting", "-p", "topic=slow login")
+    started = told("step", "reporting", "--new", "-p", "topic=slow login")
     notes = f".flow/sessions/{started['session']}/work/notes.md"
     assert "Notes:" not in flow("resume").out
     told("step", "reporting", "iterate", "-s", "report=x.md")

@@ -25,7 +25,7 @@ def skills() -> None:
     ],
 )
 def test_an_unknown_session_is_refused_with_near_ones(words: list[str]) -> None:
-    session = told("start", "small")["session"]
+    session = told("step", "small", "--new")["session"]
 
     for name, hint in (
         (f"{session[:-1]}1", f"did you mean `{session}`?"),
@@ -39,7 +39,7 @@ def test_an_unknown_session_is_refused_with_near_ones(words: list[str]) -> None:
 
 
 def test_open_sessions_are_listed_newest_first() -> None:
-    first, second = told("start", "small"), told("start", "asking")
+    first, second = told("step", "small", "--new"), told("step", "asking", "--new")
 
     listed = told("sessions")["sessions"]
 
@@ -70,7 +70,7 @@ def test_open_sessions_are_listed_newest_first() -> None:
 
 
 def test_the_status_has_the_time_of_the_last_report() -> None:
-    session = told("start", "small")["session"]
+    session = told("step", "small", "--new")["session"]
     assert "last report" not in flow("status", session).out
 
     told("step", "small", "ok")
@@ -80,7 +80,7 @@ def test_the_status_has_the_time_of_the_last_report() -> None:
 
 
 def test_ended_sessions_are_listed_when_asked_for() -> None:
-    session = told("start", "small")["session"]
+    session = told("step", "small", "--new")["session"]
     told("step", "small", "fail")
 
     assert told("sessions") == {"sessions": []}
@@ -91,7 +91,7 @@ def test_ended_sessions_are_listed_when_asked_for() -> None:
 
 
 def test_sessions_that_cannot_be_read_or_are_foreign_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken, fine = told("start", "small")["session"], told("start", "asking")["session"]
+    broken, fine = told("step", "small", "--new")["session"], told("step", "asking", "--new")["session"]
     (sessions_folder() / broken / "journal.jsonl").write_text("\x1b[31mnonsense\n")
     shutil.copytree(Path.cwd() / ".flow", Path.cwd() / "copy")
     monkeypatch.setenv("XDG_STATE_HOME", str(Path.cwd() / "another"))
@@ -107,7 +107,7 @@ def test_sessions_that_cannot_be_read_or_are_foreign_are_marked(monkeypatch: pyt
 
 
 def test_history_tells_each_record() -> None:
-    session = told("start", "asking")["session"]
+    session = told("step", "asking", "--new")["session"]
     told("step", "asking", "done", "-s", "sure=low", "-s", "where=a")
     told("step", "asking", "done", "-s", "sure=low", "-s", "where=b")
     told("step", "asking", "done", "-s", "sure=low", "-s", "where=b")
@@ -150,9 +150,10 @@ def test_a_damaged_session_that_may_be_the_open_one_is_told_with_the_ways_around
 
     assert (status, error["code"], error["details"]["session"]) == (3, "JOURNAL_DAMAGED", old)
     assert (
-        f"see the readable part: flow history {old}; start another session: flow start small" in error["hint"]
+        f"see the readable part: flow history {old}; start another session: flow step small --new"
+        in error["hint"]
     )
-    assert told("start", "small")["revision"] == 0
+    assert told("step", "small", "--new")["revision"] == 0
 
 
 def test_of_a_damaged_session_history_tells_what_comes_before_the_damage() -> None:

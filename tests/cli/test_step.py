@@ -54,7 +54,7 @@ def test_a_step_shown_again_begins_with_a_briefing() -> None:
     assert next(iter(root)).tag == "briefing"
     assert root.findtext("briefing") == briefing
     assert briefing in text
-    assert "flow start" not in text
+    assert "--new" not in text
 
 
 def test_parameters_of_an_open_session_are_fixed() -> None:
@@ -67,7 +67,7 @@ def test_parameters_of_an_open_session_are_fixed() -> None:
     assert error["message"] == f"session `{session}` of `asking` is open with other parameters {described}"
     resume, begin = error["hint"].split("; or start another session: ")
     assert resume == f"continue it: flow resume {session}"
-    assert begin == "flow start asking -p 'topic=another one' -p size=2"
+    assert begin == "flow step asking --new -p 'topic=another one' -p size=2"
     assert told(*shlex.split(begin)[1:])["params"] == {"topic": "another one", "size": 2}
 
 
@@ -171,7 +171,7 @@ def test_an_unknown_skill_is_refused_with_near_ones_whatever_is_asked_of_it() ->
     for words in (
         ["step", "smal"],
         ["step", "smal", "ok"],
-        ["start", "smal"],
+        ["step", "smal", "--new"],
         ["show", "smal"],
         ["skill", "preview", "smal", "x"],
     ):

@@ -61,14 +61,14 @@ def go(line: str) -> str:
 
 def at_review() -> str:
     """Take a session to its review and return what is printed there."""
-    begun = read(go("flow start reviewed"))
+    begun = read(go("flow step reviewed --new"))
     back = [end(dispatch.command, 0) for dispatch in begun.work]
     return go(read(go(back[-1])).cases[0].command)
 
 
 def test_work_that_failed_and_is_needed_is_printed_with_its_reason_and_its_command() -> None:
     put()
-    begun = read(go("flow start reviewed"))
+    begun = read(go("flow step reviewed --new"))
 
     back = [end(dispatch.command, 1) for dispatch in begun.work]
     out = go(back[-1])
@@ -89,7 +89,7 @@ def test_work_that_failed_and_is_needed_is_printed_with_its_reason_and_its_comma
 def test_a_review_its_agents_and_its_gate_are_told_how_to_record_a_finding() -> None:
     put()
 
-    begun = read(go("flow start reviewed"))
+    begun = read(go("flow step reviewed --new"))
     review = read(at_review())
     agent = read(go(review.work[0].command))
 

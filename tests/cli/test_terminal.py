@@ -14,7 +14,7 @@ TOPIC = "a slow login on old mobile phones, after the second attempt"
 @pytest.fixture
 def session() -> str:
     put_skill("asking", ASKING)
-    return str(told("start", "asking", "-p", f"topic={TOPIC}")["session"])
+    return str(told("step", "asking", "--new", "-p", f"topic={TOPIC}")["session"])
 
 
 @pytest.mark.parametrize("columns", [80, 200])
@@ -79,7 +79,7 @@ LOOK = "name: NAME/look\nsteps:\n  - {id: see, title: See, actions: [See.], next
 
 def test_sessions_of_sub_agents_are_listed_below_the_session_they_work_for() -> None:
     put_skill("team", TEAM, texts={"workflows/look.yaml": LOOK})
-    parent = told("start", "team")
+    parent = told("step", "team", "--new")
     children = [told(*dispatch["command"].split()[1:])["session"] for dispatch in parent["dispatches"]]
 
     rows = [line.split("  ")[0] for line in plain(shown("sessions", columns=200)).splitlines()]
@@ -134,7 +134,7 @@ steps:
 
 def test_a_step_wraps_prose_and_leaves_code_and_commands_whole() -> None:
     put_skill("prose", PROSE)
-    command = told("start", "prose")["next"][0]["command"]
+    command = told("step", "prose", "--new")["next"][0]["command"]
 
     out = plain(shown("resume", "--color", "always")).splitlines()
 

@@ -40,7 +40,7 @@ def put_canary(name: str = "py", where: Path | None = None) -> Path:
 def test_a_projects_code_runs_only_when_allowed() -> None:
     folder = put_canary()
 
-    for words in (["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"]):
+    for words in (["step", "py"], ["step", "py", "--new"], ["skill", "preview", "py", "first"]):
         status, error = refused(*words)
         assert (status, error["code"]) == (7, "NOT_TRUSTED")
         assert (
@@ -82,7 +82,7 @@ def test_any_change_takes_trust_away_also_from_a_running_session() -> None:
     session = told("step", "py")["session"]
     (folder / "helper.txt").write_text("new")
 
-    for words in (["step", "py"], ["step", "py", "done"], ["start", "py"], ["resume", session]):
+    for words in (["step", "py"], ["step", "py", "done"], ["step", "py", "--new"], ["resume", session]):
         status, error = refused(*words)
         assert (status, error["code"]) == (7, "NOT_TRUSTED")
         assert error["message"].endswith("and it changed since it was approved: helper.txt (new)")
@@ -120,7 +120,7 @@ def test_a_projects_skill_that_hides_ones_own_needs_to_be_allowed_too(where: str
     allow(name)
     assert told("step", name)["source"] == "project"
     (project_skills() / name / "workflow.yaml").write_text(SMALL.replace("NAME", name) + "# other\n")
-    assert refused("start", name)[1]["message"].endswith(
+    assert refused("step", name, "--new")[1]["message"].endswith(
         "it changed since it was approved: workflow.yaml (changed)"
     )
 
@@ -138,10 +138,10 @@ def test_files_that_git_ignores_do_not_end_an_approval_and_those_that_someone_co
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text("x")
 
-    assert flow("start", "py").status == 0
+    assert flow("step", "py", "--new").status == 0
 
     git("add", "-f", str(folder / "__pycache__"))
-    assert refused("start", "py")[1]["message"].endswith("__pycache__/helper.cpython-311.pyc (new)")
+    assert refused("step", "py", "--new")[1]["message"].endswith("__pycache__/helper.cpython-311.pyc (new)")
 
 
 def test_an_approval_is_for_one_project() -> None:
@@ -149,13 +149,13 @@ def test_an_approval_is_for_one_project() -> None:
     allow_in = ["--root", str(Path.cwd() / "shared")]
     digest = refused("trust", "py", "--digest", "0", *allow_in)[1]["details"]["digest"]
     assert told("trust", "py", "--digest", digest, *allow_in)["allowed"]
-    assert flow("start", "py", *allow_in).status == 0
+    assert flow("step", "py", "--new", *allow_in).status == 0
 
     other = Path.cwd() / "other"
     (other / ".git").mkdir(parents=True)
     os.chdir(other)
 
-    assert refused("start", "py", *allow_in)[1]["code"] == "NOT_TRUSTED"
+    assert refused("step", "py", "--new", *allow_in)[1]["code"] == "NOT_TRUSTED"
 
 
 def test_with_edits_the_owner_may_change_the_folder_and_nobody_else() -> None:
@@ -164,20 +164,20 @@ def test_with_edits_the_owner_may_change_the_folder_and_nobody_else() -> None:
     assert told("trust", "py", "--edits", "--digest", digest)["allowed"]
 
     (folder / "helper.txt").write_text("new")
-    assert flow("start", "py").status == 0
+    assert flow("step", "py", "--new").status == 0
 
     (folder / "helper.txt").chmod(0o666)
-    assert refused("start", "py")[1]["code"] == "NOT_TRUSTED"
+    assert refused("step", "py", "--new")[1]["code"] == "NOT_TRUSTED"
     if os.geteuid() == 0:
         (folder / "helper.txt").chmod(0o644)
         os.chown(folder / "helper.txt", 12345, -1)
-        assert refused("start", "py")[1]["code"] == "NOT_TRUSTED"
+        assert refused("step", "py", "--new")[1]["code"] == "NOT_TRUSTED"
 
 
 def test_without_an_argument_what_waits_is_listed_with_its_command() -> None:
     assert flow("trust").out == "nothing waits for approval\n"
     put_skill("small")
-    session = told("start", "small")["session"]
+    session = told("step", "small", "--new")["session"]
     put_python("py")
     put_skill("decision-critic")
     disown(session)
@@ -193,7 +193,7 @@ def test_without_an_argument_what_waits_is_listed_with_its_command() -> None:
 
 def test_a_foreign_session_is_accepted_by_a_person_who_saw_what_it_contains() -> None:
     put_skill("small")
-    session = str(told("start", "small")["session"])
+    session = str(told("step", "small", "--new")["session"])
     disown(session)
 
     assert refused("trust", "--session", session)[0] == 7

@@ -94,10 +94,10 @@ def test_a_parameter_may_be_any_text() -> None:
     text = 'it\'s "slow" & <b>; $(rm -rf) `x` ]]> \u202e\n\\ 100%'
 
     for form in ("xml", "text", "json"):
-        shown = flow("start", "problem-analysis", "-p", f"topic={text}", "--format", form)
+        shown = flow("step", "problem-analysis", "--new", "-p", f"topic={text}", "--format", form)
         assert shown.status == 0
         assert "\u202e" not in shown.out or form == "json"
         if form == "xml":
             instructions = ET.fromstring(shown.out).findtext("current_action")  # noqa: S314 - our own output
             assert text.replace("\u202e", "⟨U+202E⟩").replace("\n", "\n> ") in str(instructions)
-    assert told("start", "problem-analysis", "-p", f"topic={text}")["params"]["topic"] == text
+    assert told("step", "problem-analysis", "--new", "-p", f"topic={text}")["params"]["topic"] == text

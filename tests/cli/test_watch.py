@@ -71,7 +71,7 @@ def watching(*options: str, columns: int = 80) -> Iterator[Screen]:
 
 def started(version: str = "1.4.0") -> str:
     put_skill("release", APPROVAL)
-    return str(told("start", "release", "-p", f"version={version}")["session"])
+    return str(told("step", "release", "--new", "-p", f"version={version}")["session"])
 
 
 @pytest.mark.parametrize("columns", [80, 200])

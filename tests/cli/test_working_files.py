@@ -23,7 +23,7 @@ steps:
 
 def test_texts_name_files_that_can_be_written_from_the_project_root() -> None:
     put_skill("noted", NOTED)
-    session = told("start", "noted")["session"]
+    session = told("step", "noted", "--new")["session"]
     folder = f".flow/sessions/{session}/work"
 
     shown = told("step", "noted")
@@ -36,7 +36,7 @@ def test_texts_name_files_that_can_be_written_from_the_project_root() -> None:
 
 def test_status_lists_working_files_with_size_and_age() -> None:
     put_skill("noted", NOTED)
-    session = told("start", "noted")["session"]
+    session = told("step", "noted", "--new")["session"]
     folder = Path(".flow/sessions", session, "work")
     (folder / "drafts").mkdir()
     (folder / "notes.md").write_text("x" * 6_100)
@@ -58,7 +58,7 @@ def test_status_lists_working_files_with_size_and_age() -> None:
 
 def test_a_fork_gets_copies_and_pruning_removes_all_of_them() -> None:
     put_skill("noted", NOTED)
-    session = told("start", "noted")["session"]
+    session = told("step", "noted", "--new")["session"]
     Path(".flow/sessions", session, "work", "notes.md").write_text("# Notes\n")
     told("step", "noted", "ok")
 
@@ -81,7 +81,7 @@ def test_a_session_in_a_database_says_on_which_machine_its_files_are(
     address = f"sqlite:///{tmp_path / 'sessions.db'}"
     assert flow("store", "init", address).status == 0
     monkeypatch.setenv("FLOW_STORE", address)
-    session = told("start", "noted")["session"]
+    session = told("step", "noted", "--new")["session"]
     machine = os.uname()
     Path(f".flow/sessions/{session}/work/notes.md").write_text("# Notes\n")
     at_home = flow("resume", session)
@@ -103,7 +103,7 @@ def test_working_files_that_were_copied_from_another_machine_are_recognised(
     address = f"sqlite:///{tmp_path / 'sessions.db'}"
     assert flow("store", "init", address).status == 0
     monkeypatch.setenv("FLOW_STORE", address)
-    session = told("start", "loop")["session"]
+    session = told("step", "loop", "--new")["session"]
     notes = Path(f".flow/sessions/{session}/work/notes.md")
     notes.write_text("# Notes\n")
     told("step", "loop", "ok", "--session", session)

@@ -35,7 +35,7 @@ def test_options_without_a_value_are_left_out() -> None:
 
 @pytest.mark.parametrize("value", ["two\nlines", "a\x1b[31m", "a\u202eb", "\u200b"])
 def test_a_value_that_a_line_cannot_show_is_left_open(value: str) -> None:
-    assert Command("start", "planner", params={"task": value}).words[-1] == "task=…"
+    assert Command("step", "planner", new=True, params={"task": value}).words[-1] == "task=…"
 
 
 @given(
@@ -50,16 +50,19 @@ def test_a_printed_command_is_one_line_and_a_shell_reads_its_words(facts: dict[s
 
 def test_a_hint_shows_its_commands_as_the_interface_does() -> None:
     hint = Hint(
-        "see all: ", Command("sessions", all=True), "; or ", Hint("start: ", Command("start", "planner"))
+        "see all: ",
+        Command("sessions", all=True),
+        "; or ",
+        Hint("start: ", Command("step", "planner", new=True)),
     )
 
-    assert str(hint) == "see all: flow sessions --all; or start: flow start planner"
-    assert hint.render(lambda command: command.verb.upper()) == "see all: SESSIONS; or start: START"
+    assert str(hint) == "see all: flow sessions --all; or start: flow step planner --new"
+    assert hint.render(lambda command: command.verb.upper()) == "see all: SESSIONS; or start: STEP"
 
 
 def test_a_hint_names_the_store_in_each_command_that_uses_one() -> None:
     named = Command("resume", "planner-k3x9q2", store="/mine")
 
-    hint = Hint(Command("start", "planner"), Command("list"), named).with_store("/other")
+    hint = Hint(Command("step", "planner", new=True), Command("list"), named).with_store("/other")
 
     assert [part.store for part in hint.parts if isinstance(part, Command)] == ["/other", None, "/mine"]

@@ -83,7 +83,7 @@ def test_the_help_names_every_command_and_fits_a_terminal_of_40_lines() -> None:
 
 def test_a_session_is_shown_without_its_id_if_only_one_is_open() -> None:
     put_skill("small")
-    session = told("start", "small")["session"]
+    session = told("step", "small", "--new")["session"]
 
     for words in (["status"], ["resume"], ["history"], ["finding", "list"]):
         assert told(*words) == told(*words, session), words

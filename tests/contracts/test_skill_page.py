@@ -19,7 +19,7 @@ def test_every_first_command_on_the_page_works() -> None:
 
     assert len(lines) == len(BUNDLED)
     for line in lines:
-        ran = flow("start", *shlex.split(line)[2:])
+        ran = flow("step", "--new", *shlex.split(line)[2:])
         assert ran.status == 0, (line, ran.err)
 
 

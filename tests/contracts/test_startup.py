@@ -92,7 +92,7 @@ def test_showing_a_session_loads_no_database(words: list[str]) -> None:
 def test_a_hook_without_an_answer_loads_few_modules(event: str) -> None:
     put_skill("small")
     for conversation in ("another", ""):
-        process("start", "small", env={"CLAUDE_CODE_SESSION_ID": conversation})
+        process("step", "small", "--new", env={"CLAUDE_CODE_SESSION_ID": conversation})
     event_data = {"session_id": "this", "cwd": str(Path.cwd()), "tool_name": "Edit", "tool_input": {}}
     if event == "session-start":  # it has an answer where sessions are open
         event_data["cwd"] = str(Path.cwd().parent)

@@ -367,7 +367,7 @@ def with_argument(argument: str, params: Mapping[str, str]) -> str:
     write("check.py", PRINTING)
     allow_commands()
     given = [word for name, value in params.items() for word in ("-p", f"{name}={value}")]
-    return str(told("start", "built", *given)["session"])
+    return str(told("step", "built", "--new", *given)["session"])
 
 
 @pytest.mark.parametrize(
@@ -454,7 +454,7 @@ def test_an_approval_is_for_one_project() -> None:
     (other_project / ".git").mkdir(parents=True)
     os.chdir(other_project)
     write("check.py", COUNTING)
-    session = told("start", "built", "--root", str(skill.parent))["session"]
+    session = told("step", "built", "--new", "--root", str(skill.parent))["session"]
 
     status, error = refused("run", "tests", "--session", session, "--root", str(skill.parent))
 
@@ -483,7 +483,7 @@ def test_a_session_in_a_child_worktree_and_a_script_of_a_bundled_skill_need_no_a
     )
     git("add", "plan.md")
     words = ("-p", "plan=plan.md", "-p", "planner=planner-abc123", "-p", "round=2")
-    session = str(told("start", "planner/fill-diffs", *words)["session"])
+    session = str(told("step", "planner/fill-diffs", "--new", *words)["session"])
     told("step", "planner/fill-diffs", "ok", "--session", session)
 
     failed = run(session, status=1, name="diffs")

@@ -161,7 +161,7 @@ def session() -> str:
     git("add", ".")
     git("commit", "-qm", "more")
     put_skills()
-    return str(within(A, "start", "built")["session"])
+    return str(within(A, "step", "built", "--new")["session"])
 
 
 def passed_checks(session: str) -> set[str]:
@@ -191,7 +191,7 @@ def test_weaker_evidence_in_the_skill_stops_the_session(session: str) -> None:
 
 def test_a_child_cannot_report_what_its_parent_could_not(session: str) -> None:
     del session
-    lead = str(within(A, "start", "lead")["session"])
+    lead = str(within(A, "step", "lead", "--new")["session"])
     child = str(within(A, "step", "--session", lead + ".0.1")["session"])
 
     for trick in (copy_the_template, edit_and_undo, forge_the_files_of_a_run, ask_flow_to_run_it):
@@ -219,7 +219,7 @@ def test_the_planner_accepts_no_plan_whose_diffs_do_not_apply() -> None:
     repository()
     write("plan.md", f"### Milestone 1: A\n#### Diffs\n```diff\n{applied_before}```\n")
     words = ("-p", "plan=plan.md", "-p", "planner=planner-abc123", "-p", "round=2")
-    session = str(told("start", "planner/fill-diffs", *words)["session"])
+    session = str(told("step", "planner/fill-diffs", "--new", *words)["session"])
     told("step", "planner/fill-diffs", "ok", "--session", session)
     work = sessions_folder() / session / "work"
     for file in (work / "applied.md", Path("applied.md")):
@@ -233,7 +233,7 @@ def test_the_planner_accepts_no_plan_whose_diffs_do_not_apply() -> None:
 @pytest.mark.parametrize("store_kind", ["sqlite", "postgresql"], indirect=True)
 def test_with_a_database_files_of_another_folder_do_not_count() -> None:
     put_skill("two", TWO)
-    session = str(told("start", "two")["session"])
+    session = str(told("step", "two", "--new")["session"])
     project, elsewhere = Path.cwd(), Path.cwd().parent / "elsewhere"
     (elsewhere / ".git").mkdir(parents=True)
     for folder in (elsewhere, elsewhere / ".flow" / "sessions" / session / "work"):

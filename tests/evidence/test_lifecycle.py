@@ -98,7 +98,7 @@ steps:
 def test_a_child_in_a_worktree_of_the_project_is_checked_where_it_works() -> None:
     repository()
     put_skill("team", CHILDREN, texts={"workflows/part.yaml": PART})
-    session = told("start", "team")["session"]
+    session = told("step", "team", "--new")["session"]
     project, worktree = Path.cwd(), Path.cwd().parent / "worktree"
     git("worktree", "add", "-q", str(worktree))
     store = ["--store", str(project / ".flow")]
@@ -118,7 +118,7 @@ def test_a_child_in_a_worktree_of_the_project_is_checked_where_it_works() -> Non
 def test_a_child_elsewhere_is_checked_in_the_project() -> None:
     repository()
     put_skill("team", CHILDREN, texts={"workflows/part.yaml": PART})
-    session = told("start", "team")["session"]
+    session = told("step", "team", "--new")["session"]
     store = ["--store", str(Path.cwd() / ".flow")]
     elsewhere = Path.cwd().parent / "elsewhere"
     elsewhere.mkdir()

@@ -89,7 +89,7 @@ def test_a_handler_sees_the_results_and_cannot_wave_its_outcome_through() -> Non
     text = text.replace("import Outcome", "import Arg, Evidence, Outcome")
     end = "next={Outcome.OK: None}),\n"
     file.write_text(text.replace(end, end + '    params={"bold": Arg(default=False)},\n'))
-    bold = told("start", "built", "-p", "bold=true")["session"]
+    bold = told("step", "built", "--new", "-p", "bold=true")["session"]
 
     assert told("step", "built", "done", "--session", begin())["status"] == "failed"
     assert report(bold, "done") == {"plan": "missing"}

@@ -55,7 +55,7 @@ def test_blocks_joined_into_one_text_are_still_blocks() -> None:
 
 def test_blocks_joined_in_a_step_are_blocks_also_when_the_session_continues_without_the_code() -> None:
     put_joined("", "None")
-    started = process("start", "joined")
+    started = process("step", "joined", "--new")
 
     resumed = process("resume", told("sessions")["sessions"][0]["session"])
 
@@ -65,7 +65,7 @@ def test_blocks_joined_in_a_step_are_blocks_also_when_the_session_continues_with
 
 def test_blocks_that_a_function_joins_are_blocks_and_values_are_text() -> None:
     put_joined(SECOND, '"second"')
-    process("start", "joined")
+    process("step", "joined", "--new")
 
     moved = process("step", "joined", "ok", "-s", f"found={FORBIDDEN.replace('a ', 'b ')}")
 

@@ -69,7 +69,7 @@ def finish(answer: Any) -> None:
 
 def handed_over_by_the_swarm(answer: Any = None) -> Any:
     """Return the swarm's session at its last step."""
-    answer = answer or told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
+    answer = answer or told("step", "perspective-swarm", "--new", "-p", f"prompt={PROMPT}")
     answer = run(command_for(answer, "ok"), *examples(answer))
     for dispatch in answer["dispatches"]:
         finish(run(dispatch["command"]))
@@ -157,7 +157,7 @@ def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
 
 
 def test_work_without_its_synthesis_is_not_handed_off() -> None:
-    session = told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")["session"]
+    session = told("step", "perspective-swarm", "--new", "-p", f"prompt={PROMPT}")["session"]
 
     status, error = refused("handoff", "send", "planner", "--session", session)
 
@@ -182,7 +182,7 @@ def test_a_wrong_number_of_perspectives_is_refused(version: str, claim: str) -> 
 
 def test_the_first_stage_fills_the_cache_and_the_last_offers_the_ranked_targets() -> None:
     target("lit-pm", handoff_description='"Comprehensive literature review (4-24 hours)"')
-    answer = told("start", "perspective-swarm", "-p", f"prompt={PROMPT}")
+    answer = told("step", "perspective-swarm", "--new", "-p", f"prompt={PROMPT}")
     first = told("discover", "--session", answer["session"])
     again = told("discover", "--session", answer["session"])
     session = handed_over_by_the_swarm(answer)["session"]

@@ -98,7 +98,7 @@ class ObeysAnother(BadAgent):
 def test_a_bad_agent_damages_no_session_and_each_refusal_names_what_to_run(
     kind: type[BadAgent], skill: str
 ) -> None:
-    line = f"flow start {skill} {params_of(skill)}".rstrip()
+    line = f"flow step {skill} --new {params_of(skill)}".rstrip()
     other = within(B, *words_of(line))["session"]
     before = told("history", other)["steps"]
     agent = kind()

@@ -31,7 +31,7 @@ def begin(conversation: str = A) -> str:
 
 @databases
 def test_an_agent_is_kept_working_on_its_own_session_three_times_before_it_moves() -> None:
-    session = within(A, "start", "small")["session"]
+    session = within(A, "step", "small", "--new")["session"]
 
     held = [stop() for _ in range(4)]
 
@@ -50,8 +50,8 @@ def test_an_agent_is_kept_working_on_its_own_session_three_times_before_it_moves
 
 @databases
 def test_a_conversation_is_reminded_of_its_own_sessions_and_of_no_others() -> None:
-    own = within(A, "start", "small")["session"]
-    foreign = within(B, "start", "small")["session"]
+    own = within(A, "step", "small", "--new")["session"]
+    foreign = within(B, "step", "small", "--new")["session"]
 
     text = begin()
 
@@ -64,7 +64,7 @@ def test_a_conversation_is_reminded_of_its_own_sessions_and_of_no_others() -> No
 
 @databases
 def test_a_session_has_no_owner_after_its_conversation_ended() -> None:
-    session = within(A, "start", "small")["session"]
+    session = within(A, "step", "small", "--new")["session"]
 
     hook("session-end", claude_code("session-end", A))
 
@@ -77,7 +77,7 @@ def test_the_database_in_the_users_configuration_is_used(monkeypatch: pytest.Mon
     configuration.parent.mkdir(parents=True)
     configuration.write_text(f'store = "{os.environ["FLOW_STORE"]}"\n')
     monkeypatch.delenv("FLOW_STORE")
-    session = within(A, "start", "small")["session"]
+    session = within(A, "step", "small", "--new")["session"]
 
     assert f"flow resume {session}" in stop()
 

@@ -43,7 +43,7 @@ SAID: dict[str, Callable[..., dict[str, Any]]] = {
 @pytest.fixture
 def session() -> Path:
     put_skill("strict", STRICT)
-    return sessions_folder() / str(within(A, "start", "strict")["session"])
+    return sessions_folder() / str(within(A, "step", "strict", "--new")["session"])
 
 
 def answers() -> dict[str, bool]:
@@ -138,7 +138,7 @@ def test_a_session_that_came_with_a_clone_says_nothing(
     assert answers() == SILENT
     assert not Path("fresh").exists(), "no key is made by looking"
     put_skill("other", STRICT)
-    flow("start", "other", "--store", "elsewhere")
+    flow("step", "other", "--new", "--store", "elsewhere")
 
     assert answers() == SILENT
     assert accept(session.name).status == 0

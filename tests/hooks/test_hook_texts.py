@@ -22,7 +22,7 @@ QUESTIONS = b"""\
 
 
 def start(caller: str | None, topic: str) -> str:
-    return str(within(caller, "start", "small", "-p", f"topic={topic}")["session"])
+    return str(within(caller, "step", "small", "--new", "-p", f"topic={topic}")["session"])
 
 
 def one_own() -> str:
@@ -39,7 +39,7 @@ def several() -> str:
 
 
 def with_agents() -> str:
-    lead = within(A, "start", "lead")
+    lead = within(A, "step", "lead", "--new")
     within(A, *lead["dispatches"][0]["command"].split()[1:])
     return context(hook("session-start", claude_code("session-start", source="compact")))
 
@@ -55,7 +55,7 @@ def stop_with_agents() -> str:
 
 
 def subagent_stop() -> str:
-    lead = within(A, "start", "lead")
+    lead = within(A, "step", "lead", "--new")
     shell(lead["dispatches"][0]["command"], "agent-1")
     return reason(hook("subagent-stop", claude_code("subagent-stop", agent_id="agent-1")))
 

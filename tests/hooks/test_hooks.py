@@ -22,7 +22,7 @@ QUESTION = """\
 
 
 def start(skill: str = "small", conversation: str | None = A, **more: str) -> str:
-    session = within(conversation, "start", skill, **more)["session"]
+    session = within(conversation, "step", skill, "--new", **more)["session"]
     assert isinstance(session, str)
     return session
 
@@ -217,7 +217,7 @@ class TestAgentsThatWorkForOthers:
 
     def test_one_that_works_from_a_prompt_is_kept_working_until_it_reports(self) -> None:
         put_skill("fan", PROMPTED, texts=LOOK)
-        session = within(A, "start", "fan")["session"]
+        session = within(A, "step", "fan", "--new")["session"]
         shell(f"flow step --session {session}.0.1 --json", "one")
 
         held = [self.subagent_stop("one") for _ in range(4)]

@@ -98,7 +98,7 @@ LONG_RUNS = [
 def test_each_printed_command_of_a_run_works_on_a_copy_of_its_session(skill: str, habit: Habit) -> None:
     host = TryingHost(habit)
 
-    host.run(f"flow start {skill} {params_of(skill)}".rstrip())
+    host.run(f"flow step {skill} --new {params_of(skill)}".rstrip())
 
     assert host.tried
 
@@ -127,8 +127,8 @@ def test_values_with_special_characters_are_printed_as_a_shell_takes_them(habit:
     put_skill("fan", FAN, texts={"steps/look.agent.md": "Look at $item.\n"})
     host = TryingHost(habit)
 
-    end = host.run("flow start fan")
+    end = host.run("flow step fan --new")
 
-    printed = flow("start", "fan", "--format", "xml").out
+    printed = flow("step", "fan", "--new", "--format", "xml").out
     assert "<![CDATA[flow step fan ok -s 'team=R&D' " in printed
     assert end.status == ("completed" if type(habit) is Habit else "failed")

@@ -21,7 +21,7 @@ def records() -> Counter[tuple[str, str, int]]:
 
 
 def walk(host: Host, skill: str) -> None:
-    end = host.run(f"flow start {skill} {params_of(skill)}".rstrip())
+    end = host.run(f"flow step {skill} --new {params_of(skill)}".rstrip())
 
     assert end.status in {"completed", "failed"}
     assert flow("session", "verify").status == 0
@@ -68,7 +68,7 @@ def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(skills:
     gate = threading.Lock()
     faults: list[BaseException] = []
     hosts = [Host(name=name, gate=gate) for name in (A, B)]
-    lines = [f"flow start {skill} {params_of(skill)}".rstrip() for skill in skills]
+    lines = [f"flow step {skill} --new {params_of(skill)}".rstrip() for skill in skills]
 
     def converse(host: Host, line: str) -> None:
         try:

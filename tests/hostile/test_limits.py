@@ -127,7 +127,7 @@ def test_a_hostile_payload_ends_in_two_seconds_and_150_mb(content: str) -> None:
 @linux
 def test_a_hostile_store_ends_in_two_seconds_and_150_mb() -> None:
     put_skill("evil")
-    session = str(told("start", "evil")["session"])
+    session = str(told("step", "evil", "--new")["session"])
     folder = folder_of(session)
     last = json.loads((folder / "journal.jsonl").read_bytes())
     last["session"] |= {"params": dict.fromkeys((f"k{n}" for n in range(60_000)), ())}

@@ -69,7 +69,7 @@ READING = (
     ["explain", "FR163"],
 )  # fmt: skip
 RUNNING = (
-    ["step", "py"], ["start", "py"], ["skill", "preview", "py", "first"], ["test", "py"],
+    ["step", "py"], ["step", "py", "--new"], ["skill", "preview", "py", "first"], ["test", "py"],
     ["handoff", "send", "py", "--health-check"],
 )  # fmt: skip
 """Commands that run the code of a skill if a person approved it."""
@@ -156,7 +156,7 @@ def started() -> Path:
     """Return the folder of an approved skill that has an open session."""
     folder = put_python("py")
     allow("py")
-    told("start", "py")
+    told("step", "py", "--new")
     return folder
 
 
@@ -179,7 +179,7 @@ def replaced_by_a_link() -> None:
 
 def hiding_ones_own_skill() -> None:
     put_python("py", where=home_skills())
-    told("start", "py")
+    told("step", "py", "--new")
     put_evil()
 
 
@@ -216,9 +216,9 @@ def every_command() -> Iterator[list[str]]:
     yield from (line.split() for line in WITHOUT_A_SESSION)
     for session in Path(".flow", "sessions").glob("py-*"):
         yield from (line.replace("ID", session.name).split() for line in WITH_A_SESSION)
-    yield from (dispatch["command"].split()[1:] for dispatch in told("start", "lead")["dispatches"])
+    yield from (dispatch["command"].split()[1:] for dispatch in told("step", "lead", "--new")["dispatches"])
     yield ["step", "lead", "ok"]
-    source = told("start", "source")["session"]
+    source = told("step", "source", "--new")["session"]
     sent = flow("handoff", "send", "py", "--session", source, "--health-check", "--json").data
     if "receive_command" in sent:
         yield sent["receive_command"].split()[1:]
@@ -264,7 +264,6 @@ def test_these_commands_run_approved_code_and_commands_about_stored_sessions_do_
         ran |= {verb} if canary().exists() else set()
 
     assert ran >= {
-        "start",
         "step",
         "preview",
         "test",
@@ -278,7 +277,7 @@ def test_these_commands_run_approved_code_and_commands_about_stored_sessions_do_
 
 def lying(skill: str, **lies: object) -> str:
     """Return an adopted session whose definition says something wrong about its origin."""
-    session = str(told("start", skill)["session"])
+    session = str(told("step", skill, "--new")["session"])
     rewritten(folder_of(session), lambda records: records[0]["definition"].update(lies), own=False)
     accept(session)
     return session

@@ -125,7 +125,7 @@ def test_a_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one(
     folder: str, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_skill("evil")
-    told("start", "evil")
+    told("step", "evil", "--new")
     closed = Path(".flow", folder).absolute()
     closed.mkdir(mode=0o700, exist_ok=True)
     listdir = os.listdir

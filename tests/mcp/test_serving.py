@@ -32,7 +32,7 @@ from support.sandbox import (
     told,
 )
 
-VERBS = ["step", "start", "status", "ask", "answer", "finding", "discover", "handoff"]
+VERBS = ["step", "status", "ask", "answer", "finding", "discover", "handoff"]
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_step_is_told_as_a_command_tells_it_with_calls_beside_the_commands(too
 
 
 def test_calls_and_commands_go_on_with_one_session(tools: Tools) -> None:
-    session = tools.told("start", skill="small")["session"]
+    session = tools.told("step", new=True, skill="small")["session"]
     told("step", "small", "ok", "--session", session, "--expect", "0")
 
     assert tools.told("step", session=session)["step"]["id"] == "second"
@@ -92,19 +92,19 @@ def test_calls_and_commands_go_on_with_one_session(tools: Tools) -> None:
 
 def test_facts_are_taken_as_values_or_as_their_text(tools: Tools) -> None:
     for where in (["src"], '["src"]', "src"):
-        begun = tools.told("start", skill="asking", params={"topic": "a b", "size": 4})
+        begun = tools.told("step", new=True, skill="asking", params={"topic": "a b", "size": 4})
         assert begun["params"] == {"topic": "a b", "size": 4}
         shown = tools.told(
             "step", session=begun["session"], outcome="done", facts={"sure": "high", "where": where}
         )
         assert shown["step"]["id"] == "tell"
         assert told("history", begun["session"])["steps"][-1]["facts"] == {"sure": "high", "where": ["src"]}
-    begun = tools.told("start", skill="asking", params={"size": "5"})
+    begun = tools.told("step", new=True, skill="asking", params={"size": "5"})
     assert begun["params"]["size"] == 5
-    begun = tools.told("start", skill="asking", params={"topic": None, "size": 6})
-    assert begun["params"] == {**tools.told("start", skill="asking")["params"], "size": 6}
+    begun = tools.told("step", new=True, skill="asking", params={"topic": None, "size": 6})
+    assert begun["params"] == {**tools.told("step", new=True, skill="asking")["params"], "size": 6}
     assert tools.refused("step", session=begun["session"], outcome="done", facts={"sure": 7, "where": []})
-    assert tools.refused("start", skill="asking", params={"size": 99})["code"]
+    assert tools.refused("step", new=True, skill="asking", params={"size": 99})["code"]
 
 
 WRONG = [
@@ -112,7 +112,7 @@ WRONG = [
     ("step", {"expect": -1}),
     ("step", {"nosuch": "x"}),
     ("step", {"facts": []}),
-    ("start", {"skill": None}),
+    ("step", {"new": "perhaps"}),
     ("ask", {"session": "x", "questions": ["y"]}),
     ("handoff", {"action": "nosuch"}),
 ]
@@ -124,7 +124,7 @@ def test_wrong_arguments_are_refused_and_named(tools: Tools, tool: str, argument
 
 
 def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: Tools) -> None:
-    assert tools.refused("start", skill="nosuch")["code"] == "UNKNOWN_SKILL"
+    assert tools.refused("step", new=True, skill="nosuch")["code"] == "UNKNOWN_SKILL"
     assert tools.refused("step", session="../../etc")["code"] == "UNKNOWN_SESSION"
     assert "status {}" in tools.refused("step", session="../../etc")["hint"]
     assert tools.refused("step")["code"] == "NO_OPEN_SESSION"
@@ -134,14 +134,14 @@ def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: 
     assert tools.refused("step", session="small-abcdef", again="1")["code"] == "UNKNOWN_SESSION"
     assert tools.refused("step", skill="small", outcome=None, expect=None, facts=None, session="x")
     assert tools.refused("handoff", action="send")["message"] == "`send` needs `target`"
-    session = tools.told("start", skill="small")["session"]
+    session = tools.told("step", new=True, skill="small")["session"]
     assert tools.refused("step", session=session, params={"a": "b"})
     assert "step {" in tools.refused("step", session=session, outcome="ok", expect=7)["hint"]
     assert tools.told("status")["sessions"][0]["session"] == session
 
 
 def test_a_definition_that_changed_on_disk_is_noticed_at_the_next_call(tools: Tools) -> None:
-    first = tools.told("start", skill="small")["session"]
+    first = tools.told("step", new=True, skill="small")["session"]
     put_skill("small", SMALL.replace("Do the first thing.", "Do it otherwise."))
     assert tools.told("step", session=first)["actions"] == ["Do it otherwise."]
     put_skill("small", SMALL.replace("ok: second, fail: null", "ok: second, skip: null"))
@@ -149,11 +149,11 @@ def test_a_definition_that_changed_on_disk_is_noticed_at_the_next_call(tools: To
     command = json.loads(flow("step", "small", "ok", "--session", first, "--json").out)["error"]
     assert (error["code"], error["message"]) == (command["code"], command["message"])
     put_skill("fresh")
-    assert tools.told("start", skill="fresh")["step"]["id"] == "first"
+    assert tools.told("step", new=True, skill="fresh")["step"]["id"] == "first"
     (project_skills() / "fresh" / "workflow.yaml").unlink()
     assert (
-        tools.refused("start", skill="fresh")["code"]
-        == json.loads(flow("start", "fresh", "--json").out)["error"]["code"]
+        tools.refused("step", new=True, skill="fresh")["code"]
+        == json.loads(flow("step", "fresh", "--new", "--json").out)["error"]["code"]
     )
 
 
@@ -163,13 +163,13 @@ def test_work_is_handed_out_and_brought_back_by_calls_alone(tools: Tools) -> Non
 
     for skill in ("lead", "free"):
         team = ToolTeam(tools)
-        end = team.run(as_command("start", {"skill": skill}))
+        end = team.run(as_command("step", {"new": True, "skill": skill}))
         assert end.status == "completed"
     assert flow("session", "verify").status == 0
 
 
 def test_questions_and_findings_go_by_calls(tools: Tools) -> None:
-    session = tools.told("start", skill="small")["session"]
+    session = tools.told("step", new=True, skill="small")["session"]
     question = {
         "id": "go",
         "header": "Go",
@@ -207,7 +207,7 @@ def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
     third = tools.told("handoff", action="send", target="next", session=session_to_hand_over())
     cancelled = tools.told("handoff", action="cancel", handoff=third["handoff"], reason="no need")
     assert cancelled["status"] == "cancelled"
-    tools.told("start", skill="small")
+    tools.told("step", new=True, skill="small")
     assert tools.refused("handoff", action="send", target="next")["code"] == "SEVERAL_OPEN"
     assert tools.refused("handoff", action="receive")["code"] == "USAGE"
 
@@ -215,16 +215,16 @@ def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
 def test_the_store_and_the_folder_can_be_named(tmp_path: Path) -> None:
     put_skill("small")
     with served("--store", str(tmp_path / "kept")) as tools:
-        begun = tools.told("start", skill="small")
+        begun = tools.told("step", new=True, skill="small")
         assert begun["next"][0]["call"]["arguments"]["session"] == begun["session"]
         assert ToolTeam(tools).run(as_command("step", {"session": begun["session"]})).status == "completed"
     assert len(list(sessions_folder(tmp_path / "kept").glob("small-*"))) == 1
     project = os.getcwd()
     os.chdir(tmp_path)
     with served("--dir", project) as tools:
-        assert tools.told("start", skill="small")["session"]
+        assert tools.told("step", new=True, skill="small")["session"]
     with served() as tools:
-        assert tools.refused("start", skill="small")["code"] == "UNKNOWN_SKILL"
+        assert tools.refused("step", new=True, skill="small")["code"] == "UNKNOWN_SKILL"
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,9 @@ def test_the_store_and_the_folder_can_be_named(tmp_path: Path) -> None:
 def test_a_bundled_skill_is_walked_to_its_end_by_calls_alone(skill: str, mode: str) -> None:
     with served(mode=mode) as tools:
         assert len(tools.ask("list_tools").tools) == len(VERBS)
-        end = ToolTeam(tools).run(as_command("start", {"skill": skill, "params": params_of(tools, skill)}))
+        end = ToolTeam(tools).run(
+            as_command("step", {"new": True, "skill": skill, "params": params_of(tools, skill)})
+        )
         assert end.status in {"completed", "failed"}
     assert flow("session", "verify").status == 0
 
@@ -246,7 +248,7 @@ def test_a_bundled_skill_is_walked_to_its_end_by_calls_alone(skill: str, mode: s
 def test_a_session_belongs_to_the_connection_that_started_it_until_that_ends() -> None:
     put_skill("small")
     with served() as first, inside() as second:
-        session = first.told("start", skill="small")["session"]
+        session = first.told("step", new=True, skill="small")["session"]
         error = second.refused("step", session=session, outcome="ok")
         own = second.told("step", skill="small")["session"]
     with served() as third:
@@ -267,7 +269,7 @@ def test_a_session_continues_after_its_server_was_killed(tmp_path: Path) -> None
     pid = tmp_path / "pid"
     with served(before=f"import os; open({str(pid)!r}, 'w').write(str(os.getpid()))") as tools:
         params = params_of(tools, "decision-critic")
-        shown = tools.told("start", skill="decision-critic", params=params)
+        shown = tools.told("step", new=True, skill="decision-critic", params=params)
         for _ in range(3):
             call = shown["next"][0]["call"]
             shown = tools.told(call["tool"], **call["arguments"], facts={})

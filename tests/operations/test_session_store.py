@@ -127,7 +127,7 @@ def test_the_command_line_continues_a_session_of_a_program_and_the_other_way_rou
 
     assert told("status", session.id)["status"] == "completed"
     assert flow("session", "verify", session.id).status == 0
-    begun = told("start", "small")
+    begun = told("step", "small", "--new")
     assert store.report(store.resume(begun["session"]), "ok").revision == 1
 
 

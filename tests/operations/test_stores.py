@@ -18,7 +18,7 @@ LONG = "word " * 6_000
 
 def looping(*reports: str) -> str:
     put_skill("loop", LOOP, texts=LOOP_TEXTS)
-    session = str(told("start", "loop", "-p", f"topic={LONG}")["session"])
+    session = str(told("step", "loop", "--new", "-p", f"topic={LONG}")["session"])
     for outcome in reports:
         told("step", "loop", outcome, "--session", session)
     return session
@@ -69,8 +69,8 @@ def test_a_password_is_in_no_output_record_or_file(
     target("receiver")
     psycopg = pytest.importorskip("psycopg", reason="the extra `sql` is not installed")
     runs = [flow("store", "init", plain)]
-    session = told("start", "loop")["session"]
-    lead = told("start", "lead", "-p", 'areas=["a"]')
+    session = told("step", "loop", "--new")["session"]
+    lead = told("step", "lead", "--new", "-p", 'areas=["a"]')
     sender = sending_session("source", "-s", "synthesis_summary=done")
 
     commands = (
@@ -129,7 +129,7 @@ def test_the_tables_are_made_in_the_database_that_the_environment_names(
     put_skill("loop", LOOP, texts=LOOP_TEXTS)
 
     assert flow("store", "init").status == 0
-    assert told("start", "loop")["revision"] == 0
+    assert told("step", "loop", "--new")["revision"] == 0
 
     monkeypatch.delenv("FLOW_STORE")
     assert "is not the address of a database" in flow("store", "init").err

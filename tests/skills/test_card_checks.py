@@ -93,7 +93,7 @@ def with_card(text: str, workflow: str = GIVEN) -> dict[str, str]:
     "text",
     [
         "Start: `flow step demo`",
-        "```\n$ flow start demo -p mode=quick\n```",
+        "```\n$ flow step demo --new -p mode=quick\n```",
         "`flow step demo -p mode=MODE` or `flow step demo --param mode=…`",
         "`flow step demo` and `flow step elsewhere -p x=y`",
         "`flow step demo` and `flow step demo ok` and `flow step 'unclosed`",

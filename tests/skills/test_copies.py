@@ -18,7 +18,7 @@ def test_a_copy_runs_like_the_bundled_one(installed: Path) -> None:
     assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is True
     assert "project, as bundled" in flow("show", SKILL).out
     (installed / ".DS_Store").write_bytes(b"left by a file manager")
-    assert flow("start", SKILL).status == 0
+    assert flow("step", SKILL, "--new").status == 0
 
 
 @pytest.mark.parametrize(

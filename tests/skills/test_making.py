@@ -50,7 +50,7 @@ def test_a_new_skill_has_no_test_of_its_own_and_passes_flow_test() -> None:
 def test_an_agent_walks_it(form: tuple[str, ...]) -> None:
     made(*form)
     if form:
-        assert refused("start", "my-thing")[0] == 7
+        assert refused("step", "my-thing", "--new")[0] == 7
         allow("my-thing")
 
     assert Team(Habit()).run("flow step my-thing").status == "completed"

@@ -56,7 +56,7 @@ def demand(
 
 def begin(name: str = "built") -> str:
     """Start a session and return its id."""
-    started = flow("start", name, "--json")
+    started = flow("step", name, "--new", "--json")
     assert started.status == 0, started
     return str(started.data["session"])
 

@@ -50,7 +50,7 @@ def session(skill: str = "source", *report: str) -> str:
     """Start a session of a workflow, report its first step, and return its id."""
     if not (home_skills() / skill).exists():
         ours(skill)
-    begun = told("start", skill)
+    begun = told("step", skill, "--new")
     if report:
         told("step", skill, "ok", "--session", begun["session"], *report)
     return str(begun["session"])

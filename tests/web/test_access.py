@@ -21,7 +21,7 @@ pytest.importorskip("starlette", reason="the extra `web` is not installed")
 @pytest.fixture
 def site() -> Iterator[Website]:
     put_skill("release", APPROVAL)
-    told("start", "release", "-p", "version=1.4.0")
+    told("step", "release", "--new", "-p", "version=1.4.0")
     with website() as running:
         yield running
 

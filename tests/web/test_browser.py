@@ -38,7 +38,7 @@ def tab(chromium: Tab) -> Iterator[Tab]:
 
 
 def started() -> str:
-    return str(told("start", "release", "-p", "version=1.4.0")["session"])
+    return str(told("step", "release", "--new", "-p", "version=1.4.0")["session"])
 
 
 def text(tab: Tab) -> str:
@@ -105,11 +105,11 @@ def one_of_each_kind() -> list[str]:
     for outcome in ("iterate", "ok"):
         told("step", "release", outcome, "--session", asks)
     put_skill("publish", PUBLISH)
-    lacks_approval = str(told("start", "publish")["session"])
+    lacks_approval = str(told("step", "publish", "--new")["session"])
     Path("package.txt").write_text("the package\n")
     assert flow("step", "publish", "ok", "--session", lacks_approval).status == 4
     put_lead()
-    dispatches = told("start", "lead")
+    dispatches = told("step", "lead", "--new")
     told(*dispatches["dispatches"][0]["command"].split()[1:])
     target("fix-it")
     source = handoffs.session()
@@ -151,7 +151,7 @@ def violations(tab: Tab, axe: Path) -> list[object]:
 def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) -> None:
     put_skill("publish", PUBLISH)
     Path("package.txt").write_text("the package")
-    session = str(told("start", "publish")["session"])
+    session = str(told("step", "publish", "--new")["session"])
     assert flow("step", "publish", "ok", "--session", session).status == 4
 
     with website() as running:

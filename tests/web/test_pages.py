@@ -37,7 +37,7 @@ def site() -> Iterator[Website]:
 
 
 def started(version: str = "1.4.0") -> str:
-    return str(told("start", "release", "-p", f"version={version}")["session"])
+    return str(told("step", "release", "--new", "-p", f"version={version}")["session"])
 
 
 def report(session: str, *outcomes: str) -> None:
@@ -60,7 +60,7 @@ def test_the_board_puts_first_what_needs_a_person(site: Website) -> None:
 
 def test_a_session_page_links_to_its_child_sessions(site: Website) -> None:
     put_lead()
-    lead = told("start", "lead")["session"]
+    lead = told("step", "lead", "--new")["session"]
     told("step", "--session", f"{lead}.0.1")
 
     page = site.request(f"/sessions/{lead}").text
@@ -108,7 +108,7 @@ def test_answering_on_the_page_moves_the_session_as_the_command_does(site: Websi
 
 def test_the_user_of_the_page_belongs_to_no_conversation_whoever_started_it() -> None:
     put_skill("release", APPROVAL)
-    session = within(A, "start", "release", "-p", "version=1.4.0")["session"]
+    session = within(A, "step", "release", "--new", "-p", "version=1.4.0")["session"]
     within(A, "step", "release", "ok")
 
     with website() as site:
@@ -255,7 +255,7 @@ def test_handoffs_are_shown_as_lanes_with_their_checks(site: Website) -> None:
 
 
 def test_evidence_memory_and_working_files_are_shown(site: Website) -> None:
-    session = str(told("start", "problem-analysis", "-p", "topic=slow login")["session"])
+    session = str(told("step", "problem-analysis", "--new", "-p", "topic=slow login")["session"])
     words = ["step", "problem-analysis", "done", "-s", "traced=no", "--session", session]
     told(*words, "--found", "only after the upgrade", "--remember", "no new dependency")
 
@@ -306,7 +306,7 @@ def waiting_for_approval() -> str:
     """Return a session that only lacks a person's approval."""
     put_skill("publish", PUBLISH)
     Path("package.txt").write_text("the package")
-    session = str(told("start", "publish")["session"])
+    session = str(told("step", "publish", "--new")["session"])
     assert flow("step", "publish", "ok", "--session", session).status == 4
     return session
 

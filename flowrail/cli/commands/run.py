@@ -124,21 +124,6 @@ def _check_combination(
         raise UsageError("--again needs --session", hint="name the session whose step has the dispatch")
 
 
-@SessionCall.command("start", "flow start problem-analysis -p topic='slow login'")
-@options.skill
-@options.params
-@options.form
-@options.store
-@options.root
-def start_command(call: SessionCall, skill: str, params: dict[str, str]) -> None:
-    """Start a new session and show its first step
-
-    Other open sessions of the skill stay open. Every printed command names its session.
-    """
-    answer = steps.begin(call.world, skill, params)
-    call.show(answer.guidance, answer.notes)
-
-
 @SessionCall.command("resume", "flow resume", "flow resume problem-analysis-k3x9q2 --format text")
 @options.optional_session
 @options.take_over

@@ -34,7 +34,7 @@ def format_subagent_dispatch(
     if script_path and not command and not free_form:
         is_workflow = step == 1 and WORKFLOW_NAME.match(script_path)
         invoke = (
-            str(Command("start", script_path, params=context_vars or {}))
+            str(Command("step", script_path, new=True, params=context_vars or {}))
             if is_workflow
             else format_invoke_command(script_path, step, total_steps)
         )

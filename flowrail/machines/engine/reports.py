@@ -192,7 +192,9 @@ def _how_to_start(workflow: Workflow, params: Mapping[str, object]) -> Hint:
     names = f"parameters: {listed(workflow.params)}" if workflow.params else "it takes no parameters"
     show = Hint(f"{names}; see ", Command("show", workflow.name))
     return (
-        Hint("give them: ", Command("start", workflow.name, params=missing), "; ", show) if missing else show
+        Hint("give them: ", Command("step", workflow.name, new=True, params=missing), "; ", show)
+        if missing
+        else show
     )
 
 

@@ -322,7 +322,9 @@ def farewell(
     ):  # a fact may hold any text, and only names become part of a command
         return guidance._replace(actions=_farewell(session))
     continues = ("This workflow is finished. Run the next one to continue.",)
-    return guidance._replace(actions=continues, then_command=Command("start", following, store=store))
+    return guidance._replace(
+        actions=continues, then_command=Command("step", following, new=True, store=store)
+    )
 
 
 def handed_back(session: Session, address: str | None) -> WorkResult:

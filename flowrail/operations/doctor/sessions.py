@@ -37,7 +37,7 @@ def sessions(environment: Environment) -> Section:
     exists = environment.database is not None or os.path.isdir(environment.store_path)
     listed = ", ".join(f"{counts[kind]} {kind}" for kind in _KINDS)
     if not exists:
-        listed = f"not found; `{Command('start', 'SKILL')}` creates it"
+        listed = f"not found; `{Command('step', 'SKILL')}` creates it"
     facts = [f"{location}: {listed}", f"key and approvals: {short(environment.state, environment)}"]
     data = {"store": environment.store_path, "state": environment.state, "exists": exists}
     return Section("sessions", facts, findings, data | {kind: counts[kind] for kind in _KINDS})

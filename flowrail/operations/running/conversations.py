@@ -228,7 +228,7 @@ def _open_sessions(world: World, address: str) -> Iterator[Record]:
             continue  # its start was interrupted, or another user started it
         except StorageError as error:
             history = Command("history", session_id, store=world.shown_store)
-            start = Command("start", address, store=world.shown_store)
+            start = Command("step", address, new=True, store=world.shown_store)
             error.hint = Hint(
                 error.hint, "; see the readable part: ", history, "; start another session: ", start
             )

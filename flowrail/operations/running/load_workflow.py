@@ -188,4 +188,6 @@ def start_command(world: World, address: str) -> Command:
     An unknown skill is refused.
     """
     find(address, world.roots)
-    return Command("start", address, params=left_to_give(address, world.loader), store=world.shown_store)
+    return Command(
+        "step", address, new=True, params=left_to_give(address, world.loader), store=world.shown_store
+    )

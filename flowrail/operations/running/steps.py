@@ -277,7 +277,7 @@ def step_again(world: World, address: str, params: Mapping[str, object] | None =
         if world.host is not None and not record.session.belongs_to((world.host,)):
             return _begin_beside(world, address, params, (record, *others))
         resume = Command("resume", record.session.id, store=world.shown_store)
-        start = Command("start", address, params=params, store=world.shown_store)
+        start = Command("step", address, new=True, params=params, store=world.shown_store)
         raise UsageError(
             f"session `{record.session.id}` of `{address}` is open with other parameters "
             f"({conversations.described(world, record)})",

@@ -68,7 +68,7 @@ class Player:
     def _play(self, address: str, walk: Walk) -> None:
         if walk.loose:
             raise _WalkFailedError("no path to an end was found from this step")
-        reply = self._run(Command("start", address, params=walk.params))
+        reply = self._run(Command("step", address, new=True, params=walk.params))
         self._check(reply)
         for act in walk.acts:
             reply = self._perform(reply, act)

@@ -83,7 +83,7 @@ class Stage:
     def _answer(self, command: Command) -> object:
         world, arguments = self.world, command.arguments
         match command.verb:
-            case "start":
+            case "step" if command.options.get("new"):
                 return steps.begin(world, arguments[0], _texts(command, "params"))
             case "step" if not arguments:
                 return steps.look(world, _text(command, "session"))

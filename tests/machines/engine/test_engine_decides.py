@@ -31,7 +31,7 @@ def test_an_outcome_whose_transition_is_removed_is_refused_and_not_offered(
         return machine
 
     monkeypatch.setattr(transitions, "_build", without_fail)
-    begun = told("start", "two")
+    begun = told("step", "two", "--new")
 
     status, error = refused("step", "two", "fail")
 
@@ -41,7 +41,7 @@ def test_an_outcome_whose_transition_is_removed_is_refused_and_not_offered(
 
 def test_a_move_that_the_engine_refuses_ends_in_a_readable_error(monkeypatch: pytest.MonkeyPatch) -> None:
     put_skill("two", TWO_OUTCOMES)
-    told("start", "two")
+    told("step", "two", "--new")
     monkeypatch.setattr(advance, "EVENTS", dict.fromkeys(transitions.EVENTS, "report_skip"))
 
     status, error = refused("step", "two", "ok")

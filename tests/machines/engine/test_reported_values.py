@@ -158,7 +158,7 @@ def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
     assert error.details["names"] == ["mode", "topic"]
     assert (
         str(error.hint)
-        == "give them: flow start dull -p 'topic=…'; parameters: `mode`, `topic`; see flow show dull"
+        == "give them: flow step dull --new -p 'topic=…'; parameters: `mode`, `topic`; see flow show dull"
     )
 
 

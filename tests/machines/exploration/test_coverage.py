@@ -28,7 +28,7 @@ LOW = ("done", "-s", "sure=low", "-s", 'where=["src"]')
 
 def walk(skill: str, *reports: tuple[str, ...]) -> str:
     """Start a session, report each of *reports* in turn, and return its id."""
-    session = str(told("start", skill)["session"])
+    session = str(told("step", skill, "--new")["session"])
     for words in reports:
         told("step", skill, *words, "--session", session)
     return session

@@ -194,7 +194,7 @@ def test_a_python_skill_without_the_text_of_a_step_or_a_resource_has_findings(
     (folder / missing).unlink()
 
     checked = flow("check", "files")
-    started = flow("start", "files")
+    started = flow("step", "files", "--new")
 
     assert code in checked.out
     assert started.status == 1
@@ -206,16 +206,16 @@ def test_a_text_function_quotes_resources_with_a_fence() -> None:
     texts = {"resources/plan-format.md": "the plan"}
     put_skill("reading", text, where=home_skills(), file="workflow.py", texts=texts)
 
-    assert "the plan" in flow("start", "reading", "--format", "xml").out
+    assert "the plan" in flow("step", "reading", "--new", "--format", "xml").out
 
 
 def test_an_approved_python_skill_reads_its_texts_from_the_approved_content() -> None:
     folder = put_files(project_skills())
     allow("files")
 
-    assert told("start", "files")["actions"] == ["Look at it."]
+    assert told("step", "files", "--new")["actions"] == ["Look at it."]
     (folder / "steps" / "look.md").write_text("Something else.\n")
-    assert refused("start", "files")[1]["code"] == "NOT_TRUSTED"
+    assert refused("step", "files", "--new")[1]["code"] == "NOT_TRUSTED"
 
 
 # --- conventions that a text quotes
@@ -242,10 +242,10 @@ def test_a_convention_is_that_of_the_skill_then_the_project_then_home_then_ours(
         (folder / "severity.md").write_text(text)
 
     for folder, text in ((skill, "of the skill"), (project, "of the project"), (home, "of home")):
-        assert text in told("start", name)["actions"][0]
+        assert text in told("step", name, "--new")["actions"][0]
         (folder / "severity.md").unlink()
 
-    assert "MUST" in told("start", name)["actions"][0]
+    assert "MUST" in told("step", name, "--new")["actions"][0]
 
 
 def test_a_session_keeps_the_convention_that_it_started_with() -> None:
@@ -253,7 +253,7 @@ def test_a_session_keeps_the_convention_that_it_started_with() -> None:
     folder = Path.cwd() / ".claude" / "conventions"
     folder.mkdir(parents=True)
     (folder / "severity.md").write_text("at the start")
-    session = told("start", "quoting")["session"]
+    session = told("step", "quoting", "--new")["session"]
 
     (folder / "severity.md").write_text("later")
 

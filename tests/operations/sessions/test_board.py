@@ -14,7 +14,7 @@ from flowrail.operations.sessions.board import Board, Group
 
 def started(version: str = "1.4.0") -> str:
     put_skill("release", APPROVAL)
-    return str(told("start", "release", "-p", f"version={version}")["session"])
+    return str(told("step", "release", "--new", "-p", f"version={version}")["session"])
 
 
 def report(session: str, *outcomes: str) -> None:

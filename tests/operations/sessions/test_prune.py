@@ -45,7 +45,7 @@ def after(days: float) -> Iterator[None]:
 
 def ended(how: str = "completed") -> str:
     """Return a session that ended so."""
-    session = str(told("start", "small")["session"])
+    session = str(told("step", "small", "--new")["session"])
     if how == "abandoned":
         told("session", "abandon", session)
     elif how == "failed":
@@ -79,7 +79,7 @@ def _skills() -> None:
 @pytest.mark.every_store
 def test_what_ended_long_ago_goes_and_what_is_open_or_young_stays() -> None:
     old = {ended("completed"), ended("failed"), ended("abandoned")}
-    standing = told("start", "small")["session"]
+    standing = told("step", "small", "--new")["session"]
     with after(MUCH_LATER):
         young = ended()
 
@@ -97,7 +97,7 @@ def test_an_age_is_days_or_has_a_unit(age: str, days: float) -> None:
 
 def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
     ended()
-    told("start", "small")
+    told("step", "small", "--new")
 
     with after(MUCH_LATER), unchanged(Path.cwd()):
         would = told("session", "prune", "--dry-run")
@@ -128,7 +128,7 @@ def test_a_child_stays_for_as_long_as_its_parent_is_open() -> None:
 
 
 def test_a_session_whose_handoff_is_on_its_way_stays_until_it_is_received() -> None:
-    session = told("start", "problem-analysis", "-p", "topic=slow login")["session"]
+    session = told("step", "problem-analysis", "--new", "-p", "topic=slow login")["session"]
     sent = told(*SEND, "--session", session)
     told("session", "abandon", session)
 

@@ -53,7 +53,7 @@ def test_a_session_that_is_as_it_was_written_passes_and_is_not_touched(session: 
 
 
 def test_all_sessions_are_examined_and_one_hides_no_other(session: str) -> None:
-    intact = told("start", "small")["session"]
+    intact = told("step", "small", "--new")["session"]
     journal(session).write_bytes(journal(session).read_bytes().replace(b"small", b"smell"))
     (sessions_folder() / "small-aaaaaa").mkdir()
 

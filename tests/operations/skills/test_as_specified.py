@@ -184,7 +184,7 @@ def unknown_parts(line: str) -> Iterator[str]:
     assert group is not None
     known = {option for param in group.params for option in param.opts}
     yield from (word for word in words if word.startswith("-") and word not in known)
-    if line.startswith(("flow start ", "flow step ")):
+    if line.startswith(("flow step ", "flow step ")):
         address, *names = words[0], *re.findall(r"-p ([a-z_]+)=", line)
         params = ALL[address].params if address in ALL else {}
         yield from ([address] if address not in ALL else [name for name in names if name not in params])

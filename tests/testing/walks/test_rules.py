@@ -28,7 +28,7 @@ def reply(tmp_path: Path) -> Reply:
     roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
     store = Store(str(tmp_path / "store"), Owner(str(tmp_path / "state")))
     world = World(store, Loader(roots, str(tmp_path / "state")), lambda: "2026-01-02T12:00:00.000Z", "test")
-    return Stage(world).run(Command("start", "asking"))
+    return Stage(world).run(Command("step", "asking", new=True))
 
 
 def set_value(*path: Any) -> Callable[[Any], None]:

@@ -86,7 +86,7 @@ def test_the_shortest_walk_that_goes_wrong_is_shown_with_its_commands() -> None:
     assert shortest["step"] == "first"
     assert len(shortest["commands"]) == min(len(failure["commands"]) for failure in result["failures"]) == 5
     assert shortest["commands"][0].startswith("flow test py --walk ")
-    assert [line.split()[1] for line in shortest["commands"][1:]] == ["start", "step", "step", "step"]
+    assert [line.split()[1] for line in shortest["commands"][1:]] == ["step"] * 4
     assert (
         f"  To repeat it: {shortest['commands'][0]}\n  Its commands, with the ids of that run:\n" in ran.out
     )
@@ -108,7 +108,7 @@ def test_a_walk_with_agents_is_shown_as_it_ran_and_repeated_as_a_whole(
     failure = results_of(named)[1][RESULTS][0]["failures"][0]
     again = shlex.split(failure["commands"][0])
 
-    assert "  Its commands, with the ids of that run:\n    flow start fan\n" in ran.out
+    assert "  Its commands, with the ids of that run:\n    flow step fan --new\n" in ran.out
     assert any(line.startswith("flow step --session fan-") for line in failure["commands"])
     assert again[:3] == ["flow", "test", str(folder / "fan" / "workflow.yaml") if elsewhere else "fan"]
     assert flow(*again[1:]).status == 1
