@@ -12,11 +12,12 @@ from __future__ import annotations
 import logging
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from flowrail import git
+from flowrail.discovery.project_root import ancestors, is_repository, owners_of
 
 OFFERED = "available-workflows.yaml"
 """The name of a session's cache of skills; see `menu_cache`."""
@@ -112,19 +113,6 @@ def look(cwd: str, home: str, environ: Mapping[str, str], extra: Iterable[str] =
     return Locations(_judge([*project, *personal, *extra_folders]), top, superproject)
 
 
-def find_project_root(cwd: str) -> str:
-    """Return the nearest folder, from *cwd* upwards, that contains `.flow` or `.git`; otherwise *cwd* itself.
-
-    Folders that another user created, for example in `/tmp`, do not count.
-    """
-    start = os.path.realpath(cwd)
-    owners = _owners(start)
-    for folder in _ancestors(start):
-        if _owner(os.path.join(folder, ".flow")) in owners or _is_repository(folder, owners):
-            return folder
-    return start
-
-
 def config_folder(home: str, environ: Mapping[str, str]) -> str:
     """Return the user's configuration folder: `~/.claude`, or the one that ``CLAUDE_CONFIG_DIR`` names."""
     moved = environ.get("CLAUDE_CONFIG_DIR", "")
@@ -177,8 +165,8 @@ def _identity(status: os.stat_result | str) -> tuple[int, int]:
 
 def _repository(start: str) -> str | None:
     """Return the nearest folder that contains `.git`: a folder, or the file of a worktree or submodule."""
-    owners = _owners(start)
-    return next((folder for folder in _ancestors(start) if _is_repository(folder, owners)), None)
+    owners = owners_of(start)
+    return next((folder for folder in ancestors(start) if is_repository(folder, owners)), None)
 
 
 def _superproject(work_tree: str, environ: Mapping[str, str]) -> str | None:
@@ -194,36 +182,6 @@ def _superproject(work_tree: str, environ: Mapping[str, str]) -> str | None:
         return None
     outer = os.path.realpath(os.fsdecode(output.removesuffix(b"\n")))
     return outer if output and work_tree.startswith(os.path.join(outer, "")) else None
-
-
-def _is_repository(folder: str, owners: Collection[int]) -> bool:
-    try:
-        status = os.stat(os.path.join(folder, ".git"))
-    except OSError:
-        return False
-    return (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)) and status.st_uid in owners
-
-
-def _owners(folder: str) -> Collection[int]:
-    """Return the users whose repositories count for *folder*: this user, root, and the folder's owner."""
-    own = _owner(folder)
-    return {0, os.geteuid()} if own is None else {0, os.geteuid(), own}
-
-
-def _owner(path: str) -> int | None:
-    try:
-        return os.stat(path).st_uid
-    except OSError:
-        return None
-
-
-def _ancestors(folder: str) -> Iterator[str]:
-    while True:
-        yield folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return
-        folder = parent
 
 
 def _up_to(start: str, top: str | None) -> list[str]:

@@ -60,10 +60,10 @@ def is_typed_by_hand(line: str, run: Sequence[str], folder: str) -> bool:
 
     It may be part of a longer line, follow `cd FOLDER &&`, `env` or an assignment, or name the program by its path.
     """
-    return any(_is_same(words, run, folder) for words in _simple_commands(line))
+    return any(_is_same(words, run, folder) for words in simple_commands(line))
 
 
-def _simple_commands(line: str) -> list[list[str]]:
+def simple_commands(line: str) -> list[list[str]]:
     """Return the words of each command in a shell line; no command of a line that cannot be read."""
     lexer = shlex.shlex(line.replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
     lexer.whitespace_split = True

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from flowrail.text.safe_text import one_line, shortened
 
@@ -27,9 +27,8 @@ _KEY = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class ShellCommand:
-    """A shell command that an agent ran in a step."""
+class ShellCommand(NamedTuple):
+    """A shell command that an agent ran in a step. A hook writes it, so its import must be fast."""
 
     text: str
     """The command, shortened and without values that look like secrets."""
@@ -44,10 +43,10 @@ def record(folder: str, text: str, *, step_entered: str, at: str, status: int | 
     """Add a command to the file in a session's *folder*. A file that cannot be written is left as it is."""
     path = os.path.join(folder, FILE)
     entry = ShellCommand(shortened(one_line(_without_secrets(text)), LONGEST_LINE), step_entered, at, status)
-    kept = [asdict(known) for known in _entries(path) if known.step_entered == step_entered][
+    kept = [known._asdict() for known in _entries(path) if known.step_entered == step_entered][
         -(MOST_ENTRIES - 1) :
     ]
-    lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in (*kept, asdict(entry)))
+    lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in (*kept, entry._asdict()))
     with suppress(OSError):
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="utf-8") as file:

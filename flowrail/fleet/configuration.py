@@ -13,7 +13,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from flowrail.errors import DocumentError, UsageError
 from flowrail.operations.environment import Environment
-from flowrail.storage.ownership import configuration_path, read_configuration
+from flowrail.storage.ownership import read_configuration
+from flowrail.storage.user_folders import configuration_path
 
 CLAUDE, CODEX = "claude", "codex"
 ARGUMENTS = {CLAUDE: ["--permission-mode", "acceptEdits"], CODEX: ["--sandbox", "workspace-write"]}

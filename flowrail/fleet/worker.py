@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from flowrail.discovery.locations import find_project_root
+from flowrail.discovery.project_root import find_project_root
 from flowrail.errors import ConflictError, FlowError, StorageError
 from flowrail.fleet import attempt
 from flowrail.fleet.configuration import Limits

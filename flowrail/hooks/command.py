@@ -53,7 +53,8 @@ def hook(
 
     session-start lists the open sessions. session-end records that a conversation has ended. stop and subagent-stop
     keep an agent working until its session ends or waits for the user. pre-tool-use denies tools that the step
-    forbids. post-tool-use and post-tool-use-failure note the shell commands of a step.
+    forbids, commands that flow runs, and commands with which a person decides. post-tool-use and post-tool-use-failure
+    note the shell commands of a step, and say once if an edit made the result of a command stale.
     """
     del environment
     return HookAnswer(answer_of(event, host))

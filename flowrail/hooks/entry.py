@@ -1,7 +1,4 @@
-"""A hook as a host calls it: JSON in, one JSON object out, exit status 0 always.
-
-No click, no engine, no session is loaded here; `hooks.dispatch` loads what it needs, when it needs it.
-"""
+"""A hook as a host calls it: JSON in, one JSON object out, exit status 0 always."""
 
 from __future__ import annotations
 
@@ -10,18 +7,24 @@ import json
 import os
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from importlib import import_module
 
-from flowrail.hooks.answer import answer
-from flowrail.hooks.hook import Hook
-from flowrail.hosts.host import CLAUDE_CODE, NOTHING, Answer, host_named
-from flowrail.storage.ownership import state_folder
+from flowrail.hooks.call import read_call
+from flowrail.storage.user_folders import state_folder
 from flowrail.text import limits
 
 EXIT = 0
+_MODULES = {
+    **dict.fromkeys(("session-start", "session-end", "stop", "subagent-stop"), "turn_events"),
+    "pre-tool-use": "before_tool",
+    **dict.fromkeys(("post-tool-use", "post-tool-use-failure"), "after_tool"),
+}
+"""The module that answers each event. Only that one is imported."""
 
 
-def run(event: str, host: str = CLAUDE_CODE.name) -> int:
+def run(event: str, host: str = "claude-code") -> int:
     """Answer one event of a host on standard output."""
     try:
         sys.stdout.write(f"{json.dumps(answer_of(event, host))}\n")
@@ -31,20 +34,17 @@ def run(event: str, host: str = CLAUDE_CODE.name) -> int:
     return EXIT
 
 
-def answer_of(event: str, host: str) -> Answer:
+def answer_of(event: str, host: str) -> Mapping[str, object]:
     """Return the answer to the input on standard input. A hook that fails must not stop an agent."""
     with suppress(BaseException):
-        return _answer(event, host)
-    return NOTHING
-
-
-def _answer(event: str, host: str) -> Answer:
-    data = sys.stdin.buffer.read(limits.HOOK_INPUT_BYTES + 1)
-    if len(data) > limits.HOOK_INPUT_BYTES:
-        return NOTHING
-    home = os.path.expanduser("~")
-    hook = Hook(os.environ, home, _cwd(), state_folder(os.environ, home), _now, host=host_named(host))
-    return answer(event, data, hook)
+        data = sys.stdin.buffer.read(limits.HOOK_INPUT_BYTES + 1)
+        home = os.path.expanduser("~")
+        state = state_folder(os.environ, home)
+        if len(data) <= limits.HOOK_INPUT_BYTES:
+            call = read_call(data, environ=os.environ, home=home, state=state, now=_now(), cwd=_cwd())
+            answer = import_module(f"flowrail.hooks.{_MODULES[event]}").answer
+            return answer(event, call, host) if call is not None else {}
+    return {}
 
 
 def _cwd() -> str:

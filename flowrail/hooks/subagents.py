@@ -14,57 +14,19 @@ import shlex
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from flowrail.errors import FlowError
-from flowrail.storage import files
-
-
-class Notes(NamedTuple):
-    """Small JSON files in a folder of the user's state folder, one for each name, kept for some time."""
-
-    folder: str
-    most_bytes: int
-    kept_seconds: int
-
-    def read(self, state: str, name: str) -> Any:
-        """Return the value of a note, or `None` if it is missing or cannot be read."""
-        try:
-            return json.loads(
-                files.read_bounded(self._path(state, name), limit=self.most_bytes, what="the note")
-            )
-        except (FlowError, ValueError):
-            return None
-
-    def write(self, state: str, name: str, value: object) -> None:
-        """Write a note, if that is possible."""
-        with suppress(FlowError, OSError):
-            files.make_private_dir(os.path.join(state, self.folder))
-            files.write_atomic(self._path(state, name), json.dumps(value).encode(), durable=False)
-
-    def forget_old(self, state: str) -> None:
-        """Delete the notes that were not written for too long."""
-        with suppress(OSError):
-            for entry in os.scandir(os.path.join(state, self.folder)):
-                if entry.stat().st_mtime < time.time() - self.kept_seconds:
-                    os.unlink(entry.path)
-
-    def _path(self, state: str, name: str) -> str:
-        return os.path.join(state, self.folder, f"{name}.json")
-
-
-CLAIMS = Notes("agents", 10_000, 24 * 3600)
-"""The child session of each sub-agent."""
-_SESSION = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}(?:\.\d+\.\d+(?:-\d+)?)*\Z")
+_FOLDER = "agents"
+_LARGEST = 10_000
+_KEPT_SECONDS = 24 * 3600
+SESSION_ID = r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}(?:\.\d+\.\d+(?:-\d+)?)*\Z"
 
 
 class Claim(NamedTuple):
-    """The child session of a sub-agent.
-
-    ``store`` is a folder, and empty for the database that the environment or the user's configuration names.
-    """
+    """The child session of a sub-agent."""
 
     store: str
+    """Its folder; empty for the database that the environment or the user's configuration names."""
     session: str
 
 
@@ -86,18 +48,34 @@ def named_work(command: str) -> Iterator[NamedWork]:
     stores = (after for word, after in itertools.pairwise(words) if word == "--store")
     store = next(stores, None)
     for word in words:
-        if _SESSION.match(word):
+        if re.match(SESSION_ID, word):
             yield NamedWork(word, store)
 
 
 def claim_of(state: str, agent: str) -> Claim | None:
     """Return the claim of a sub-agent, if it was noted."""
-    try:
-        return Claim(**CLAIMS.read(state, agent))
-    except TypeError:
-        return None
+    with suppress(OSError, ValueError, TypeError, RecursionError), open(_path(state, agent), "rb") as file:
+        return Claim(**json.loads(file.read(_LARGEST)))
+    return None
 
 
 def note_claim(state: str, agent: str, claim: Claim) -> None:
-    """Note the claim of a sub-agent."""
-    CLAIMS.write(state, agent, claim._asdict())
+    """Note the claim of a sub-agent, if that is possible."""
+    with suppress(OSError):
+        os.makedirs(os.path.join(state, _FOLDER), mode=0o700, exist_ok=True)
+        partial = f"{_path(state, agent)}.{os.getpid()}"
+        with open(partial, "w", encoding="utf-8") as file:
+            json.dump(claim._asdict(), file)
+        os.replace(partial, _path(state, agent))
+
+
+def forget_old_claims(state: str) -> None:
+    """Delete the claims that were noted more than a day ago."""
+    with suppress(OSError):
+        for entry in os.scandir(os.path.join(state, _FOLDER)):
+            if entry.stat().st_mtime < time.time() - _KEPT_SECONDS:
+                os.unlink(entry.path)
+
+
+def _path(state: str, agent: str) -> str:
+    return os.path.join(state, _FOLDER, f"{agent}.json")

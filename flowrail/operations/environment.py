@@ -11,21 +11,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.command import Hint
-from flowrail.discovery.locations import (
-    BUNDLED,
-    Root,
-    Scope,
-    bundled_folder,
-    config_folder,
-    find_project_root,
-    skill_roots,
-)
+from flowrail.discovery.locations import BUNDLED, Root, Scope, bundled_folder, config_folder, skill_roots
+from flowrail.discovery.project_root import find_project_root
 from flowrail.errors import TrustError, UsageError, require_extra
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.skills.loader import Loader
-from flowrail.storage.ownership import Owner, configured_store, state_folder
+from flowrail.storage.ownership import Owner, configured_store
+from flowrail.storage.user_folders import state_folder
 from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import is_shown
 

@@ -77,6 +77,13 @@ def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
     return next((str(rule) for rule in rules if _matches(rule, used)), None)
 
 
+def written_files(used: ToolUse) -> list[str]:
+    """Return the files that a tool writes, as far as its input or a shell line says it."""
+    if used.tool in SHELLS:
+        return _redirected(_command(used))
+    return _files(used) if used.tool in EDITS else []
+
+
 def _matches(rule: object, used: ToolUse) -> bool:
     match = re.match(_RULE, rule) if isinstance(rule, str) and len(rule) <= LONGEST else None
     if match is None:

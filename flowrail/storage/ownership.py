@@ -12,23 +12,9 @@ from typing import NamedTuple
 from flowrail.errors import DocumentError
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
+from flowrail.storage.user_folders import configuration_path
 
-CONFIGURATION_FILE = "flowrail/config.toml"
 KEY_BYTES = 32
-
-
-def state_folder(environ: Mapping[str, str], home: str) -> str:
-    """Return the folder of this user's own state."""
-    base = environ.get("XDG_STATE_HOME", "")
-    if not os.path.isabs(base):
-        base = os.path.join(home, ".local", "state")
-    return os.path.join(base, "flowrail")
-
-
-def configuration_path(environ: Mapping[str, str], home: str) -> str:
-    """Return the path of the configuration file, which may not exist."""
-    folder = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    return os.path.join(folder, CONFIGURATION_FILE)
 
 
 _LARGEST_CONFIGURATION = 64_000

@@ -8,7 +8,8 @@ import pytest
 from support.skills import git, repository
 
 from flowrail.discovery import locations as locations_module
-from flowrail.discovery.locations import Scope, find_project_root, look, skill_roots
+from flowrail.discovery.locations import Scope, look, skill_roots
+from flowrail.discovery.project_root import find_project_root
 
 
 def folders(*paths: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from support.hooks import A, B, claude_code, context, denied, hook, reason, within
 from support.sandbox import SMALL, put_skill, told
 
-from flowrail.hooks import answer
+from flowrail.hooks import stored
 
 databases = pytest.mark.parametrize("store_kind", ["sqlite", "postgresql"], indirect=True)
 
@@ -98,7 +98,7 @@ EVENTS = ["session-start", "stop", "subagent-stop", "session-end", "pre-tool-use
 def test_an_agent_works_on_if_the_database_does_not_answer_or_refuses(
     event: str, silent_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answer, "DATABASE_SECONDS", 0.3)
+    monkeypatch.setattr(stored, "DATABASE_SECONDS", 0.3)
     for address in (
         silent_server,
         "postgresql://me@127.0.0.1:1/flow",
@@ -114,7 +114,7 @@ def test_no_database_is_opened_before_a_tool_is_used(
     silent_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FLOW_STORE", silent_server)
-    monkeypatch.setattr(answer, "DATABASE_SECONDS", 1_000_000.0)
+    monkeypatch.setattr(stored, "DATABASE_SECONDS", 1_000_000.0)
 
     assert denied(hook("pre-tool-use", claude_code("pre-tool-use", tool_name="Edit", tool_input={}))) == ""
     assert hook("post-tool-use", claude_code("post-tool-use", tool_input={"command": "npm test"})) == {}

@@ -156,7 +156,7 @@ def test_a_store_of_another_user_is_not_looked_at(session: Path) -> None:
 def test_where_the_session_is_held_by_another_nobody_waits_long(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flowrail.hooks.decisions._WAIT", 0.01)
+    monkeypatch.setattr("flowrail.hooks.turns._WAIT", 0.01)
     with locked(str(session / "lock"), wait=1, what="the session"):
         assert hook("stop", SAID["stop"]("stop")) == {}
 
@@ -189,7 +189,7 @@ def test_where_the_folder_is_gone_a_process_answers(tmp_path: Path) -> None:
     "fault", ["MemoryError()", "KeyboardInterrupt()", "SystemExit(2)", "RecursionError()"]
 )
 def test_no_fault_of_ours_stops_anybody(fault: str, session: Path) -> None:
-    before = f"import flowrail.hooks.answer as h\ndef answer(*_): raise {fault}\nh.answer = answer"
+    before = f"import flowrail.hooks.entry as h\ndef answer(*_): raise {fault}\nh.import_module = answer"
     ran = process("hook", "stop", stdin=json.dumps(SAID["stop"]("stop")), before=before)
 
     assert (ran.status, ran.out, ran.err) == (0, "{}\n", "")

@@ -15,9 +15,10 @@ from support.hooks import HOSTS, A, context, conversation, hook, reason
 from support.sandbox import Ran
 from support.simulated_agents import Habit, StepOutput, Team, Work
 
-from flowrail.hooks.fast_lookup import session_folders, sessions_of
+from flowrail.hooks.first_look import StoreFolder, sessions_of
 from flowrail.machines.sessions.store import Store
-from flowrail.storage.ownership import Owner, state_folder
+from flowrail.storage.ownership import Owner
+from flowrail.storage.user_folders import state_folder
 
 RESUME = re.compile(r"does not move the session: `(flow resume [^`]*)`")
 
@@ -90,9 +91,9 @@ class Host(Team):
     def _compare_fast_lookup(self) -> None:
         """Check that the lookup of the hooks, which reads snapshots, agrees with the journals."""
         with self.gate:
-            (folder,) = session_folders(os.getcwd(), {}, os.path.expanduser("~"))
+            folder = StoreFolder(os.path.join(os.getcwd(), ".flow"), None)
             seen = {
-                found.id: (found.status, found.step, found.is_child)
+                found.id: (found.data["status"], found.data["step"], found.is_child)
                 for found in sessions_of(folder, (self.name,))
             }
             store = Store(folder.path, Owner(state_folder(os.environ, os.environ["HOME"])))

@@ -19,7 +19,7 @@ from stat import S_ISREG
 from typing import TYPE_CHECKING, Protocol
 
 from flowrail.command import Command, Hint
-from flowrail.discovery.locations import find_project_root
+from flowrail.discovery.project_root import find_project_root
 from flowrail.errors import ChangedError, FlowError
 from flowrail.machines.definition.plain_form import step_fingerprint, workflow_fingerprint
 from flowrail.machines.guidance.guide import now_at

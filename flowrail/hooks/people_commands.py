@@ -1,0 +1,120 @@
+"""Commands with which a person decides, typed by an agent, and the known ways to look like a person.
+
+An agent with the user's account can still imitate a person in a way that is not recognised here. The threat model says so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+
+from flowrail.evidence.arguments import simple_commands
+from flowrail.hooks.call import Call
+from flowrail.rules.tools import written_files
+
+_OF_PEOPLE = frozenset({"approve", "waive", "trust"})
+_FLOW = frozenset({"flow", "flowrail"})
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "eval"})
+_BEFORE = frozenset(
+    {"sudo", "nice", "nohup", "time", "command", "exec", "then", "do", "else", "!", "{", "spawn"}
+)
+_TERMINALS = frozenset(
+    {"script", "setsid", "expect", "unbuffer", "tmux", "screen", "socat", "dtach", "xargs", "at"}
+)
+"""Programs that run a command at another terminal, or in another environment."""
+_VARIABLE = r"(?:FLOW_HOST_SESSION|CLAUDE\w*|CODEX\w*)"
+_CHANGES_CONVERSATION = re.compile(
+    rf"(?:^|\s){_VARIABLE}=|(?:\bunset|--unset[= ]|\s-u)\s*{_VARIABLE}"
+    r"|\benv\s+(?:-\S+\s+)*(?:-i|-|--ignore-environment)\s"
+)
+_DECISION = re.compile(r"(?:^|[\s/;&|(\"'])flow(?:rail)?(?:['\",\]\s]|\s-\S+)+(approve|waive|trust|answer)\b")
+_LINE = re.compile(r"(?m)^\s*flow(?:rail)?\s+(approve|waive|trust)\s+[^\s-]")
+_SECRET = re.compile(r"\bui-|\bkey\b")
+"""In the user's state folder: the file that opens the user's page, and the user's key."""
+_INSTEAD = (
+    "Tell the user what it is about and that they run it in a terminal of their own, outside this conversation. "
+    "End your turn; when they have decided, `flow resume` continues."
+)
+
+
+def refusal_of(call: Call) -> str | None:
+    """Return why an agent may not use a tool in this way, or `None`."""
+    if _names_secret(call):
+        return "This file proves to flow that a person acts. An agent must not read it."
+    if _writes_below(call.state, call):
+        return "This folder holds what the user approved. An agent must not change it."
+    line = call.shell_line
+    verb = _verb_in(line) if "flow" in line else None
+    return f"`flow {verb}` is a person's decision. {_INSTEAD}" if verb else None
+
+
+def _names_secret(call: Call) -> bool:
+    """Return whether a tool names a file in the user's state folder that only a person or flow itself reads."""
+    for value in call.tool_input.values():
+        text = f"{call.cwd} {value}" if isinstance(value, str) else ""
+        if (call.state in text or "state/flowrail" in text) and _SECRET.search(text):
+            return True
+    return False
+
+
+def _writes_below(folder: str, call: Call) -> bool:
+    if os.path.basename(folder) not in str(call.tool_input):
+        return False
+    paths = (os.path.expanduser(path) for path in written_files(call.tool_use(call.cwd)))
+    return any(
+        os.path.normpath(os.path.join(call.cwd, path)).startswith(f"{folder}{os.sep}") for path in paths
+    )
+
+
+def _verb_in(line: str) -> str | None:
+    """Return the verb of the first command in a shell line that is a person's."""
+    commands = simple_commands(line)
+    if not commands:  # it cannot be read, for example because of a quote in a text
+        match = _LINE.search(line)
+        return match[1] if match else None
+    is_disguised = any(_hides_conversation(words) for words in commands)
+    return next((verb for words in commands if (verb := _verb_of(words, is_disguised))), None)
+
+
+def _verb_of(words: Sequence[str], is_disguised: bool) -> str | None:
+    """Return the verb of one command if it is a person's; *is_disguised* if the conversation is hidden from it."""
+    words = _without_prefixes(words)
+    if not words:
+        return None
+    program, *rest = words
+    name = os.path.basename(program)
+    if name.startswith("python") and rest[:2] == ["-m", "flowrail"]:
+        name, rest = "flow", rest[2:]
+    if name in _FLOW:
+        verb, *values = [word for word in rest if not word.startswith("-")] or [""]
+        if verb == "answer" and is_disguised:
+            return verb
+        is_harmless = {"--help", "-h"} & set(rest) or (verb == "trust" and not values)
+        return verb if verb in _OF_PEOPLE and not is_harmless else None
+    text = " ".join(rest)
+    if name in _TERMINALS or (name in {"python", "python3", "perl", "ruby"} and "pty" in text.lower()):
+        match = _DECISION.search(f" {text}")
+        return match[1] if match else None
+    if name in _SHELLS:
+        inner = (_verb_in(word) for word in rest if "flow" in word)
+        return next(filter(None, inner), None)
+    return None
+
+
+def _without_prefixes(words: Sequence[str]) -> Sequence[str]:
+    """Return a command without what precedes its program: assignments, `env` with its options, `sudo` and the like."""
+    while words and (
+        re.match(r"\w+=", words[0]) or os.path.basename(words[0]) in {*_BEFORE, "env", "timeout", "stdbuf"}
+    ):
+        takes_values = os.path.basename(words[0]) in {"env", "timeout", "stdbuf"}
+        words = words[1:]
+        while takes_values and words and (words[0].startswith("-") or re.match(r"[\d.]+[smhd]?\Z", words[0])):
+            words = words[2:] if words[0] in {"-u", "--unset", "-C", "-k", "-s"} else words[1:]
+    return words
+
+
+def _hides_conversation(words: Iterable[str]) -> bool:
+    """Return whether a command sets or removes the variable that names the conversation."""
+    text = " ".join(words)
+    return _CHANGES_CONVERSATION.search(text) is not None

@@ -1,0 +1,149 @@
+"""Sessions as their stores have them, for a hook that may have something to say.
+
+Foreign and damaged sessions are ignored, and looking makes no key.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from flowrail.command import Command
+from flowrail.errors import FlowError
+from flowrail.hooks import subagents
+from flowrail.hooks.call import Call
+from flowrail.hooks.first_look import FoundSession, StoreFolder, store_folders
+from flowrail.hosts.host import LONGEST_ANSWER
+from flowrail.machines.engine.dispatched_work import Children
+from flowrail.machines.sessions.session import Session
+from flowrail.machines.sessions.store import Store
+from flowrail.operations.environment import sql_backend
+from flowrail.operations.running.child_sessions import children_of
+from flowrail.storage.ownership import Owner
+from flowrail.text.safe_text import in_quotes, shortened
+
+DATABASE_SECONDS = 5.0
+"""A hook that opens a database says nothing after so many seconds; hosts end hooks after 10."""
+_LONGEST_NAME = 80
+
+
+@dataclass(frozen=True)
+class HookSession:
+    """A session that is this user's, with its store."""
+
+    store: Store
+    folder: StoreFolder
+    session: Session
+
+    def command(self, verb: str, *words: str) -> str:
+        """Return a command about the session that works from any folder."""
+        store = None if self.folder.address else self.folder.path
+        return in_quotes(shortened(str(Command(verb, self.session.id, *words, store=store)), LONGEST_ANSWER))
+
+    @property
+    def topic(self) -> str:
+        """What the session is about, with its skill."""
+        if not self.session.topic:
+            return plain(self.session.skill)
+        topic = shortened(self.session.topic, _LONGEST_NAME).replace(
+            "`", "'"
+        )  # commands are between back quotes
+        return f'"{topic}" ({plain(self.session.skill)})'
+
+    @property
+    def position(self) -> str:
+        """Where the session is, such as `step 2 of 5`."""
+        steps: Sequence[Mapping[str, Any]] = ()
+        with suppress(FlowError):
+            steps = self.store.definition(self.session).steps
+        ids = [step.get("id") for step in steps]
+        if self.session.step not in ids:
+            return f"step `{plain(self.session.step)}`"
+        return f"step {ids.index(self.session.step) + 1} of {len(ids)}"
+
+    @property
+    def children(self) -> Children:
+        """The child sessions of the current step."""
+        return children_of(self.store, self.session.dispatches)
+
+
+def plain(text: object) -> str:
+    """Return a short text that can be between back quotes."""
+    return in_quotes(shortened(str(text), _LONGEST_NAME))
+
+
+def stored_sessions(found: Iterable[FoundSession], call: Call) -> Iterator[HookSession]:
+    """Yield sessions that were found in files, as their stores have them now."""
+    stores: dict[str, Store] = {}
+    for each in found:
+        path = each.store.path
+        store = stores.setdefault(path, Store(path, Owner(call.state), named=each.store.named))
+        try:
+            if not store.is_foreign(each.id):
+                yield HookSession(store, each.store, store.read(each.id).session)
+        except FlowError:
+            continue
+
+
+def database_sessions(call: Call) -> list[HookSession]:
+    """Return this conversation's sessions in the database, open or not. Marks of owners are not used there."""
+    folder = _database(call)
+    if folder is None:
+        return []
+    store, found = _store_at(folder), []
+    for session_id in store.ids_of_conversations(call.conversations):
+        try:
+            found.append(HookSession(store, folder, store.read(session_id).session))
+        except FlowError:
+            continue
+    return sorted(found, key=lambda each: each.session.moved_at, reverse=True)
+
+
+def database_child(call: Call) -> HookSession | None:
+    """Return the open session in the database that a sub-agent works on."""
+    claim = subagents.claim_of(call.state, call.agent) if call.agent is not None else None
+    folder = _database(call)
+    if claim is not None and folder is not None and not claim.store:
+        found = session_in_database(claim.session, folder)
+        return found if found is not None and found.session.is_open else None
+    own = [each for each in database_sessions(call) if each.session.belongs_to((call.agent or "",))]
+    children = (each for each in own if each.session.parent and each.session.is_open)
+    return next(children, None) if claim is None and call.agent is not None else None
+
+
+def session_in_database(session_id: str, folder: StoreFolder) -> HookSession | None:
+    """Return a session in a database by its id."""
+    store = _store_at(folder)
+    try:
+        return HookSession(store, folder, store.read(session_id).session)
+    except FlowError:
+        return None
+
+
+def _database(call: Call) -> StoreFolder | None:
+    return next((folder for folder in store_folders(call) if folder.address), None)
+
+
+def _store_at(folder: StoreFolder) -> Store:
+    backend = sql_backend(folder.address, os.path.dirname(folder.path))
+    return Store(folder.path, Owner(""), named=folder.named, backend=backend)
+
+
+@contextmanager
+def time_limit() -> Iterator[None]:
+    """Raise `TimeoutError` after some seconds, and each second after that: a database may not answer."""
+
+    def stop(_signal: int, _frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, DATABASE_SECONDS, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
