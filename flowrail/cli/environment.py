@@ -14,7 +14,6 @@ from flowrail.cli import options, output
 from flowrail.command import Command
 from flowrail.errors import DocumentError, UsageError
 from flowrail.formatters.guidance import as_xml
-from flowrail.machines.engine.outcome import limit_functions
 from flowrail.machines.engine.reports import refuse_left_open
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.operations.environment import Environment, World, world_of
@@ -28,8 +27,7 @@ from flowrail.text.safe_text import decode
 class SessionCall(options.Call):
     """A call of a command that reads or changes sessions.
 
-    Once it has looked at its environment, standard output is kept for the answer, and each function of an author is
-    called under a time limit.
+    Once it has looked at its environment, standard output is kept for the answer.
     """
 
     conversation: ClassVar[str | None] = None
@@ -39,10 +37,6 @@ class SessionCall(options.Call):
     def environment(self) -> Environment:
         """Where the command was called."""
         output.keep_apart()
-        reset = limit_functions()
-        command = click.get_current_context(silent=True)
-        if command is not None:
-            command.call_on_close(reset)
         return Environment(
             store=self.store,
             roots=self.roots,

@@ -12,7 +12,6 @@ from flowrail.cli import options, output
 from flowrail.cli.environment import read_facts
 from flowrail.errors import UsageError
 from flowrail.formatters.data import as_data
-from flowrail.machines.engine.outcome import limit_functions
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Operation, Parameter, exit_status_of
 
@@ -37,7 +36,6 @@ def command_of(operation: Operation[..., object]) -> click.Command:
             confirm=output.confirm,
             stream=output.streaming() if shared["form"] != "json" else lambda _: None,
         )
-        click.get_current_context().call_on_close(limit_functions())
         output.keep_apart()
         parameters = operation.parameters
         given = {parameter.variable: _given(parameter, values) for parameter in parameters}

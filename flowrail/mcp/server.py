@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from mcp.server import MCPServer
 
 from flowrail import __version__
-from flowrail.machines.engine.outcome import limit_functions
 from flowrail.mcp.prompts import prompts
 from flowrail.mcp.tools import INSTRUCTIONS, Tools, as_sdk_tools
 
@@ -31,7 +30,6 @@ def build(tools: Tools) -> MCPServer:
 
 def serve(*, store: str | None, roots: Sequence[str]) -> None:
     """Serve until the host closes our input."""
-    limit_functions()
     tools = Tools(store=store, roots=roots)
     try:
         build(tools).run("stdio")

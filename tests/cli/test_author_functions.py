@@ -12,14 +12,14 @@ from support.sandbox import bytes_below, home_skills, put_skill, refused, sessio
 from flowrail.cli import output
 from flowrail.machines.definition.step import StepContext
 from flowrail.machines.engine import outcome
-from flowrail.machines.engine.outcome import call_limited
+from flowrail.machines.engine.outcome import call_function
 
 HERE = StepContext("first")
 
 
 def test_in_a_thread_a_function_is_called_without_an_alarm() -> None:
     done: list[object] = []
-    thread = threading.Thread(target=lambda: done.append(call_limited(lambda ctx: ctx.step_id, HERE, {})))
+    thread = threading.Thread(target=lambda: done.append(call_function(lambda ctx: ctx.step_id, HERE)))
 
     thread.start()
     thread.join()
@@ -76,6 +76,7 @@ def write(**parts: str) -> None:
     put_skill("slow", text, where=home_skills(), file="workflow.py")
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an alarm in a destructor
 @pytest.mark.parametrize(
     "part",
     [{"TITLE": "hang"}, {"ACTIONS": "hang"}, {"WHEN": "hang"}],

@@ -14,7 +14,6 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import OFFERED
 from flowrail.errors import UsageError
 from flowrail.machines.engine.advance import REPORTED
-from flowrail.machines.engine.outcome import call_limited
 from flowrail.operations.running import steps
 
 
@@ -86,7 +85,6 @@ def step_command(
             found=found,
             remember=remember,
             take_over=take_over,
-            call=call_limited,
         )
     elif again is not None:
         answer = steps.replace_agent(world, str(session_id), again)

@@ -8,7 +8,6 @@ from flowrail.cli import options
 from flowrail.cli.environment import SessionCall
 from flowrail.cli.progress import ProgressBar
 from flowrail.errors import TrustError, UsageError
-from flowrail.machines.engine.outcome import call_limited
 from flowrail.operations.skills import check
 from flowrail.testing.walks import report
 from flowrail.testing.walks.run import FAILED, SKIPPED, run_walks
@@ -37,7 +36,7 @@ def test_command(call: SessionCall, targets: tuple[str, ...], walk: str | None, 
     environment = call.environment
     files = check.files(targets, environment.roots, environment.cwd)
     with ProgressBar("Walking") as bar:
-        results = list(run_walks(files, environment, call=call_limited, only=walk, progress=bar))
+        results = list(run_walks(files, environment, only=walk, progress=bar))
     if walk is not None and not any(result.played for result in results):
         raise UsageError(f"unknown walk `{walk[:80]}`", hint="leave out --walk to see the walks that fail")
     call.answer(report.data(results), report.summary(results))

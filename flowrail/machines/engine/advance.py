@@ -1,7 +1,6 @@
 """The next session, from a session and a report. The engine decides which transition the report takes.
 
-Pure: no file, no clock, no output. An author's handler is called through ``call``, so that a command can
-put a time limit around it. `transitions` decides where an outcome leads, also at a step's limit.
+Pure: no file, no clock, no output. `transitions` decides where an outcome leads, also at a step's limit.
 """
 
 from __future__ import annotations
@@ -19,9 +18,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import dispatched_work, questions
 from flowrail.machines.engine.dispatched_work import Children
 from flowrail.machines.engine.outcome import (
-    Call,
     Decision,
-    call_plainly,
     decide,
     name_of,
     names_in,
@@ -128,7 +125,6 @@ def advance(
     report: Report,
     *,
     now: str = "",
-    call: Call = call_plainly,
     evidence: Sequence[EvidenceResult] | None = None,
     children: Children = NOTHING,
 ) -> Session:
@@ -139,7 +135,7 @@ def advance(
     step = current_step(workflow, session)
     report = replace(report, outcome=read_outcome(report.outcome))
     check_reportable(workflow, step, session, report.outcome, children)
-    return follow(workflow, step, session, report, now=now, call=call, evidence=evidence, children=children)
+    return follow(workflow, step, session, report, now=now, evidence=evidence, children=children)
 
 
 def follow(
@@ -149,7 +145,6 @@ def follow(
     report: Report,
     *,
     now: str,
-    call: Call,
     evidence: Sequence[EvidenceResult] | None = None,
     children: Children = NOTHING,
     relayed: bool = False,
@@ -172,7 +167,7 @@ def follow(
         else check_facts(workflow, step, session.params, report.facts, accepts_any=by_prompt)
     )
     results = assumed_evidence(step, passed=True) if evidence is None else evidence
-    decision = _decide(workflow, step, session, report, facts, call, results, children)
+    decision = _decide(workflow, step, session, report, facts, results, children)
     state = (
         Frozen({**session.state, **facts, **decision.values}) if facts or decision.values else session.state
     )
@@ -308,7 +303,6 @@ def _decide(
     session: Session,
     report: Report,
     facts: Mapping[str, object],
-    call: Call,
     evidence: Sequence[EvidenceResult],
     children: Children,
 ) -> Decision:
@@ -325,7 +319,7 @@ def _decide(
         context = session_context(workflow, session, step, facts)
         if evidence:
             context = replace(context, evidence=Frozen({result.check: result for result in evidence}))
-        decision = decide(step, context, call)
+        decision = decide(step, context)
         if (
             callable(step.handler)
             and decision.outcome is Outcome.OK

@@ -1,7 +1,7 @@
 """The decisions of a step: whether it applies, which instructions it prints, which outcome it has.
 
-An author's function that is called from a command has a time limit, and its output does not mix with the answer. Gates
-are in `flowrail.machines.engine.reviews`.
+An author's function has a time limit, and its output does not mix with the answer. Gates are in
+`flowrail.machines.engine.reviews`.
 """
 
 
@@ -13,9 +13,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from contextvars import ContextVar
+from inspect import unwrap
 from traceback import walk_tb
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from flowrail.errors import FlowError
 from flowrail.machines.definition import expressions
@@ -43,8 +43,10 @@ NO_SESSION = "SESSION"
 SCRIPTS = "scripts"
 """The folder of a skill's scripts, in the skill's folder."""
 
-Call = Callable[[Callable[..., object], StepContext, Mapping[str, object]], Any]
-"""How an author's function is called. A command may put a time limit around it."""
+HANDLER_SECONDS = 30.0
+"""How long an author's function may take."""
+
+Result = TypeVar("Result")
 
 
 class HandlerError(FlowError):
@@ -143,7 +145,7 @@ def names_in(context: StepContext) -> dict[str, object]:
 def holds(condition: Condition, context: StepContext, *, where: str) -> bool:
     """Return whether a condition holds; a `HandlerError` names *where* it failed."""
     if callable(condition):
-        return bool(caller.get()(_converting(bool, condition), context, {}))
+        return call_function(condition, context, convert=bool)
     try:
         return expressions.parse(condition).holds(names_in(context))
     except expressions.RuleError as error:
@@ -160,7 +162,7 @@ def applies(step: StepDef, context: StepContext) -> bool:
 def title_of(step: StepDef, context: StepContext) -> str:
     """Return the current title."""
     if callable(step.title):
-        return str(caller.get()(_converting(str, step.title), context, {}))
+        return call_function(step.title, context, convert=str)
     return placeholders.fill(step.title, names_in(context))
 
 
@@ -175,22 +177,8 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
         if holds(variant.when, context, where=f"a variant of step `{step.id}`"):
             return _filled(variant.actions, context)
     if callable(step.actions):
-        texts: tuple[str, ...] = caller.get()(_converting(_paragraphs, step.actions), context, {})
-        return texts
+        return call_function(step.actions, context, convert=_paragraphs)
     return _filled(step.actions, context)
-
-
-def _converting(
-    convert: Callable[[object], object], function: Callable[..., object]
-) -> Callable[..., object]:
-    """Return *function* followed by *convert*, which may run more of the author's code."""
-
-    def converted(context: StepContext) -> object:
-        return convert(function(context))
-
-    converted.__qualname__ = getattr(function, "__qualname__", type(function).__name__)
-    converted.__wrapped__ = function  # type: ignore[attr-defined]
-    return converted
 
 
 def _paragraphs(texts: Any) -> tuple[str, ...]:
@@ -226,15 +214,16 @@ def by_rules(step: StepDef, values: Mapping[str, object]) -> Outcome:
     )
 
 
-def decide(step: StepDef, context: StepContext, call: Call) -> Decision:
+def decide(step: StepDef, context: StepContext) -> Decision:
     """Return the decision of the step's handler or rules on the values in *context*."""
     if step.rules:
         return Decision(by_rules(step, names_in(context)))
-    answer = call(cast("Callable[..., Any]", step.handler), context, _supplied(step, context))
+    handler = cast("Callable[..., object]", step.handler)
+    answer: Any = call_function(handler, context, _supplied(step, context))
     outcome, values = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, {})  # noqa: PLR2004
     if outcome not in REPORTABLE or not isinstance(values, Mapping):
         raise HandlerError(
-            f"the handler of step `{step.id}` returned {str(answer)[:80]!r}",
+            f"the handler of step `{step.id}` returned {str(answer)[:80]!r} ({_defined_at(handler)})",
             hint="return an Outcome, or a pair of an Outcome and a dict",
             step=step.id,
         )
@@ -285,17 +274,34 @@ def _supplied(step: StepDef, context: StepContext) -> dict[str, object]:
     return supplied
 
 
-class StoppedFromOutside(BaseException):
+class TimeIsUp(BaseException):
     """Stops an author's function that takes too long. Not an `Exception`, so that `except Exception` does not catch it."""
 
 
-def call_plainly(
-    function: Callable[..., object], context: StepContext, arguments: Mapping[str, object]
-) -> object:
-    """Call an author's function; an exception becomes one line with its file and line."""
+def call_function(
+    function: Callable[..., object],
+    context: StepContext,
+    arguments: Mapping[str, object] = Frozen(),
+    *,
+    convert: Callable[[Any], Result] = lambda value: value,
+    seconds: float | None = None,
+) -> Result:
+    """Call an author's function, and return what *convert* makes of its value, with its output on stderr.
+
+    It is stopped after *seconds*. An exception becomes one line with the file and line of the author's code.
+    """
+    seconds = HANDLER_SECONDS if seconds is None else seconds
     try:
-        return function(context, **arguments)
-    except (FlowError, StoppedFromOutside, KeyboardInterrupt):
+        with redirect_stdout(sys.stderr), _alarm(seconds):
+            return convert(function(context, **arguments))
+    except TimeIsUp:
+        raise HandlerError(
+            f"{function_name(function)} took more than {seconds:g} seconds",
+            code="HANDLER_TIMEOUT",
+            hint="the session did not move; make the function faster, then report again",
+            seconds=seconds,
+        ) from None
+    except (FlowError, KeyboardInterrupt):
         raise
     except BaseException as error:  # includes cancellations and the end of the program
         raise HandlerError(
@@ -313,13 +319,16 @@ def _hint(error: BaseException) -> str:
 
 _PACKAGE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 
-caller: ContextVar[Call] = ContextVar("caller", default=call_plainly)
-"""How the functions of a title, a text or a condition are called. They do not decide the outcome."""
-
 
 def function_name(function: Callable[..., object]) -> str:
     """Return the name of an author's function for messages."""
     return f"`{getattr(function, '__qualname__', type(function).__name__)}`"
+
+
+def _defined_at(function: Callable[..., object]) -> str:
+    """Return the file and the line at which an author defines *function*."""
+    code = getattr(unwrap(getattr(function, "func", function)), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else function_name(function)
 
 
 def _one_line(error: BaseException, longest: int = 200) -> str:
@@ -338,52 +347,24 @@ def _place(error: BaseException) -> str:
     return f"{file}:{line}"
 
 
-HANDLER_SECONDS = 30.0
-
-
-class _TimeIsUp(StoppedFromOutside):
-    """The time is up."""
-
-
-def call_limited(
-    function: Callable[..., object],
-    context: StepContext,
-    arguments: Mapping[str, object],
-    *,
-    seconds: float | None = None,
-) -> object:
-    """Call *function* with its output on stderr, and stop it after *seconds*."""
-    seconds = HANDLER_SECONDS if seconds is None else seconds
-    try:
-        with redirect_stdout(sys.stderr), _alarm(seconds):
-            return call_plainly(function, context, arguments)
-    except _TimeIsUp:
-        raise HandlerError(
-            f"{function_name(function)} took more than {seconds:g} seconds",
-            code="HANDLER_TIMEOUT",
-            hint="the session did not move; make the function faster, then report again",
-            seconds=seconds,
-        ) from None
-
-
-def limit_functions() -> Callable[[], None]:
-    """Put a time limit on all functions of authors from now on. The returned function removes the limit."""
-    before = caller.set(call_limited)
-    return lambda: caller.reset(before)
-
-
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach only the main thread; the code that starts other threads must limit them
-        return
+    """Stop what runs in the main thread after *seconds*, unless the program has an alarm of its own.
+
+    The alarm rings every second until it is heard: an exception that is raised in a destructor is lost.
+    """
     import signal  # 0.5 ms, for workflows with functions only
 
+    is_main = threading.current_thread() is threading.main_thread()  # signals reach no other thread
+    if not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+
     def ring(_number: int, _frame: object) -> None:
-        raise _TimeIsUp
+        raise TimeIsUp
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         yield
     finally:

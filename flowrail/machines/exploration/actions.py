@@ -24,7 +24,6 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import dispatched_work, questions
 from flowrail.machines.engine import reviews as engine_reviews
 from flowrail.machines.engine.advance import advance, assumed_evidence, current_step, reportable_outcomes
-from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.sessions.session import COMPLETED, FAILED, Report, Session
 
 MOST_VALUES = 12
@@ -88,7 +87,7 @@ def starts(workflow: Workflow) -> Iterator[Frozen[str, object]]:
     yield from _combined(values)
 
 
-def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call_plainly) -> Session:
+def perform(workflow: Workflow, session: Session, act: Act) -> Session:
     """Perform *act* in memory and return the next session."""
     for severity, text in act.findings:
         session, _ = engine_reviews.record(workflow, session, severity=severity, text=text)
@@ -101,7 +100,7 @@ def perform(workflow: Workflow, session: Session, act: Act, *, call: Call = call
     if act.lacks_evidence:
         evidence = assumed_evidence(current_step(workflow, session), passed=False)
     report = Report(act.report, act.facts)
-    return advance(workflow, session, report, call=call, evidence=evidence, children=children)
+    return advance(workflow, session, report, evidence=evidence, children=children)
 
 
 def ended_children(session: Session, results: Sequence[str]) -> dict[str, Session]:

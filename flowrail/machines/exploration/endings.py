@@ -10,7 +10,6 @@ from itertools import count
 from flowrail.errors import FlowError
 from flowrail.machines.definition import graph
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.actions import Act, acts, perform
 from flowrail.machines.sessions.session import Session
 
@@ -43,7 +42,6 @@ def to_end(
     session: Session,
     status: str | None = None,
     *,
-    call: Call = call_plainly,
     effort: Effort | None = None,
 ) -> list[tuple[Act, Session]] | None:
     """Return the acts that bring *session* to an end with that *status*, each with the session after it.
@@ -63,7 +61,7 @@ def to_end(
             continue
         for act in acts(workflow, current):
             try:
-                after = perform(workflow, current, act, call=call)
+                after = perform(workflow, current, act)
             except FlowError:
                 effort.spend(current)
                 continue

@@ -20,7 +20,6 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import start
-from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.engine.transitions import TransitionKey, followed_transitions
 from flowrail.machines.exploration.actions import Act, acts, perform, read_in, starts
@@ -85,9 +84,9 @@ class _Tail(NamedTuple):
     transitions: tuple[TransitionKey, ...] = ()
 
 
-def plan(workflow: Workflow, *, call: Call = call_plainly) -> Plan:
+def plan(workflow: Workflow) -> Plan:
     """Return walks that take every possible transition and pair of transitions, and repeat every loop."""
-    search = _Search(workflow, call)
+    search = _Search(workflow)
     search.run()
     chosen = _covering(search)
     chosen.sort(key=lambda walk: (len(walk.acts), walk.name))
@@ -105,9 +104,8 @@ def transitions_between(before: Session, after: Session, workflow: Workflow) -> 
 
 
 class _Search:
-    def __init__(self, workflow: Workflow, call: Call) -> None:
+    def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
-        self.call = call
         self.nodes: list[_SearchNode] = []
         self.first: dict[Atom, int] = {}
         self.tails: dict[bytes, _Tail | None] = {}
@@ -166,7 +164,7 @@ class _Search:
         """Return the acts and transitions from *session* to the nearest end, searched once for equivalent sessions."""
         mark = _mark(session)
         if mark not in self.tails:
-            path = to_end(self.workflow, session, call=self.call, effort=self.effort)
+            path = to_end(self.workflow, session, effort=self.effort)
             sessions = [session, *(after for _, after in path or ())]
             transitions = (transitions_between(*pair, self.workflow) for pair in pairwise(sessions))
             self.tails[mark] = (
@@ -201,7 +199,7 @@ class _Search:
 
     def _performed(self, session: Session, act: Act) -> Session | str:
         try:
-            after = perform(self.workflow, session, act, call=self.call)
+            after = perform(self.workflow, session, act)
         except FlowError as error:
             self.effort.spend(session)
             return error.code

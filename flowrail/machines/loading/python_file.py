@@ -11,7 +11,7 @@ from types import ModuleType
 from flowrail.errors import DocumentError, FlowError
 from flowrail.machines.definition.step import StepContext
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.outcome import HandlerError, caller
+from flowrail.machines.engine.outcome import HandlerError, call_function
 
 _NOT_A_CALL = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Lambda, ast.BinOp)
 
@@ -92,7 +92,7 @@ def run(data: bytes, address: str, path: str) -> Workflow:
 
     load.__qualname__ = path  # the name that a time limit prints
     try:
-        caller.get()(load, StepContext(""), {})
+        call_function(load, StepContext(""))
     except HandlerError as error:
         raise _not_loaded(error.message.removeprefix(f"`{path}` "), path, "make the file faster") from error
     workflow = getattr(module, "WORKFLOW", None)

@@ -24,7 +24,7 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import current_step, follow
 from flowrail.machines.engine.dispatched_work import Children
-from flowrail.machines.engine.outcome import Call, names_in, session_context
+from flowrail.machines.engine.outcome import names_in, session_context
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.guidance.evidence import EvidenceView
 from flowrail.machines.sessions.record import RecordNote
@@ -70,7 +70,6 @@ def after_report(
     report: Report,
     *,
     now: str,
-    call: Call,
     children: Children,
     relayed: bool,
 ) -> Session:
@@ -89,7 +88,6 @@ def after_report(
             session,
             report,
             now=now,
-            call=call,
             evidence=results,
             children=children,
             relayed=relayed,

@@ -38,7 +38,7 @@ from flowrail.machines.engine.dispatched_work import (
     variables_of,
     workflow_of_prompt,
 )
-from flowrail.machines.engine.outcome import SCRIPTS, Call, call_plainly, names_in, session_context
+from flowrail.machines.engine.outcome import SCRIPTS, names_in, session_context
 from flowrail.machines.engine.reports import ValuesError, check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.record import Record, RecordNote, StoredDefinition, memory_note
@@ -326,7 +326,6 @@ def report(
     found: str = "",
     remember: str = "",
     take_over: bool = False,
-    call: Call = call_plainly,
 ) -> Answer:
     """Report the outcome of the current step, and return the next step.
 
@@ -374,7 +373,6 @@ def report(
                     session,
                     reported,
                     now=now,
-                    call=call,
                     children=children,
                     relayed=relayed,
                 )
@@ -386,7 +384,6 @@ def report(
                     session,
                     reported,
                     now=now,
-                    call=call,
                     evidence=lacking,
                     children=children,
                     relayed=relayed,

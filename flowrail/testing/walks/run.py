@@ -14,7 +14,6 @@ from flowrail.command import Command
 from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import FlowError, TrustError
 from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.exploration.coverage import Coverage, of_walks
 from flowrail.machines.exploration.inputs import without_example
 from flowrail.machines.exploration.walks import Plan, plan
@@ -99,12 +98,11 @@ def run_walks(
     files: Sequence[WorkflowFile],
     environment: Environment,
     *,
-    call: Call = call_plainly,
     only: str | None = None,
     progress: Progress | None = None,
 ) -> Iterator[WorkflowResult]:
     """Yield the result of each workflow of *files*; *only* names one walk. Nothing is written to the project."""
-    with stage_for(files, environment, call=call) as stage:
+    with stage_for(files, environment) as stage:
         player = Player(stage)
         for file in files:
             result = _workflow_result(player, file.address, only, progress)
@@ -138,9 +136,7 @@ def _memory() -> str | None:
 
 
 @contextmanager
-def stage_for(
-    files: Iterable[WorkflowFile], environment: Environment, *, call: Call = call_plainly
-) -> Iterator[Stage]:
+def stage_for(files: Iterable[WorkflowFile], environment: Environment) -> Iterator[Stage]:
     """Yield a stage for the workflows of *files*, with a temporary store."""
     roots = environment.roots
     with tempfile.TemporaryDirectory(prefix="flow-test-", dir=_memory()) as folder:
@@ -153,7 +149,7 @@ def stage_for(
             shown_store=store,
             demands_evidence=False,
         )
-        yield Stage(world, call=call)
+        yield Stage(world)
 
 
 def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WorkflowResult]:
@@ -166,7 +162,7 @@ def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WorkflowResult]
         return None, WorkflowResult(address, FAILED, reason=error.message)
     except Exception as error:  # noqa: BLE001 - an author's module may raise anything
         return None, WorkflowResult(address, FAILED, reason=f"{type(error).__name__}: {error}")
-    planned = plan(workflow, call=stage.call)
+    planned = plan(workflow)
     if not planned.walks:
         return None, WorkflowResult(address, FAILED, reason="the workflow is too large to walk")
     covered = of_walks(workflow, planned.walks)

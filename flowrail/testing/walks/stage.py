@@ -15,7 +15,6 @@ from flowrail.errors import FlowError
 from flowrail.formatters.guidance import as_data, as_xml
 from flowrail.formatters.guidance import work as as_working
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.outcome import Call, call_plainly
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import COMPLETED
 from flowrail.operations.environment import World
@@ -51,9 +50,8 @@ class Reply(NamedTuple):
 class Stage:
     """Runs commands in this process, and knows their workflows."""
 
-    def __init__(self, world: World, *, call: Call = call_plainly) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
-        self.call = call
         self._workflows: dict[str, Workflow] = {}
 
     def run(self, command: Command) -> Reply:
@@ -94,7 +92,6 @@ class Stage:
                     facts=_texts(command, "facts"),
                     session_id=_text(command, "session"),
                     expect=int(_text(command, "expect")),
-                    call=self.call,
                 )
             case "resume":
                 return steps.resume(world, arguments[0])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+import time
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
@@ -17,7 +19,7 @@ from flowrail.machines.engine.outcome import (
     actions_of,
     applies,
     by_rules,
-    call_plainly,
+    call_function,
     decide,
     holds,
     in_context,
@@ -32,7 +34,7 @@ def context(step_def: StepDef | None = None, **state: Any) -> StepContext:
 
 def decided(handler: Callable[..., Any], **state: Any) -> Decision:
     step_def = step(handler=handler)
-    return decide(step_def, context(step_def, **state), call_plainly)
+    return decide(step_def, context(step_def, **state))
 
 
 # --- what is known
@@ -119,7 +121,7 @@ def test_whatever_a_function_raises_is_told(error: BaseException, message: str) 
         raise error
 
     with pytest.raises(HandlerError, match=re.escape(message)):
-        call_plainly(handler, context(), {})
+        call_function(handler, context())
 
 
 def test_an_interrupt_is_passed_on() -> None:
@@ -127,7 +129,7 @@ def test_an_interrupt_is_passed_on() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        call_plainly(handler, context(), {})
+        call_function(handler, context())
 
 
 def test_an_expression_that_cannot_be_evaluated_names_its_place() -> None:
@@ -161,3 +163,60 @@ def test_what_a_function_goes_on_to_run_is_told_too() -> None:
         actions_of(StepDef("a", "A", lines, next={Outcome.OK: None}), context())  # type: ignore[arg-type]
     with pytest.raises(HandlerError, match="title` raised LookupError"):
         title_of(StepDef("a", title, ["x"], next={Outcome.OK: None}), context())  # type: ignore[arg-type]
+
+
+# --- the place of an error
+
+
+def test_a_wrong_fact_in_a_handler_is_reported_at_the_authors_line() -> None:
+    def handler(ctx: StepContext) -> Outcome:
+        return Outcome.OK if ctx.step_state["scoer"] else Outcome.FAIL
+
+    line = handler.__code__.co_firstlineno + 1
+    with pytest.raises(HandlerError, match=re.escape(f"({__file__}:{line})")) as caught:
+        call_function(handler, context())
+
+    assert "`scoer`" in str(caught.value.hint)
+
+
+def test_a_handler_that_returns_no_outcome_is_reported_at_its_definition() -> None:
+    def handler(_: StepContext) -> object:
+        return "perhaps"
+
+    step = StepDef("first", "First", ["Do."], handler=handler, next={"ok": None})  # type: ignore[arg-type]
+
+    with pytest.raises(HandlerError, match=re.escape(f"({__file__}:{handler.__code__.co_firstlineno})")):
+        decide(step, context(step))
+
+
+# --- the time limit
+
+
+class Slow:
+    """A value whose destructor takes longer than the time limit, and swallows what stops it."""
+
+    def __del__(self) -> None:
+        time.sleep(0.2)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_time_limit_that_a_destructor_swallows_rings_again() -> None:
+    def handler(_: StepContext) -> None:
+        Slow()
+        time.sleep(30)
+
+    with pytest.raises(HandlerError, match=re.escape("took more than 0.1 seconds")):
+        call_function(handler, context(), seconds=0.1)
+
+
+def test_a_program_with_its_own_alarm_keeps_it() -> None:
+    rung: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _: rung.append(number))
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        call_function(lambda _: time.sleep(0.2), context(), seconds=0.05)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+    assert rung == [signal.SIGALRM]
