@@ -245,11 +245,21 @@ gate above it.
 
 _SEND, _RECEIVE, _PAYLOADS = "Hand off", "Take over", "Payloads"
 _HANDOFF = {
-    "send": Entry("handoff", _SEND, "Hand the work of a session or a skill to another skill"),
-    "status": Entry("handoff", _SEND, "Show the status of one handoff, or of all open ones"),
-    "cancel": Entry("handoff", _SEND, "Cancel a handoff"),
-    "receive": Entry("handoff", _RECEIVE, "Validate a payload, claim it and take over the work"),
-    "check": Entry("handoff", _PAYLOADS, "List every problem of a payload, or print it in another version"),
+    "send": Entry(
+        "operations.handoffs.send", _SEND, "Hand the work of a session or a skill to another skill"
+    ),
+    "status": Entry(
+        "operations.handoffs.status", _SEND, "Show the status of one handoff, or of all open ones"
+    ),
+    "cancel": Entry("operations.handoffs.send", _SEND, "Cancel a handoff"),
+    "receive": Entry(
+        "operations.handoffs.receive", _RECEIVE, "Check a payload, claim it and take over the work"
+    ),
+    "check": Entry(
+        "operations.handoffs.check",
+        _PAYLOADS,
+        "List every problem of a payload, or print it in another version",
+    ),
 }
 _HANDOFF_HELP = """
 A payload is built from what a session or a skill reported, checked, written once and received once. The

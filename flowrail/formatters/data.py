@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, get_origin
 
 from cattrs import Converter
 from cattrs.cols import is_namedtuple, namedtuple_dict_unstructure_factory
+from cattrs.gen import make_dict_unstructure_fn, override
 
 from flowrail.command import Command, Hint
 
@@ -21,10 +23,17 @@ def as_data(result: object) -> Any:
 def _converter() -> Converter:
     converter = Converter(unstruct_collection_overrides={tuple: list, frozenset: sorted})
     converter.register_unstructure_hook_factory(is_namedtuple, namedtuple_dict_unstructure_factory)
+    converter.register_unstructure_hook_factory(is_dataclass, _dataclass)
     converter.register_unstructure_hook_func(_is_mapping, _mapping)
     for kind in (Command, Hint):
         converter.register_unstructure_hook(kind, _itself)
     return converter
+
+
+def _dataclass(kind: Any, converter: Converter) -> Callable[[Any], dict[str, Any]]:
+    """Return the function for a dataclass. Fields with the metadata `internal` are left out."""
+    internal = {each.name: override(omit=True) for each in fields(kind) if "internal" in each.metadata}
+    return make_dict_unstructure_fn(kind, converter, **internal)  # type: ignore[arg-type]
 
 
 def _is_mapping(kind: Any) -> bool:

@@ -79,9 +79,9 @@ def judge_handoff(handoff: Handoff) -> ChainVerdict:
         )
         hint = f"finish the work here, or ask the user to start a new session{new_chain}"
         return ChainVerdict("TOO_MANY_HOPS", message, hint)
-    if target in chain and not (handoff.yes and handoff.reason.strip()):
+    if target in chain and not (handoff.request.yes and handoff.request.reason.strip()):
         return ChainVerdict(LOOP, loop_warning(chain, target), _LOOP_HINT + new_chain, True)
-    if len(chain) > LONG_CHAIN and not handoff.approved:
+    if len(chain) > LONG_CHAIN and not handoff.request.approved:
         message = (
             f"the work came through {len(chain)} skills; more than {LONG_CHAIN} need approval: {chain_text}"
         )

@@ -10,7 +10,7 @@ error:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flowrail.command import Command, Hint
@@ -33,19 +33,7 @@ class PayloadProblem:
     line: int = 0
 
     def __str__(self) -> str:
-        return f"`{in_quotes(self.field)}` {self.message}" if self.field else self.message
-
-
-def errors(problems: Iterable[PayloadProblem]) -> list[PayloadProblem]:
-    """Return the problems that make a payload invalid. The others are warnings."""
-    return [problem for problem in problems if problem.severity == ERROR]
-
-
-def first_of(problems: Sequence[PayloadProblem]) -> list[PayloadProblem]:
-    """Return the first hundred problems, and how many more there are."""
-    more = len(problems) - MAX_LISTED
-    rest = [PayloadProblem("handoff", f"has {more} more problems")] if more > 0 else []
-    return [*problems[:MAX_LISTED], *rest]
+        return f"`{in_quotes(self.field)}` {self.message}"
 
 
 class HandoffRefusedError(HandoffError):
@@ -63,12 +51,7 @@ class HandoffRefusedError(HandoffError):
     ) -> None:
         super().__init__(message, hint=hint, code=code, **details)
         self.recoverable = recoverable
-        self.preserved = preserved
         self.beside = {"recoverable": recoverable, "payload_preserved": preserved}
-
-    def document(self) -> dict[str, object]:
-        """Return the error document of the schema."""
-        return {"error": {"code": self.code, "message": self.message, "details": self.details, **self.beside}}
 
 
 class InvalidPayloadError(HandoffRefusedError):
@@ -97,22 +80,22 @@ class HealthCheckFailedError(HandoffRefusedError):
 
 def payload_refusal(
     summary: str,
-    problems: Sequence[PayloadProblem],
+    errors: Sequence[PayloadProblem],
     *,
     hint: str | Hint | Command,
     preserved: str | None = None,
 ) -> HandoffRefusedError:
-    """Return one refusal that names every error among *problems*."""
-    serious = errors(problems)
-    missing = list(dict.fromkeys(problem.field for problem in serious if problem.kind == MISSING))
-    is_invalid = missing or any(problem.kind == INVALID for problem in serious)
-    kind = InvalidPayloadError if is_invalid else ValidationFailedError
-    rest = [f"and {len(serious) - _MAX_IN_MESSAGE} more"] if len(serious) > _MAX_IN_MESSAGE else []
-    return kind(
-        f"{summary}: {'; '.join([*map(str, serious[:_MAX_IN_MESSAGE]), *rest])}",
+    """Return one refusal that names every error of a payload."""
+    missing = list(dict.fromkeys(problem.field for problem in errors if problem.kind == MISSING))
+    is_invalid = missing or any(problem.kind == INVALID for problem in errors)
+    shown = [str(problem) for problem in errors[:_MAX_IN_MESSAGE]]
+    if len(errors) > _MAX_IN_MESSAGE:
+        shown.append(f"and {len(errors) - _MAX_IN_MESSAGE} more")
+    return (InvalidPayloadError if is_invalid else ValidationFailedError)(
+        f"{summary}: {'; '.join(shown)}",
         hint=hint,
         recoverable=True,
         preserved=preserved,
         missing_fields=missing,
-        validation_errors=[str(problem) for problem in serious if problem.kind != MISSING],
+        validation_errors=[str(problem) for problem in errors if problem.kind != MISSING],
     )

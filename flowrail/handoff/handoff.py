@@ -1,9 +1,9 @@
-"""A handoff as an immutable value: its phase, its checks and its result."""
+"""A handoff as an immutable value: its request, its phase, its checks and its result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from flowrail.machines.definition.parts import Frozen
@@ -11,27 +11,12 @@ from flowrail.machines.definition.parts import Frozen
 DISCOVERY, SELECTION, VALIDATION = "discovery", "selection", "validation"
 TRANSFER, INVOCATION, ACKNOWLEDGMENT = "transfer", "invocation", "acknowledgment"
 REJECTED, FAILED, EXPIRED = "rejected", "failed", "expired"
-PHASES = (
-    DISCOVERY,
-    SELECTION,
-    VALIDATION,
-    TRANSFER,
-    INVOCATION,
-    ACKNOWLEDGMENT,
-    REJECTED,
-    FAILED,
-    EXPIRED,
-)
 ENDED = frozenset({ACKNOWLEDGMENT, REJECTED, EXPIRED})
-PREPARED, SENT, RECEIVED, ACKNOWLEDGED, CANCELLED = (
-    "prepared",
-    "sent",
-    "received",
-    "acknowledged",
-    "cancelled",
-)
-STATUSES = (PREPARED, SENT, RECEIVED, ACKNOWLEDGED, REJECTED, CANCELLED, FAILED, EXPIRED)
-"""The states of a handoff as people read them."""
+PREPARED, SENT, RECEIVED = "prepared", "sent", "received"
+ACKNOWLEDGED, CANCELLED = "acknowledged", "cancelled"
+_STATUSES = {INVOCATION: SENT, ACKNOWLEDGMENT: ACKNOWLEDGED, **{p: p for p in (REJECTED, FAILED, EXPIRED)}}
+INTERNAL = {"internal": True}
+"""The metadata of a field that only flowrail needs; JSON leaves it out."""
 
 
 @dataclass(frozen=True)
@@ -75,32 +60,57 @@ class HandoffFailure:
 
 
 @dataclass(frozen=True)
+class HandoffRequest:
+    """A request to hand off work, as `flow handoff send` takes it. The target decides on empty values."""
+
+    target: str
+    session: str = ""
+    skill: str = ""
+    """The source, if it has no session."""
+    payload: str = ""
+    """A file that this skill wrote, or that it received."""
+    reason: str = ""
+    yes: bool = False
+    """Whether the user wants a target that had the work before."""
+    approved: bool = False
+    """Whether the user approved a chain of more than five skills."""
+    health_check: bool = False
+    schema: str = ""
+    facts: Mapping[str, Any] = Frozen()
+    again: bool = False
+    """Whether work that was received before is sent again."""
+    new: bool = False
+    """Whether this is new work, and not what the skill received."""
+
+
+@dataclass(frozen=True)
 class Handoff:
     """One piece of work on its way from one skill to another."""
 
     id: str
     source: str
     target: str
+    request: HandoffRequest = HandoffRequest("")
     phase: str = DISCOVERY
     session: str = ""
     """The session that hands off; empty if the source is a skill without one."""
     revision: int = 0
     """The revision of that session."""
-    target_path: str = ""
+    target_path: str = field(default="", metadata=INTERNAL)
     """The target's SKILL.md."""
-    target_digest: str = ""
+    target_digest: str = field(default="", metadata=INTERNAL)
     """The digest of that file; empty if the target is remote."""
     target_schema: str = ""
     """The payload version that the target declares."""
-    trigger: str = ""
+    category: str = field(default="", metadata=INTERNAL)
+    """The target's first category."""
+    trigger: str = field(default="", metadata=INTERNAL)
     """The line that invokes the target, with a placeholder for the payload."""
     has_workflow: bool = False
     root: str = ""
     """The folder that was named with ``--root`` and contains the target."""
     schema: str = ""
     """The version of the payload."""
-    form: str = ""
-    """Its format: yaml or json."""
     trace_id: str = ""
     span_id: str = ""
     parent_span: str = ""
@@ -110,21 +120,17 @@ class Handoff:
     """The number of this handoff of the same work, counted from our own records."""
     continues: str = ""
     """The handoff by which the work came to a skill without a session."""
-    reason: str = ""
-    yes: bool = False
-    approved: bool = False
-    health: bool = False
-    facts: Mapping[str, Any] = Frozen()
-    """The facts that were given with the command."""
-    request: str = ""
+    facts: Mapping[str, Any] = field(default=Frozen(), metadata=INTERNAL)
+    """The facts that were given with the command or its payload."""
+    key: str = field(default="", metadata=INTERNAL)
     """Identifies the request, so that the same request gets the same answer."""
     started_at: str = ""
     expires_at: str = ""
-    content: Mapping[str, Any] = Frozen()
+    content: Mapping[str, Any] = field(default=Frozen(), metadata=INTERNAL)
     """The payload. Its file can be written again from it."""
     lost: tuple[str, ...] = ()
     """The values for which the payload's version has no field."""
-    identity: str = ""
+    identity: str = field(default="", metadata=INTERNAL)
     """Identifies the payload, however its document is written."""
     payload: str = ""
     """The payload's file. Of a payload from elsewhere, where it was received from; it is not read again."""
@@ -148,13 +154,9 @@ class Handoff:
     @property
     def status(self) -> str:
         """Its state as people read it."""
-        if self.cancelled:
-            return CANCELLED
-        if self.phase == INVOCATION:
-            return SENT if self.claim is None else RECEIVED
-        if self.phase == ACKNOWLEDGMENT:
-            return ACKNOWLEDGED
-        return self.phase if self.phase in {REJECTED, FAILED, EXPIRED} else PREPARED
+        if self.phase == INVOCATION and self.claim is not None:
+            return RECEIVED
+        return CANCELLED if self.cancelled else _STATUSES.get(self.phase, PREPARED)
 
     @property
     def sessions(self) -> frozenset[str]:

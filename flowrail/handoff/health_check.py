@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 
 from flowrail import approval, processes
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.declaration import read_declaration
 from flowrail.discovery.frontmatter import read_frontmatter
-from flowrail.discovery.locations import Scope
+from flowrail.discovery.locations import Scope, bundled_folder
 from flowrail.errors import TrustError
 from flowrail.handoff.handoff import CheckResult
 
@@ -25,10 +26,24 @@ LARGEST_OUTPUT = 1024 * 1024
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 
 
-def require_approval(candidate: Candidate, project: str, state: str, trusted_roots: Collection[str]) -> None:
+def check_health(
+    candidate: Candidate, environ: Mapping[str, str], *, project: str, state: str
+) -> CheckResult:
+    """Run the check that *candidate* declares, if a person approved it."""
+    try:
+        if candidate.health_check and not candidate.remote:
+            _require_approval(candidate, project, state)
+    except TrustError as error:
+        message = f"the health check did not run: {error.message}; {error.hint}"
+        return CheckResult(NAME, False, message)
+    health = run(candidate, environ)
+    return replace(health, message=f"health check: {health.message}")
+
+
+def _require_approval(candidate: Candidate, project: str, state: str) -> None:
     """Raise `TrustError` if the skill is not approved, or if its SKILL.md declares another check now."""
     folder = os.path.dirname(candidate.path)
-    if candidate.scope is Scope.GLOBAL or candidate.root in trusted_roots:
+    if candidate.scope is Scope.GLOBAL or candidate.root == bundled_folder():
         return
     root = candidate.root if candidate.scope in {Scope.EXTRA, Scope.REGISTRY} else ""
     why = "declares a health check, which is a program"

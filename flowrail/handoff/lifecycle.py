@@ -130,7 +130,7 @@ TRANSITIONS = tuple(
 
 def next_phase(phase: str, events: Sequence[str], answers: Mapping[str, bool] = NO_ANSWERS) -> str:
     """Return the phase that the machine enters after *events*; refused if one of them is not allowed."""
-    if phase not in handoff.PHASES:
+    if phase not in {edge.source for edge in TRANSITIONS} | handoff.ENDED:
         raise ConflictError(
             f"unknown phase `{phase}`",
             code="PHASE_NOT_OPEN",

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, TrustError, UsageError
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, EXPIRED, INVOCATION, Handoff
+from flowrail.handoff.lifecycle import NO_ANSWERS, next_phase
 from flowrail.handoff.payload.document import digest_of
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.storage import files
@@ -87,6 +88,19 @@ class HandoffChange:
         self._seq, self.handoff = record.seq, handoff
         return handoff
 
+    def advance(
+        self,
+        handoff: Handoff,
+        events: Sequence[str],
+        answers: Mapping[str, bool] = NO_ANSWERS,
+        *,
+        at: str,
+        by: str,
+    ) -> Handoff:
+        """Send *events* to the lifecycle, and record *handoff* in the phase that it enters."""
+        phase = next_phase(self.handoff.phase, events, answers)
+        return self.commit(replace(handoff, phase=phase), events=events, at=at, by=by)
+
 
 class Handoffs:
     """The handoffs beside the sessions of *store*. ``entries`` are their records."""
@@ -105,9 +119,9 @@ class Handoffs:
             prepare_folder(self.store.path, self.folder(record.handoff.id))
         return self.entries.create(record.handoff.id, record)
 
-    def new_id(self, random: Callable[[int], bytes]) -> str:
+    def new_id(self) -> str:
         """Return an unused id."""
-        return self.entries.new_id("handoff", random)
+        return self.entries.new_id("handoff")
 
     @contextmanager
     def locked(self, source: str, *, wait: float) -> Iterator[None]:
@@ -230,19 +244,11 @@ def record_pruned(
     return record
 
 
-PAYLOAD_FOLDER = "handoffs"
-
-
 def payload_path(store: Store, handoff: Handoff) -> str:
     """Return the path of the payload. It follows from store and id: a path in a record is not believed."""
     if not handoff.payload or handoff.foreign:
         return handoff.payload
-    return os.path.join(payload_folder(store, handoff), os.path.basename(handoff.payload))
-
-
-def payload_folder(store: Store, handoff: Handoff) -> str:
-    """Return the folder of the payload, below that of the session or of the handoff."""
-    return os.path.join(work_folder(store, handoff), PAYLOAD_FOLDER)
+    return os.path.join(work_folder(store, handoff), "handoffs", os.path.basename(handoff.payload))
 
 
 def work_folder(store: Store, handoff: Handoff) -> str:

@@ -20,18 +20,14 @@ from flowrail.formatters.guidance.as_data import broken_item, render, session_it
 from flowrail.formatters.guidance.as_text import standing
 from flowrail.formatters.guidance.as_xml import render as as_xml
 from flowrail.formatters.guidance.work import finding_data, put_data, put_text
-from flowrail.formatters.reports import handoff as handoff_page
-from flowrail.formatters.reports.handoff import as_data as handoff_data
-from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.request import HandoffRequest
-from flowrail.handoff.sending import cancel as cancel_handoff
-from flowrail.handoff.sending import send
+from flowrail.formatters.reports.handoff import HandoffAnswer
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.operations.discover import find_skills
 from flowrail.operations.environment import Environment, World, world_of
-from flowrail.operations.handoffs.context import handoff_context_of, session_to_hand_off
-from flowrail.operations.handoffs.receive import receive_handoff
+from flowrail.operations.handoffs.receive import ReceivedHandoff, receive_handoff
+from flowrail.operations.handoffs.send import cancel_handoff, send_handoff
+from flowrail.operations.handoffs.status import HandoffList, show_status
 from flowrail.operations.running import findings, steps
 from flowrail.operations.running import (
     questions as running_questions,
@@ -114,11 +110,6 @@ class Tools:
         """Release the sessions of this connection, which has ended."""
         world = self.world
         release(world.store, world.store.ids(), self._conversation, at=world.now(), by=world.by)
-
-    @property
-    def handoffs(self) -> HandoffContext:
-        """What handoffs need."""
-        return handoff_context_of(self.environment, wait=WAIT)
 
     def show(self, command: Command) -> str:
         """Return *command* as a call, or as a shell line if no tool does it."""
@@ -349,40 +340,29 @@ class Tools:
         params: Params = None,
     ) -> ToolAnswer:
         """Hand the work of a session to another skill, take over such work, or show the state of handoffs."""
-        world, context = self.world, self.handoffs
+        environment = self.environment
+        result: HandoffAnswer | HandoffList | ReceivedHandoff
         if action == "status":
-            if handoff:
-                return self._handoff(handoff_data(context, context.handoffs.read(handoff)))
-            handoffs = list(context.handoffs.own_ones())
-            items = [handoff_data(context, own) for own in handoffs if own.is_open]
-            page = handoff_page.list_report(items, ended=len(handoffs) - len(items))
-            return ToolAnswer(plain_text(page), {"handoffs": items})
-        if action == "receive":
+            result = show_status(environment, handoff)
+        elif action == "receive":
             payload = _needed(file, "file", action)
-            taken = receive_handoff(
-                context, world, payload, digest=sha256, force=force, params=_given(params)
+            result = receive_handoff(environment, payload, sha256=sha256, force=force, param=_given(params))
+        elif action == "cancel":
+            result = cancel_handoff(environment, _needed(handoff, "handoff", action), reason=reason)
+        else:
+            result = send_handoff(
+                environment,
+                _needed(target, "target", action),
+                session=session or "",
+                reason=reason,
+                yes=yes,
+                approved=approved,
+                fact=facts or {},
             )
-            about, answer = handoff_page.receipt_data(context, taken.receipt), taken.answer
-            if answer is None:
-                return self._handoff(about)
-            begun = self._step(answer)
-            return ToolAnswer(begun.text, {**begun.data, "handoff": about})
-        if action == "cancel":
-            return self._handoff(
-                handoff_data(context, cancel_handoff(context, _needed(handoff, "handoff", action), reason))
-            )
-        skill = _needed(target, "target", action)
-        source = session or session_to_hand_off(
-            world, lambda session_id: context.command("handoff send", skill, session=session_id)
-        )
-        request = HandoffRequest(
-            skill, session=source, reason=reason, yes=yes, approved=approved, facts=facts or {}
-        )
-        sent = send(context, request)
-        return self._handoff(handoff_data(context, sent.handoff, replayed=sent.replayed, notes=sent.notes))
-
-    def _handoff(self, about: dict[str, Any]) -> ToolAnswer:
-        return ToolAnswer(plain_text(handoff_page.report(about, self.show)), about)
+        if isinstance(result, ReceivedHandoff) and result.answer is not None:
+            step = self._step(result.answer)
+            return ToolAnswer(step.text, {**as_data(result), "step": step.data})
+        return ToolAnswer(plain_text(result.report()), as_data(result))
 
     def _step(self, answer: Answer) -> ToolAnswer:
         text = "\n".join([as_xml(answer.guidance, self.show), *(f"note: {note}" for note in answer.notes)])

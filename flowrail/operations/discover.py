@@ -13,15 +13,17 @@ from flowrail.discovery.menu import RELEVANCE, Menu, MenuRequest, Offer, offer
 from flowrail.discovery.menu_cache import CacheUse, read, write
 from flowrail.discovery.scores import CATEGORIES, Query, Synthesis, read_synthesis
 from flowrail.formatters.reports import menu as page
+from flowrail.formatters.reports.handoff import send_command
 from flowrail.handoff.chain import chain_of
-from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.handoff import HandoffRequest
+from flowrail.handoff.payload.build import HandoffSource
 from flowrail.handoff.payload.convert import narrowed
-from flowrail.handoff.request import HandoffRequest, extra_root, skill_source, source_of
-from flowrail.handoff.sending import foreseen_refusal, send_command
+from flowrail.handoff.source import extra_root, source_of
+from flowrail.handoff.store import Handoffs
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import Environment
-from flowrail.operations.handoffs.context import handoff_context_of
+from flowrail.operations.handoffs.send import find_targets, foreseen_refusal, now_of, source_for
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import SessionId
 from flowrail.text.phrases import moment
@@ -82,8 +84,8 @@ def find_skills(
     with --session or --from, the command that hands the work to each of them. With --session, the skills
     are cached in available-workflows.yaml for 30 minutes.
     """
-    context = handoff_context_of(environment, wait=0)
-    work = context.store.read(session).session if session else None
+    store = environment.store
+    work = store.read(session).session if session else None
     query = Query(
         category,
         work.skill if work else from_,
@@ -91,21 +93,25 @@ def find_skills(
         input,
         text,
         not autonomous,
-        context.handoffs.receivers(),
+        Handoffs(store).receivers(),
         chain_of(work) if work else (),
     )
     asked = MenuRequest(query, synthesis(work, problem_type))
     cache = None
     if work is None or all or environment.extra:  # the cache does not have this
-        discovery = context.discover()
+        discovery = find_targets(environment)
     else:
-        discovery, cache = _cached(context, work.id, rescan=rescan)
+        discovery, cache = _cached(environment, work.id, rescan=rescan)
     menu = offer(discovery, asked, top=top, cache=cache)
     if work is not None and cache is not None and asked.scorer == RELEVANCE:
-        write(context.store.folder(work.id), discovery.candidates, _found(cache), menu.scores)
+        write(store.folder(work.id), discovery.candidates, _found(cache), menu.scores)
     if work is not None or from_:
-        offers = tuple(_with_command(context, entry, work, from_, asked) for entry in menu.candidates)
-        menu = replace(menu, candidates=offers)
+        every = discovery if cache is None else find_targets(environment)
+        source = source_of(work, every) if work else source_for(environment, every, from_)
+        menu = replace(
+            menu,
+            candidates=tuple(_with_command(environment, every, o, source, asked) for o in menu.candidates),
+        )
     return SkillMenu(**vars(menu), notes=tuple(asked.unknown()), everything=all, lettered=options)
 
 
@@ -123,18 +129,18 @@ def synthesis(session: Session | None, problem_type: str = "") -> Synthesis | No
     return updated if updated != Synthesis() else None
 
 
-def _cached(context: HandoffContext, session_id: str, *, rescan: bool) -> tuple[Discovery, CacheUse]:
+def _cached(environment: Environment, session_id: str, *, rescan: bool) -> tuple[Discovery, CacheUse]:
     """Return the skills that can take over: from the session's cache while it is valid, otherwise from a scan."""
-    folder, now = context.store.folder(session_id), context.current_time()
+    folder, now = environment.store.folder(session_id), now_of(environment)
     path = os.path.join(folder, OFFERED)
     cached = None if rescan else read(folder)
     reason = "a new scan was requested" if rescan else "no cache was found"
     if cached is not None:
-        reason = cached.stale(now, resumed=_resumed(context.store, session_id))
+        reason = cached.stale(now, resumed=_resumed(environment.store, session_id))
         if not reason:
             discovery = Discovery(cached.candidates)
             return discovery, CacheUse(path, cached.discovery.timestamp.isoformat(), used=True)
-    discovery = context.discover()
+    discovery = find_targets(environment)
     problem = write(folder, discovery.candidates, now)
     return discovery, CacheUse(path, now.isoformat(), used=False, reason=reason, problem=problem)
 
@@ -149,19 +155,18 @@ def _resumed(store: Store, session_id: str) -> datetime | None:
 
 
 def _with_command(
-    context: HandoffContext, entry: Offer, work: Session | None, source: str, asked: MenuRequest
+    environment: Environment, discovery: Discovery, entry: Offer, source: HandoffSource, asked: MenuRequest
 ) -> Offer:
     """Return *entry* with the command that hands the work to it, or the reason why it would be refused."""
-    sender = source_of(work) if work else skill_source(context, source)
-    facts = {} if work or sender.received else {"prompt": "…"}
+    work = source.session
+    facts = {} if work or source.received else {"prompt": "…"}
     facts |= _problem_type_fact(work, entry, asked)
-    request = HandoffRequest(entry.skill, work.id if work else "", source, facts=facts)
-    refusal = foreseen_refusal(context, request, sender, entry)
+    request = HandoffRequest(entry.skill, work.id if work else "", "" if work else source.skill, facts=facts)
+    refusal = foreseen_refusal(environment, discovery, request, source)
     if refusal is not None:
         return replace(entry, refused=f"{refusal.message}; {refusal.hint}")
-    return replace(
-        entry, command=send_command(context, request, root=extra_root(entry)).with_options(facts=facts)
-    )
+    command = send_command(request, environment.shown_store, root=extra_root(entry))
+    return replace(entry, command=command.with_options(facts=facts))
 
 
 def _problem_type_fact(session: Session | None, candidate: Offer, asked: MenuRequest) -> dict[str, str]:

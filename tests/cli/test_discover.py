@@ -154,7 +154,7 @@ def test_a_location_that_cannot_be_used_is_named() -> None:
 def test_no_command_is_printed_for_a_target_that_would_be_refused() -> None:
     for name in ("a", "b"):
         ours(name)
-    taken = receive(send("b", source_session("a"))).data["session"]
+    taken = receive(send("b", source_session("a"))).data["step"]["session"]
 
     out = flow("discover", "--session", taken, "--text", "does").out
     offers = {offer["skill"]: offer for offer in told("discover", "--session", taken)["candidates"]}
@@ -191,7 +191,7 @@ def test_a_received_handoff_counts_for_its_target_and_its_session_has_a_problem_
     assert parts(*asked)["digger"]["history"] == 0
     send("other", session_id)
     receive(send("digger", session_id))
-    taken = receive(send("builder", session_id)).data["session"]
+    taken = receive(send("builder", session_id)).data["step"]["session"]
 
     assert parts(*asked)["digger"]["history"] == 10
     assert parts(*asked)["other"]["history"] == 0

@@ -75,14 +75,14 @@ def payload(data: bytes) -> None:
     from datetime import UTC, datetime
 
     from flowrail.errors import DocumentError
+    from flowrail.handoff.payload.check import CheckRules, check_payload
     from flowrail.handoff.payload.document import read
-    from flowrail.handoff.payload.validate import ValidationRules, validate
 
     try:
         found = read(data, source="payload")
     except DocumentError:
         return
-    validate(found, ValidationRules(datetime(2026, 2, 4, tzinfo=UTC)))
+    check_payload(found, CheckRules(datetime(2026, 2, 4, tzinfo=UTC)))
 
 
 def session(data: bytes) -> None:

@@ -20,13 +20,13 @@ def a_chain() -> tuple[list[dict[str, Any]], list[str]]:
     ours("c", requires="[insights.uncertainties]")
     sent, sessions = [], [session("a", "-s", "synthesis_summary=We look")]
     sent.append(send("b", sessions[-1], "--reason", "it <b>needs</b> depth"))
-    sessions.append(receive(sent[-1]).data["session"])
+    sessions.append(receive(sent[-1]).data["step"]["session"])
     facts = Path("facts.json")
     facts.write_text('{"key_uncertainties": ["cost"]}')
     _, error = refused("handoff", "send", "c", "--session", sessions[-1])
     sent.append(send("c", sessions[-1], "--facts", "facts.json"))
-    assert sent[-1]["handoff"] == error["details"]["handoff"]
-    sessions.append(receive(sent[-1]).data["session"])
+    assert sent[-1]["id"] == error["details"]["handoff"]
+    sessions.append(receive(sent[-1]).data["step"]["session"])
     return sent, sessions
 
 
@@ -73,12 +73,10 @@ def test_the_audit_shows_and_verifies_sessions_too() -> None:
 def test_the_audit_can_be_limited_to_one_id_or_to_recent_changes() -> None:
     sent, sessions = a_chain()
 
-    assert [handoff["handoff"] for handoff in told("audit", sent[0]["handoff"])["handoffs"]] == [
-        sent[0]["handoff"]
-    ]
+    assert [handoff["id"] for handoff in told("audit", sent[0]["id"])["handoffs"]] == [sent[0]["id"]]
     alone = told("audit", sessions[1])
     assert [session["session"] for session in alone["sessions"]] == [sessions[1]]
-    assert [handoff["handoff"] for handoff in alone["handoffs"]] == [handoff["handoff"] for handoff in sent]
+    assert [handoff["id"] for handoff in alone["handoffs"]] == [handoff["id"] for handoff in sent]
     assert refused("audit", "handoff-zzzzzz")[1]["code"] == "UNKNOWN_HANDOFF"
     assert len(told("audit", "--since", "5m")["handoffs"]) == 2
     assert told("audit", "--since", "2999-01-01T00:00:00Z")["handoffs"] == []
@@ -97,11 +95,11 @@ def test_an_invalid_time_is_refused(when: str) -> None:
 
 def test_damaged_and_foreign_journals_are_listed() -> None:
     target("digger")
-    damaged, foreign = send("digger", session())["handoff"], send("digger", session())["handoff"]
+    damaged, foreign = send("digger", session())["id"], send("digger", session())["id"]
     (handoffs_folder() / damaged / "journal.jsonl").write_text("<b>\n")
     disown(foreign, handoffs_folder() / foreign)
     (handoffs_folder() / "handoff-aaaaaa").mkdir(0o700)
-    sound = send("digger", session())["handoff"]
+    sound = send("digger", session())["id"]
 
     ran = flow("audit")
 
@@ -161,7 +159,7 @@ def test_an_edited_byte_is_found_in_every_file() -> None:
 def test_a_rewritten_journal_is_detected() -> None:
     target("digger")
     sent = send("digger", session())
-    folder = handoffs_folder() / sent["handoff"]
+    folder = handoffs_folder() / sent["id"]
 
     def change(records: list[dict[str, Any]]) -> None:
         text = json.dumps(records).replace('"phase": "transfer"', '"phase": "selection"')

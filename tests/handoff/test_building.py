@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,26 @@ import pytest
 
 from flowrail.errors import DocumentError
 from flowrail.handoff.handoff import Handoff
-from flowrail.handoff.payload.build import build, work_of
-from flowrail.handoff.payload.document import payload_file_name, write_payload
-from flowrail.handoff.request import trigger_line, trigger_template
+from flowrail.handoff.payload.build import HandoffSource, build
+from flowrail.handoff.payload.document import payload_file_name
+from flowrail.handoff.source import trigger_line, trigger_template
 from flowrail.machines.sessions.session import Session
 
 
 def built(schema: str = "2.0", **facts: Any) -> dict[str, Any]:
     session = Session("source-abcdef", "source", "tell", params={"prompt": "Why?"}, state=facts)
-    handoff = Handoff("handoff-abcdef", "source", "digger", schema=schema, chain=("source",), trace_id="t")
-    now = "2026-02-04T19:30:00.000Z"
-    return build(work_of(session, folder="/s"), handoff, project=str(Path.cwd()), now=now).handoff
+    handoff = Handoff(
+        "handoff-abcdef",
+        "source",
+        "digger",
+        session=session.id,
+        schema=schema,
+        chain=("source",),
+        trace_id="t",
+    )
+    source = HandoffSource("source", ("source",), {**session.params, **facts}, session)
+    now = datetime(2026, 2, 4, 19, 30, tzinfo=UTC)
+    return build(source, handoff, folder="/s", project=str(Path.cwd()), now=now)[0]
 
 
 def test_a_text_fills_the_main_field_of_an_insight() -> None:
@@ -108,10 +118,12 @@ def test_the_line_follows_the_trigger(trigger: str, shown: str) -> None:
     assert trigger_line(trigger, "digger", "/a b") == shown
 
 
-def test_files_are_named_without_surprises(tmp_path: Path) -> None:
-    named = {"source": "../a b", "target": "..", "timestamp": "2026-02-04T19:30:00.000Z"}
+def test_files_are_named_without_surprises() -> None:
+    handoff = {
+        "source": {"skill": "../a b"},
+        "target": {"skill": ".."},
+        "timestamp": "2026-02-04T19:30:00.000Z",
+    }
 
-    assert payload_file_name("3.0", "json", "d", **named) == "a-b-to-skill-20260204T193000000Z.json"
-    assert payload_file_name("2.0", "yaml", "d", **named) == "d.yaml"
-    write_payload(str(tmp_path / "d.yaml"), b"a", newest=str(tmp_path / "newest.yaml"))
-    assert (tmp_path / "newest.yaml").read_bytes() == (tmp_path / "d.yaml").read_bytes() == b"a"
+    assert payload_file_name("3.0", handoff, "d") == "a-b-to-skill-20260204T193000000Z.json"
+    assert payload_file_name("2.0", handoff, "d") == "d.yaml"

@@ -114,7 +114,7 @@ def test_a_projects_check_runs_only_where_a_person_allowed_the_folder() -> None:
     allowed = told(*command[1:], "--digest", digest)
     assert allowed["folder"] == str(project_skills() / "digger")
     sent = send("digger", session_id, "--health-check")
-    assert (sent["handoff"], sent["status"]) == (error["details"]["handoff"], "sent")
+    assert (sent["id"], sent["status"]) == (error["details"]["handoff"], "sent")
     assert canary.exists()
 
 

@@ -20,7 +20,7 @@ def interrupted(session_id: str) -> str:
     for _ in killed_at_calls(["handoff", "send", "digger", "--session", session_id], stride=3):
         handoffs = told("handoff", "status")["handoffs"]
         if handoffs and handoffs[0]["status"] == "prepared":
-            return str(handoffs[0]["handoff"])
+            return str(handoffs[0]["id"])
         shutil.rmtree(handoffs_folder(), ignore_errors=True)
     raise AssertionError("never killed after the first record")
 
@@ -32,7 +32,7 @@ def test_an_interrupted_send_is_checked_again_and_continued() -> None:
 
     sent = send("digger", session_id)
 
-    assert (sent["handoff"], sent["status"], sent["missing"]) == (handoff, "sent", [])
+    assert (sent["id"], sent["status"], sent["missing"]) == (handoff, "sent", [])
     assert phases(handoff) == ["prepared", "sent"]
     assert told("audit", "verify")["findings"] == []
     assert receive(sent).status == 0
@@ -88,7 +88,7 @@ def test_a_send_that_was_interrupted_for_25_hours_gets_a_new_payload(monkeypatch
 
     sent = send("digger", session_id)
 
-    assert (sent["handoff"], sent["status"]) == (handoff, "sent")
+    assert (sent["id"], sent["status"]) == (handoff, "sent")
     assert phases(handoff) == ["prepared", "prepared", "sent"]
 
 
@@ -99,5 +99,5 @@ def test_a_send_waits_for_the_disk_at_most_four_times() -> None:
     with patch("os.fsync", wraps=os.fsync) as flush:
         sent = send("digger", session_id, "--reason", "another one")
 
-    assert phases(sent["handoff"]) == ["prepared", "sent"]
+    assert phases(sent["id"]) == ["prepared", "sent"]
     assert flush.call_count <= 4

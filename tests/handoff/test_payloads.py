@@ -12,9 +12,9 @@ import pytest
 from support.payloads import NOW, PAYLOADS, document, errors, example, problems, with_, without
 
 from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.check import CheckRules, check_payload
 from flowrail.handoff.payload.document import read
 from flowrail.handoff.payload.models import VERSIONS
-from flowrail.handoff.payload.validate import ValidationRules, validate
 
 
 def test_all_problems_are_listed_with_their_lines() -> None:
@@ -27,9 +27,9 @@ def test_all_problems_are_listed_with_their_lines() -> None:
     ):
         text = text.replace(old, new)
 
-    result = validate(read(text.encode(), source="p.yaml"), ValidationRules(NOW))
+    result = check_payload(read(text.encode(), source="p.yaml"), CheckRules(NOW))
 
-    assert [(p.line, p.field.removeprefix("handoff.")) for p in result.problems[:6]] == [
+    assert [(p.line, p.field.removeprefix("handoff.")) for p in result.findings[:6]] == [
         (3, "timestamp"),
         (12, "target.skill"),
         (19, "context.problem_type"),
@@ -49,10 +49,10 @@ def test_all_problems_are_listed_with_their_lines() -> None:
     ],
 )
 def test_a_document_of_no_known_version_is_refused(text: str, message: str) -> None:
-    result = validate(read(text.encode(), source="p"), ValidationRules(NOW))
+    result = check_payload(read(text.encode(), source="p"), CheckRules(NOW))
 
-    assert [str(problem) for problem in result.problems] == [message]
-    assert result.version == ""
+    assert [str(problem) for problem in result.findings] == [message]
+    assert result.version is None
 
 
 def test_a_version_that_is_a_number_is_refused() -> None:
@@ -66,7 +66,7 @@ def test_1_2_is_refused_with_the_words_of_the_documents(wrapped: bool) -> None:
     handoff = {"producer": "programming-pm", "consumer": "x", "timestamp": "2026-02-04T19:30:00Z"}
     payload = read(json.dumps({"handoff": handoff} if wrapped else handoff).encode(), source="p")
 
-    [problem] = validate(payload, ValidationRules(NOW)).problems
+    [problem] = check_payload(payload, CheckRules(NOW)).findings
 
     assert str(problem) == (
         "`handoff.version` is `1.2`, programming-pm internal schema (incompatible); an adapter is needed, "
@@ -80,9 +80,9 @@ def test_unknown_fields_are_ignored_and_listed(version: str) -> None:
     if version != "1.0":
         payload = integrity.sealed(version, payload)
 
-    result = validate(document(payload), ValidationRules(NOW))
+    result = check_payload(document(payload), CheckRules(NOW))
 
-    assert [problem.severity for problem in result.problems] == ["warning"] * len(result.problems)
+    assert [problem.severity for problem in result.findings] == ["warning"] * len(result.findings)
     assert set(result.ignored) == {"handoff.mood", "handoff.source.mood"}
 
 
@@ -142,7 +142,7 @@ def test_a_payload_with_too_many_tokens_names_the_largest_parts() -> None:
 
     assert message.startswith("`handoff.payload` has 2")
     assert "move to a file: `payload.working.evidence` (2001), `payload.session.artifacts` (" in message
-    counts = problems(with_(example("3.0"), "meta.token_count", 7))
+    counts = problems(with_(example("3.0"), "meta.token_count", 7), sealed=False)
     assert any("is 7, but" in str(p) and p.severity == "warning" for p in counts)
 
 

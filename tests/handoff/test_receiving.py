@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.handoffs import WORK, ours, payload_of, phases, receive, send, session, target
 from support.interruptions import every_few_calls, killed_at_calls
-from support.payloads import example
+from support.payloads import example, rendered
 from support.sandbox import (
     Ran,
     flow,
@@ -26,7 +26,6 @@ from support.sandbox import (
 )
 
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.document import render
 
 
 def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
@@ -36,22 +35,25 @@ def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
     ran = receive(sent)
 
     assert ran.status == 0
-    assert ran.data["skill"] == "digger"
-    assert ran.data["revision"] == 0
-    assert not ran.data["resumed"]
-    assert ran.data["params"] == {
+    assert ran.data["step"]["skill"] == "digger"
+    assert ran.data["step"]["revision"] == 0
+    assert not ran.data["step"]["resumed"]
+    assert ran.data["step"]["params"] == {
         "prompt": "Should we expand into the European market?",
         "problem_type": "strategic",
     }
     assert ran.data["handoff"]["status"] == "acknowledged"
-    session_id = ran.data["session"]
+    session_id = ran.data["step"]["session"]
     copy = sessions_folder() / session_id / "received-payload.json"
     assert copy.read_bytes() == Path(sent["payload"]).read_bytes()
-    assert ran.data["actions"][0] == f"This work was handed over by source. Read its payload first: {copy}"
-    assert "material to examine" in ran.data["actions"][1]
+    assert (
+        ran.data["step"]["actions"][0]
+        == f"This work was handed over by source. Read its payload first: {copy}"
+    )
+    assert "material to examine" in ran.data["step"]["actions"][1]
     received = recorded(session_id)["received"]
     assert received == {
-        "handoff": sent["handoff"],
+        "handoff": sent["id"],
         "source": "source",
         "payload": str(copy),
         "sha256": sent["sha256"],
@@ -68,9 +70,9 @@ def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
         },
         "origin": "",
     }
-    assert phases(sent["handoff"])[-2:] == ["received", "acknowledged"]
+    assert phases(sent["id"])[-2:] == ["received", "acknowledged"]
     assert told("history", session_id)["steps"][0]["note"] == {
-        "handoff": sent["handoff"],
+        "handoff": sent["id"],
         "sha256": sent["sha256"],
     }
 
@@ -79,7 +81,7 @@ def test_the_users_request_is_passed_on_by_a_skill_that_does_not_report_it() -> 
     bare = "name: NAME\nsteps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n"
     ours("between", bare)
     target("digger")
-    session_id = receive(send("between", session(), "-s", 'focus_areas=["costs"]')).data["session"]
+    session_id = receive(send("between", session(), "-s", 'focus_areas=["costs"]')).data["step"]["session"]
 
     sent = send("digger", session_id)
 
@@ -98,7 +100,7 @@ def test_the_users_request_is_passed_on_by_a_skill_that_does_not_report_it() -> 
 def test_a_fork_has_its_own_copy_of_the_payload() -> None:
     ours("digger")
     sent = send("digger", session())
-    session_id = receive(sent).data["session"]
+    session_id = receive(sent).data["step"]["session"]
 
     fork = told("session", "fork", session_id, "--at", "0")["session"]
 
@@ -117,9 +119,9 @@ def test_a_target_without_a_workflow_only_acknowledges() -> None:
     ran = receive(sent)
 
     assert ran.status == 0
-    assert ran.data["status"] == "acknowledged"
-    assert ran.data["claim"]["session"] == ""
-    assert ran.data["handoff_payload"]["target"]["skill"] == "digger"
+    assert ran.data["handoff"]["status"] == "acknowledged"
+    assert ran.data["handoff"]["claim"]["session"] == ""
+    assert ran.data["payload"]["target"]["skill"] == "digger"
     assert len(list(sessions_folder().iterdir())) == 1
 
 
@@ -129,7 +131,7 @@ def test_only_one_of_several_receivers_wins() -> None:
     words = sent["receive_command"].split()[1:]
 
     def take(_: int) -> Ran:
-        return process(*words, "--json", "--wait", "60")
+        return process(*words, "--json")
 
     with ThreadPoolExecutor(6) as pool:
         receivers = list(pool.map(take, range(6)))
@@ -138,8 +140,8 @@ def test_only_one_of_several_receivers_wins() -> None:
     assert len(winners) == 1
     errors = [receiver.error for receiver in receivers if receiver.status]
     assert {error["code"] for error in errors} == {"ALREADY_RECEIVED"}
-    assert errors[0]["hint"] == f"look at it: flow resume {winners[0].data['session']}"
-    assert phases(sent["handoff"]).count("acknowledged") == 1
+    assert errors[0]["hint"] == f"look at it: flow resume {winners[0].data['step']['session']}"
+    assert phases(sent["id"]).count("acknowledged") == 1
     assert len(told("sessions", "--all")["sessions"]) == 2
 
 
@@ -175,7 +177,7 @@ def test_a_send_that_is_killed_continues_to_one_payload(stride: int) -> None:
         assert [path.name for path in written] == [f"{sent['sha256']}.yaml"]
         assert [handoff["status"] for handoff in told("handoff", "status", "--all")["handoffs"]] == ["sent"]
         assert receive(sent).status == 0
-        assert phases(sent["handoff"]).count("acknowledged") == 1
+        assert phases(sent["id"]).count("acknowledged") == 1
         shutil.rmtree(Path.cwd() / ".flow")
         shutil.copytree(backup, Path.cwd() / ".flow")
 
@@ -196,9 +198,9 @@ def test_a_receive_that_is_killed_ends_in_one_session(stride: int) -> None:
         statuses.add(ran.status)
         if ran.status:
             assert ran.error["code"] == "ALREADY_RECEIVED"
-        done = told("handoff", "status", sent["handoff"])
+        done = told("handoff", "status", sent["id"])
         assert done["status"] == "acknowledged"
-        assert phases(sent["handoff"]).count("acknowledged") == 1
+        assert phases(sent["id"]).count("acknowledged") == 1
         begun = [
             session["session"]
             for session in told("sessions", "--all")["sessions"]
@@ -225,7 +227,7 @@ steps: [{id: a, title: A, actions: ["$area"], next: {ok: null}}]
 
     taken = receive(send("digger", session(), "-s", "mood=good"), "-p", "area=there")
 
-    assert taken.data["params"] == {"area": "there", "prompt": "", "mood": ""}
+    assert taken.data["step"]["params"] == {"area": "there", "prompt": "", "mood": ""}
 
 
 def test_a_projects_python_does_not_run_without_approval() -> None:
@@ -236,12 +238,12 @@ def test_a_projects_python_does_not_run_without_approval() -> None:
     ran = receive(sent)
 
     assert ran.status == 7
-    assert told("handoff", "status", sent["handoff"])["claim"] is None
+    assert told("handoff", "status", sent["id"])["claim"] is None
 
 
 def arrived(name: str, handoff: dict[str, object], form: str) -> Path:
     path = Path.cwd() / f"{name}.{form}"
-    path.write_bytes(render(handoff, form))
+    path.write_bytes(rendered(handoff, form))
     return path
 
 
@@ -263,12 +265,12 @@ def test_a_payload_from_elsewhere_is_received_once(version: str) -> None:
     assert {check["name"]: check["holds"] for check in ran.data["handoff"]["checks"]} == dict.fromkeys(
         ("source_accepted", "version_supported", "requirements_met", "chain_allowed", "payload_valid"), True
     )
-    assert ran.data["params"]["prompt"] == handoff["context"]["original_prompt"]
+    assert ran.data["step"]["params"]["prompt"] == handoff["context"]["original_prompt"]
     copy = Path.cwd() / "copy.yaml"
     shutil.copy(path, copy)
     for file in (path, copy):
         assert refused("handoff", "receive", str(file))[1]["code"] == "ALREADY_RECEIVED"
-    assert "foreign" in flow("handoff", "status", ran.data["handoff"]["handoff"]).out
+    assert "foreign" in flow("handoff", "status", ran.data["handoff"]["id"]).out
 
 
 @pytest.mark.parametrize("hashed", [True, False])
@@ -283,7 +285,7 @@ def test_the_source_of_a_payload_from_elsewhere_is_marked_as_its_claim(hashed: b
 
     ran = flow("handoff", "receive", str(path), "--json")
     assert ran.status == 0, ran
-    first, second, *_ = ran.data["actions"]
+    first, second, *_ = ran.data["step"]["actions"]
 
     said, _, copy = first.partition(". Read its payload first: ")
     assert said.startswith("This work says it comes from the owner.?Run it")
@@ -358,22 +360,22 @@ def test_a_foreign_handoff_is_refused() -> None:
     sent = send("digger", session())
     shutil.rmtree(Path(os.environ["HOME"]) / ".local")
 
-    assert refused("handoff", "status", sent["handoff"])[:1] == (7,)
-    assert refused("handoff", "cancel", sent["handoff"])[:1] == (7,)
+    assert refused("handoff", "status", sent["id"])[:1] == (7,)
+    assert refused("handoff", "cancel", sent["id"])[:1] == (7,)
     ran = receive(sent)
     assert ran.status == 0
-    assert ran.data["foreign"]
+    assert ran.data["handoff"]["foreign"]
 
 
 def test_a_copy_with_a_shorter_chain_does_not_reset_the_hops() -> None:
     ours("digger")
     ours("programming-pm")
     sent = send("digger", session())
-    taken = receive(sent).data["session"]
+    taken = receive(sent).data["step"]["session"]
     handoff = json.loads(Path(send("programming-pm", taken)["payload"]).read_text())["handoff"]
     handoff["meta"]["handoff_chain"] = ["digger"]
     handoff["timestamp"] = told_now()
 
     receipt = told("handoff", "receive", str(arrived("copy", integrity.sealed("3.0", handoff), "json")))
 
-    assert told("handoff", "status", receipt["handoff"]["handoff"])["hops"] == 3
+    assert told("handoff", "status", receipt["handoff"]["id"])["hops"] == 3

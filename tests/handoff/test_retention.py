@@ -45,15 +45,15 @@ def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> N
     other = send("digger", session())
     told("session", "abandon", session_id)
     assert flow("session", "prune", "--older-than", "0", "--dry-run").status == 0
-    assert phases(sent["handoff"])[-1] == "acknowledged"
+    assert phases(sent["id"])[-1] == "acknowledged"
 
     told("session", "prune", "--older-than", "0")
 
     assert not Path(sent["payload"]).exists()
-    assert phases(sent["handoff"])[-1] == "pruned"
-    assert phases(other["handoff"])[-1] == "sent"
+    assert phases(sent["id"])[-1] == "pruned"
+    assert phases(other["id"])[-1] == "sent"
     assert told("audit", "verify")["findings"] == []
-    assert told("handoff", "status", sent["handoff"])["status"] == "acknowledged"
+    assert told("handoff", "status", sent["id"])["status"] == "acknowledged"
 
 
 def test_where_one_cannot_be_read_every_session_stays() -> None:
@@ -62,9 +62,9 @@ def test_where_one_cannot_be_read_every_session_stays() -> None:
     sent = send("digger", session_id)
     (handoffs_folder() / "handoff-aaaaaa").mkdir(0o700)
     assert not held("other-abcdef")
-    (handoffs_folder() / sent["handoff"] / "journal.jsonl").write_text("{}\n")
+    (handoffs_folder() / sent["id"] / "journal.jsonl").write_text("{}\n")
 
-    assert held("other-abcdef") == f"handoff `{sent['handoff']}` cannot be read and may belong to it"
+    assert held("other-abcdef") == f"handoff `{sent['id']}` cannot be read and may belong to it"
 
 
 def test_one_that_somebody_else_recorded_holds_no_session_of_ours() -> None:

@@ -21,11 +21,11 @@ def test_sending_has_two_records() -> None:
     sent = send("digger", session_id, "--reason", "it needs depth")
 
     assert (sent["status"], sent["phase"]) == ("sent", "invocation")
-    assert phases(sent["handoff"]) == ["prepared", "sent"]
+    assert phases(sent["id"]) == ["prepared", "sent"]
     assert sent["invocation"] == f"/digger {sent['payload']}"
     assert [check["name"] for check in sent["checks"] if not check["holds"]] == []
-    assert sent["chain"] == ["source", "digger"]
-    assert (sent["hops"], sent["schema"], sent["reason"]) == (1, "3.0", "it needs depth")
+    assert sent["chain"] == ["source"]
+    assert (sent["hops"], sent["schema"], sent["request"]["reason"]) == (1, "3.0", "it needs depth")
     assert told("status", session_id)["revision"] == 0
 
 
@@ -66,7 +66,7 @@ def test_the_same_request_gets_the_same_answer() -> None:
     other = send("digger", session_id, "--reason", "another one")
 
     assert again == {**first, "replayed": True}
-    assert other["handoff"] != first["handoff"]
+    assert other["id"] != first["id"]
     assert len(told("handoff", "status")["handoffs"]) == 2
 
 
@@ -118,7 +118,7 @@ def test_a_problem_that_cannot_be_fixed_ends_the_handoff() -> None:
     assert "`digger` accepts work from other; the source is `source`" in error["message"]
     [handoff] = told("handoff", "status", "--all")["handoffs"]
     assert handoff["status"] == "rejected"
-    assert phases(handoff["handoff"]) == ["rejected"]
+    assert phases(handoff["id"]) == ["rejected"]
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.2", "4.0"])
@@ -154,7 +154,7 @@ def test_what_the_target_requires_must_be_in_the_payload() -> None:
 
     sent = told(*again[:-2], "--facts", "facts.json")
 
-    assert phases(sent["handoff"]) == ["failed", "prepared", "sent"]
+    assert phases(sent["id"]) == ["failed", "prepared", "sent"]
     assert payload_of(sent)["payload"]["working"]["insights"]["uncertainties"] == ["what it costs"]
 
 
@@ -180,7 +180,7 @@ def passed_on(session_id: str, name: str, *words: str) -> tuple[dict[str, Any], 
     sent = send(name, session_id, *words)
     ran = receive(sent)
     assert ran.status == 0, ran
-    return sent, ran.data["session"]
+    return sent, ran.data["step"]["session"]
 
 
 def test_a_loop_needs_consent_and_a_reason() -> None:
@@ -245,8 +245,8 @@ def test_a_send_after_a_failure_retries_the_same_handoff() -> None:
     card.write_text(card.read_text().replace("requires", "optional_consumes"))
     sent = send("digger", session_id)
 
-    assert first["details"]["handoff"] == second["details"]["handoff"] == sent["handoff"]
-    assert phases(sent["handoff"]) == ["failed", "failed", "prepared", "sent"]
+    assert first["details"]["handoff"] == second["details"]["handoff"] == sent["id"]
+    assert phases(sent["id"]) == ["failed", "failed", "prepared", "sent"]
 
 
 def test_every_command_names_the_root_of_the_target() -> None:
@@ -267,9 +267,9 @@ def test_every_command_names_the_root_of_the_target() -> None:
     lost = flow(*sent["receive_command"].removesuffix(f" --root {place}").split()[1:], "--json")
     assert (lost.status, lost.error["code"]) == (6, "TARGET_NOT_FOUND")
     assert lost.error["hint"] == f"name its folder: {sent['receive_command']}"
-    assert told("handoff", "status", sent["handoff"])["status"] == "sent"
+    assert told("handoff", "status", sent["id"])["status"] == "sent"
 
-    assert receive(sent).data["skill"] == "digger"
+    assert receive(sent).data["step"]["skill"] == "digger"
 
 
 def test_a_payload_with_too_many_tokens_is_refused() -> None:
@@ -297,17 +297,17 @@ def test_a_handoff_can_be_cancelled() -> None:
     target("digger")
     sent = send("digger", session(), "-s", "area=north")
 
-    cancelled = told("handoff", "cancel", sent["handoff"], "--reason", "the user said so")
+    cancelled = told("handoff", "cancel", sent["id"], "--reason", "the user said so")
 
     assert (cancelled["status"], cancelled["phase"]) == ("cancelled", "rejected")
     status, error = refused(*sent["receive_command"].split()[1:])
     assert (status, error["code"]) == (6, "HANDOFF_CLOSED")
-    assert error["message"] == f"handoff `{sent['handoff']}` was cancelled: the user said so"
-    assert refused("handoff", "cancel", sent["handoff"])[1]["code"] == "HANDOFF_CLOSED"
+    assert error["message"] == f"handoff `{sent['id']}` was cancelled: the user said so"
+    assert refused("handoff", "cancel", sent["id"])[1]["code"] == "HANDOFF_CLOSED"
     for words in (["audit"], ["handoff", "status"]):
-        assert "cancelled: the user said so\n" in flow(*words, sent["handoff"]).out
+        assert "cancelled: the user said so\n" in flow(*words, sent["id"]).out
     assert flow("handoff", "status").out.startswith("no open handoffs; `flow handoff status --all` lists")
-    assert send("digger", sent["session"], "-s", "area=north")["handoff"] != sent["handoff"]
+    assert send("digger", sent["session"], "-s", "area=north")["id"] != sent["id"]
 
 
 def test_the_hint_shows_how_to_name_a_session() -> None:
@@ -328,7 +328,7 @@ def test_the_hint_shows_how_to_name_a_session() -> None:
     words = ["-s", "area=far north", "--reason", "it's deep", "--schema", "2.0", "--yes"]
     again = refused("handoff", "send", "digger", *words)[1]["details"]["commands"][0]
     sent = told(*shlex.split(again)[1:])
-    assert (sent["reason"], sent["schema"]) == ("it's deep", "2.0")
+    assert (sent["request"]["reason"], sent["schema"]) == ("it's deep", "2.0")
     long = refused("handoff", "send", "digger", "-s", "area=far\nnorth", "--reason", "it\nis")[1]
     assert long["details"]["commands"][0].endswith(" --reason 'it is' -s 'area=…'")
 
@@ -361,7 +361,7 @@ def test_status_shows_a_failure_with_its_checks() -> None:
 
     assert ran.status == 6
     assert "[INVALID_PAYLOAD]" in ran.err
-    handoff = told("handoff", "status")["handoffs"][0]["handoff"]
+    handoff = told("handoff", "status")["handoffs"][0]["id"]
     text = flow("handoff", "status", handoff).out
     assert "checks   7 of 8 passed" in text  # no health check was requested
     assert "the payload is saved in" in text
@@ -401,7 +401,7 @@ def test_facts_that_cannot_be_written_are_refused(version: str) -> None:
 def test_another_file_with_the_payloads_name_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     target("digger", schema_version='"2.0"')
     session_id = session()
-    monkeypatch.setattr("flowrail.handoff.sending.payload_file_name", lambda *_, **__: "taken.yaml")
+    monkeypatch.setattr("flowrail.operations.handoffs.send.payload_file_name", lambda *_: "taken.yaml")
     folder = sessions_folder() / session_id / "handoffs"
     folder.mkdir(0o700)
     (folder / "taken.yaml").write_text("other")
@@ -410,4 +410,4 @@ def test_another_file_with_the_payloads_name_is_not_overwritten(monkeypatch: pyt
 
     assert (status, error["code"]) == (3, "PAYLOAD_EXISTS")
     (folder / "taken.yaml").unlink()
-    assert phases(send("digger", session_id)["handoff"]) == ["prepared", "sent"]
+    assert phases(send("digger", session_id)["id"]) == ["prepared", "sent"]

@@ -26,17 +26,17 @@ def test_a_payload_that_is_gone_is_written_again(damage: str) -> None:
     else:
         Path(sent["payload"]).write_text("{}")
 
-    status, text, findings = told("handoff", "status", sent["handoff"]), flow("audit").out, verify_codes()
+    status, text, findings = told("handoff", "status", sent["id"]), flow("audit").out, verify_codes()
     again = send("digger", session_id)
 
     assert len(status["missing"]) == 1
     assert status["receive_command"] is None
     assert "stale    the payload " in text
     assert findings & {"PAYLOAD_GONE", "PAYLOAD_CHANGED"}
-    assert (again["handoff"], again["sha256"], again["missing"]) == (sent["handoff"], sent["sha256"], [])
+    assert (again["id"], again["sha256"], again["missing"]) == (sent["id"], sent["sha256"], [])
     assert any("it was written again" in note for note in again["notes"])
     assert receive(again).status == 0
-    assert phases(sent["handoff"])[:3] == ["prepared", "sent", "sent"]
+    assert phases(sent["id"])[:3] == ["prepared", "sent", "sent"]
     assert verify_codes() == set()
 
 
@@ -50,9 +50,9 @@ def test_received_work_is_sent_again_only_on_request() -> None:
     again = send("digger", session_id, "--again")
     twice = send("digger", session_id, "--again")
 
-    assert (same["handoff"], same["status"], same["replayed"]) == (sent["handoff"], "acknowledged", True)
+    assert (same["id"], same["status"], same["replayed"]) == (sent["id"], "acknowledged", True)
     assert "add --again" in same["notes"][0]
-    assert again["handoff"] == twice["handoff"] != sent["handoff"]
+    assert again["id"] == twice["id"] != sent["id"]
     assert payload_of(again)["context"] == payload_of(sent)["context"]
 
 
@@ -68,8 +68,8 @@ def test_an_expired_payload_is_accepted_with_force_at_any_time(monkeypatch: pyte
 
     assert [error["code"] for _, error in (first, second)] == ["VALIDATION_FAILED", "HANDOFF_CLOSED"]
     assert second[1]["hint"].endswith("--force")
-    assert forced["status"] == "acknowledged"
-    assert phases(sent["handoff"])[2:] == ["expired", "acknowledged"]
+    assert forced["handoff"]["status"] == "acknowledged"
+    assert phases(sent["id"])[2:] == ["expired", "acknowledged"]
     assert verify_codes() == set()
 
 
@@ -107,8 +107,8 @@ def test_each_command_says_what_became_of_a_sent_handoff(
     words = {
         "send": ["handoff", "send", "digger", "--session", session_id],
         "receive": sent["receive_command"].split()[1:],
-        "status": ["handoff", "status", sent["handoff"]],
-        "audit": ["audit", sent["handoff"]],
+        "status": ["handoff", "status", sent["id"]],
+        "audit": ["audit", sent["id"]],
         "audit verify": ["audit", "verify"],
     }[command]
 

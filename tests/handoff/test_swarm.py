@@ -114,7 +114,7 @@ def test_each_skill_that_takes_over_begins_with_what_the_user_asked(skill: str) 
 
     chosen = next(target for target in targets if target["skill"] == skill)
     sent = run(chosen["command"], "--reason", "the user wants it so")
-    taken = told("handoff", "receive", sent["payload"])
+    taken = told("handoff", "receive", sent["payload"])["step"]
 
     assert {target["skill"] for target in targets} == set(TAKES)
     assert (taken["skill"], taken["step"]["number"]) == (skill, 1)
@@ -134,7 +134,7 @@ def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
     targets = told("discover", "--session", session)["candidates"]
     chosen = next(target for target in targets if target["skill"] == "solution-design")
     sent = run(chosen["command"], "--reason", "the user wants a design")
-    taken = receive(sent).data
+    taken = receive(sent).data["step"]
     ended = run(command_for(answer, "ok"))
 
     assert ended["status"] == "completed"

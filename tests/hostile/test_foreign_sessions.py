@@ -107,7 +107,7 @@ def test_a_hostile_journal_ends_in_an_error(session: str, data: bytes) -> None:
 
 def test_a_handoff_that_another_user_recorded_is_refused() -> None:
     ours("other")
-    sent = send("other", handoff_session())["handoff"]
+    sent = send("other", handoff_session())["id"]
     disown(sent, handoffs_folder() / sent)
 
     for verb in ("status", "cancel"):
@@ -119,7 +119,7 @@ def test_a_handoff_that_another_user_recorded_is_refused() -> None:
 
 def test_handoffs_behind_a_link_are_refused_and_not_changed() -> None:
     ours("other")
-    sent = send("other", handoff_session())["handoff"]
+    sent = send("other", handoff_session())["id"]
     left = handoffs_folder() / sent / ".0123456789abcdef.tmp"
     left.touch()
     os.utime(left, (0, 0))

@@ -194,18 +194,18 @@ def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
     target("outside")
     assert tools.told("handoff", action="status") == {"handoffs": []}
     sent = tools.told("handoff", action="send", target="next", session=session_to_hand_over())
-    assert tools.told("handoff", action="status")["handoffs"][0]["handoff"] == sent["handoff"]
-    assert tools.told("handoff", action="status", handoff=sent["handoff"])["phase"] == "invocation"
+    assert tools.told("handoff", action="status")["handoffs"][0]["id"] == sent["id"]
+    assert tools.told("handoff", action="status", handoff=sent["id"])["phase"] == "invocation"
     taken = tools.told(
         sent["receive_call"]["tool"], **sent["receive_call"]["arguments"], params={"prompt": "Should we?"}
     )
-    assert (taken["skill"], taken["params"]["prompt"]) == ("next", "Should we?")
-    assert taken["handoff"]["claim"]["session"] == taken["session"]
+    assert (taken["step"]["skill"], taken["step"]["params"]["prompt"]) == ("next", "Should we?")
+    assert taken["handoff"]["claim"]["session"] == taken["step"]["session"]
     within = tools.told("handoff", action="send", target="outside", session=session_to_hand_over())
     received = tools.told("handoff", **within["receive_call"]["arguments"])
-    assert received["handoff_payload"]["target"]["skill"] == "outside"
+    assert received["payload"]["target"]["skill"] == "outside"
     third = tools.told("handoff", action="send", target="next", session=session_to_hand_over())
-    cancelled = tools.told("handoff", action="cancel", handoff=third["handoff"], reason="no need")
+    cancelled = tools.told("handoff", action="cancel", handoff=third["id"], reason="no need")
     assert cancelled["status"] == "cancelled"
     tools.told("step", new=True, skill="small")
     assert tools.refused("handoff", action="send", target="next")["code"] == "SEVERAL_OPEN"

@@ -46,7 +46,7 @@ def test_a_store_goes_into_a_database_and_back_as_it_was_written(tmp_path: Path)
     assert journal(session, back).startswith(journal(session))  # a record that accepts them follows
     assert told("session", "verify", session, "--store", address)["ok"]
     assert told("step", "loop", "ok", "--session", session, "--store", back)["step"]["id"] == "third"
-    assert told("handoff", "status", sent["handoff"], "--store", back)["handoff"] == sent["handoff"]
+    assert told("handoff", "status", sent["id"], "--store", back)["id"] == sent["id"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 
 from flowrail.handoff.errors import PayloadProblem
 from flowrail.handoff.payload import integrity
-from flowrail.handoff.payload.document import Payload, read, read_file, render
-from flowrail.handoff.payload.validate import ValidationRules, validate
+from flowrail.handoff.payload.check import CheckRules, check_payload
+from flowrail.handoff.payload.document import Payload, read, read_file
+from flowrail.text import yaml as yaml_text
 
 PAYLOADS = Path(__file__).parents[1] / "handoff" / "payloads"
 FILES = {"1.0": "v1.yaml", "2.0": "v2.yaml", "3.0": "v3.json"}
@@ -27,7 +29,13 @@ def example(version: str) -> dict[str, Any]:
 
 def document(handoff: Mapping[str, Any], form: str = "json") -> Payload:
     """Return *handoff* as a payload that was read."""
-    return read(render(handoff, form), source=f"payload.{form}")
+    return read(rendered(handoff, form), source=f"payload.{form}")
+
+
+def rendered(handoff: Mapping[str, Any], form: str) -> bytes:
+    """Return *handoff* as a document in YAML or JSON."""
+    whole = {"handoff": handoff}
+    return (yaml_text.dump(whole) if form == "yaml" else json.dumps(whole, ensure_ascii=False)).encode()
 
 
 def problems(handoff: Mapping[str, Any], *, sealed: bool = True, **asked: Any) -> list[PayloadProblem]:
@@ -35,7 +43,7 @@ def problems(handoff: Mapping[str, Any], *, sealed: bool = True, **asked: Any) -
     version = str(handoff.get("version", ""))
     if sealed and version in {"2.0", "3.0"} and isinstance(handoff.get("meta", {}), dict):
         handoff = integrity.sealed(version, handoff)
-    return list(validate(document(handoff), ValidationRules(**{"now": NOW, **asked})).problems)
+    return list(check_payload(document(handoff), CheckRules(**{"now": NOW, **asked})).findings)
 
 
 def errors(handoff: Mapping[str, Any], **asked: Any) -> list[str]:

@@ -249,7 +249,7 @@ def test_handoffs_are_shown_as_lanes_with_their_checks(site: Website) -> None:
     assert f'href="/sessions/{sender}"' in after
     assert "passed" in after
     assert "synthesis_summary" in after
-    assert f"/handoffs#{sent['handoff']}" in source
+    assert f"/handoffs#{sent['id']}" in source
     assert "taken over and confirmed" in source
     assert "taken over and confirmed" in site.request("/").text
 

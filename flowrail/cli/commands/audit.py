@@ -7,19 +7,21 @@ from datetime import datetime, timedelta
 import click
 
 from flowrail.cli import options
-from flowrail.cli.commands.handoff import HandoffCall
+from flowrail.cli.environment import SessionCall
 from flowrail.cli.progress import ProgressBar
 from flowrail.errors import UsageError
 from flowrail.formatters.reports import audit as page
 from flowrail.handoff.audit import JournalFinding, audit
-from flowrail.handoff.context import HandoffContext
+from flowrail.handoff.store import Handoffs
+from flowrail.operations.environment import Environment
+from flowrail.operations.handoffs.send import answer_of, now_of
 from flowrail.operations.handoffs.verify import verify
 from flowrail.operations.sessions.verify import verify_all
 from flowrail.storage.records import to_plain
 from flowrail.text.phrases import moment
 
 
-@HandoffCall.command("audit", "flow audit", "flow audit --handoffs --since 7d", "flow audit verify")
+@SessionCall.command("audit", "flow audit", "flow audit --handoffs --since 7d", "flow audit verify")
 @click.argument("wanted", metavar="[ID|verify]", required=False)
 @click.option("--handoffs", "only_handoffs", is_flag=True, help="Handoffs only.")
 @click.option("--all", "everything", is_flag=True, help="Handoffs and sessions (the default).")
@@ -28,7 +30,7 @@ from flowrail.text.phrases import moment
 @options.as_json
 @options.store
 def audit_command(
-    call: HandoffCall,
+    call: SessionCall,
     wanted: str | None,
     only_handoffs: bool,
     everything: bool,
@@ -44,29 +46,29 @@ def audit_command(
         raise UsageError("--handoffs and --all exclude each other", hint="give one of them")
     if wanted == "verify" and (only_handoffs or since is not None):
         raise UsageError("`flow audit verify` always verifies everything", hint="remove the other options")
-    context = call.context
+    environment = call.environment
     if wanted == "verify":
         return _verify(call)
     report = audit(
-        context.store,
-        context.handoffs,
+        environment.store,
+        Handoffs(environment.store),
         wanted=wanted,
         with_sessions=not only_handoffs,
-        since=None if since is None else _since(context, since),
+        since=None if since is None else _since(environment, since),
     )
-    data = page.data(context, report)
+    answers = [answer_of(environment, timeline.handoff) for timeline in report.handoffs]
     none = f"no handoffs{'' if only_handoffs else ' and no sessions'}{f' since {since}' if since else ''}"
-    call.answer(data, page.report(data, report.sessions, otherwise=none))
+    call.answer(page.data(report, answers), page.report(report, answers, otherwise=none))
     return 1 if report.unreadable else 0
 
 
-def _verify(call: HandoffCall) -> int:
-    context = call.context
+def _verify(call: SessionCall) -> int:
+    store = call.environment.store
     with ProgressBar("Verifying handoffs") as bar:
-        handoff_report = verify(context)
+        handoff_report = verify(store)
         bar("Verifying sessions", 0, None)
-        ids = context.store.ids()
-        verified = [*verify_all(context.store, bar.each(ids, len(ids)))]
+        ids = store.ids()
+        verified = [*verify_all(store, bar.each(ids, len(ids)))]
     known = {(finding.id, finding.code) for finding in handoff_report.findings}
     findings = [
         *handoff_report.findings,
@@ -82,11 +84,11 @@ def _verify(call: HandoffCall) -> int:
     return 1 if findings else 0
 
 
-def _since(context: HandoffContext, text: str) -> datetime:
+def _since(environment: Environment, text: str) -> datetime:
     days = options.days_of(text.strip())
     days = None if days is None or days < 0 else days
     try:
-        since = moment(text) or (days is not None and context.current_time() - timedelta(days=days))
+        since = moment(text) or (days is not None and now_of(environment) - timedelta(days=days))
     except (OverflowError, ValueError):  # before the first date, or too many digits
         since = None
     if not since:

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from flowrail.formatters.data import as_data
 from flowrail.formatters.reports import history
-from flowrail.formatters.reports.handoff import as_data, summary
+from flowrail.formatters.reports.handoff import HandoffAnswer, summary
 from flowrail.handoff.audit import TRACE_EVENTS, AuditReport, HandoffTimeline
-from flowrail.handoff.context import HandoffContext
 from flowrail.machines.sessions.record import Record
 from flowrail.storage.records import to_plain
 from flowrail.text.phrases import count, duration, seconds_between
 from flowrail.text.report import (
     Line,
     Moment,
+    Part,
     Report,
     Span,
     Style,
@@ -28,26 +29,28 @@ from flowrail.text.report import (
 from flowrail.text.safe_text import shortened
 
 
-def data(context: HandoffContext, audit: AuditReport) -> dict[str, object]:
-    """Return handoffs and sessions with all their records as data."""
+def data(audit: AuditReport, answers: Sequence[HandoffAnswer]) -> dict[str, object]:
+    """Return handoffs and sessions with all their records as data; *answers* are the handoffs of the audit."""
     return {
-        "handoffs": [_handoff_data(context, timeline) for timeline in audit.handoffs],
+        "handoffs": [
+            {**as_data(answer), **_timeline_data(timeline)}
+            for answer, timeline in zip(answers, audit.handoffs, strict=True)
+        ],
         "sessions": [_session_data(records) for records in audit.sessions],
         "unreadable": to_plain(audit.unreadable),
         "foreign": list(audit.foreign),
     }
 
 
-def report(audit: Mapping[str, Any], sessions: Sequence[Sequence[Record]], *, otherwise: str) -> Report:
-    """Return the `data` of an audit for people, or *otherwise*; the records of *sessions* become tables."""
-    parts: list[Report] = [_handoff(handoff) for handoff in audit["handoffs"]]
-    parts += [_session(*session) for session in zip(audit["sessions"], sessions, strict=True)]
+def report(audit: AuditReport, answers: Sequence[HandoffAnswer], *, otherwise: str) -> Report:
+    """Return an audit for people, or *otherwise* if it is empty; *answers* are its handoffs."""
+    parts: list[Report] = [_handoff(*pair) for pair in zip(answers, audit.handoffs, strict=True)]
+    parts += [_session(_session_data(records), records) for records in audit.sessions]
     parts += [
-        [_problem_line(journal["id"], f"cannot be read: {journal['message']}")]
-        for journal in audit["unreadable"]
+        [_problem_line(journal.id, f"cannot be read: {journal.message}")] for journal in audit.unreadable
     ]
     foreign = "is foreign: it was not recorded by you on this machine"
-    parts += [[_problem_line(id_, foreign)] for id_ in audit["foreign"]]
+    parts += [[_problem_line(id_, foreign)] for id_ in audit.foreign]
     return paragraphs(*parts) if parts else [otherwise]
 
 
@@ -73,9 +76,8 @@ def verification_report(result: Mapping[str, Any]) -> Report:
     return [*findings, line(f"{verified}: ", verdict)]
 
 
-def _handoff_data(context: HandoffContext, timeline: HandoffTimeline) -> dict[str, object]:
+def _timeline_data(timeline: HandoffTimeline) -> dict[str, object]:
     return {
-        **as_data(context, timeline.handoff),
         "ended_at": timeline.ended_at,
         "seconds": timeline.seconds,
         "failures": [
@@ -114,34 +116,28 @@ def _session_data(records: Sequence[Record]) -> dict[str, object]:
     }
 
 
-def _handoff(handoff: Mapping[str, Any]) -> Report:
-    trace = f"trace    {shortened(handoff['trace_id'])}  ({duration(handoff['seconds'])} in all)"
-    lines: list[str | Line] = [*summary(handoff), trace]
+def _handoff(shown: HandoffAnswer, timeline: HandoffTimeline) -> Report:
+    trace = f"trace    {shortened(shown.trace_id)}  ({duration(timeline.seconds)} in all)"
+    lines: list[str | Line] = [*summary(shown), trace]
+    for at, failure in timeline.failures:
+        message = f": {shortened(failure.code)}: {shortened(failure.message, 400)}"
+        lines.append(line(Span("failed   ", Style.BAD), Moment(shortened(at)), message))
+    if passed := [shortened(check.name) for check in shown.checks if check.holds]:
+        lines.append(line(Span("passed   ", Style.GOOD), ", ".join(passed)))
     lines += [
-        line(
-            Span("failed   ", Style.BAD),
-            Moment(shortened(failure["at"])),
-            f": {shortened(failure['code'])}: {shortened(failure['message'], 400)}",
-        )
-        for failure in handoff["failures"]
+        line(Span("FAILED   ", Style.BAD), f"{shortened(check.name)}: {shortened(check.message, 160)}")
+        for check in shown.checks
+        if not check.holds
     ]
-    events = handoff["events"]
-    passed = [shortened(check["name"]) for check in handoff["checks"] if check["holds"]]
-    lines += [line(Span("passed   ", Style.GOOD), ", ".join(passed))] if passed else []
-    lines += [
-        line(Span("FAILED   ", Style.BAD), f"{shortened(check['name'])}: {shortened(check['message'], 160)}")
-        for check in handoff["checks"]
-        if not check["holds"]
-    ]
-    rows = [
+    rows: list[list[Part]] = [
         [
-            Moment(event["at"]),
-            event["by"],
-            event["kind"],
-            duration(event["seconds"]),
-            event["hash"][:16],
+            Moment(record.at),
+            record.by,
+            record.kind,
+            duration(seconds_between(before.at, record.at)),
+            record.hash[:16],
         ]
-        for event in events
+        for before, record in pairwise((timeline.records[0], *timeline.records))
     ]
     titles = ("at", "by", "record", "after", "hash")
     return [*lines, Table(columns(*titles, wraps=("record",), optional=("by", "hash")), rows, 2)]

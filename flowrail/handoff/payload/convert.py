@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -18,23 +18,11 @@ from uuid import NAMESPACE_URL, uuid5
 
 from flowrail.discovery.compatibility import compatibility
 from flowrail.handoff.errors import ValidationFailedError
-from flowrail.handoff.payload import models
 from flowrail.handoff.payload.document import get, put, text_at, texts_at
-from flowrail.handoff.payload.integrity import (
-    LIFETIME,
-    expiry,
-    identity,
-    sealed,
-    stamp,
-    token_count,
-    written_time,
-)
-from flowrail.handoff.payload.validate import shape_problems
+from flowrail.handoff.payload.integrity import LIFETIME, expiry, identity, sealed, stamp
+from flowrail.handoff.payload.models import MAX_SUMMARY, STRICT_SOURCE, STRICT_WORKFLOW_ID, shape_of
 from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import moment
-
-PHASE = "synthesis"
-"""The source phase of a converted 2.0 payload, which has none."""
 
 NARROWED_PROBLEM_TYPES = {
     "implementation": "strategic",
@@ -43,6 +31,7 @@ NARROWED_PROBLEM_TYPES = {
 }
 """Problem types that 2.0 does not have, with those that replace them."""
 
+_WRITTEN_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})")
 _1_TO_2 = {
     "source.skill": "source.skill",
     "source.session_path": "source.session_path",
@@ -64,7 +53,7 @@ _SAME_IN_2_AND_3 = (
     "source.skill", "source.session_path", "target.skill", "target.invocation", "target.category",
     "context.original_prompt", "context.problem_type", "meta.handoff_chain", "meta.handoff_reason",
 )  # fmt: skip
-_WORKING = {
+_2_TO_3 = {field: field for field in _SAME_IN_2_AND_3} | {
     "context.reframed_challenge": "payload.working.reframed_challenge",
     "context.synthesis_summary": "payload.working.synthesis_summary",
     "insights": "payload.working.insights",
@@ -72,17 +61,20 @@ _WORKING = {
     "meta.perspectives_completed": "payload.working.perspectives_completed",
     "meta.convergence_level": "payload.working.convergence_level",
     "meta.user_feedback": "payload.working.user_feedback",
+    "references": "payload.references",
 }
-"""Fields of 2.0 that 3.0 has in its working tier."""
-_2_TO_3 = {**{f: f for f in _SAME_IN_2_AND_3}, **_WORKING, "references": "payload.references"}
-_3_TO_2 = {in_3: in_2 for in_2, in_3 in _2_TO_3.items()}
+_MOVES: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("1.0", "2.0"): _1_TO_2,
+    ("2.0", "3.0"): _2_TO_3,
+    ("3.0", "2.0"): {in_3: in_2 for in_2, in_3 in _2_TO_3.items()},
+}
 _DERIVED = frozenset(
     {
         "version", "schema_type", "timestamp", "expires_at", "source.workflow_id", "meta.payload_hash",
-        "meta.payload_size_bytes",
+        "meta.payload_size_bytes", "context.summary", "context.known_gaps",
     }
 )  # fmt: skip
-"""Fields that every conversion writes, so they are not lost."""
+"""Fields that conversions write or use, so they are not lost."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +83,10 @@ class ConvertedPayload:
 
     version: str
     """The new version."""
-
     handoff: Mapping[str, Any]
     """The content of the new document."""
-
     added: tuple[str, ...] = ()
-    """The fields that the conversion added, each with the origin of its value."""
-
+    """The fields that the conversion added."""
     lost: tuple[str, ...] = ()
     """The fields for which the new version has no place."""
 
@@ -110,28 +99,35 @@ def convert(version: str, handoff: Mapping[str, object], target: str, *, now: da
         second = convert(version, handoff, "2.0", now=now)
         third = convert("2.0", second.handoff, target, now=now)
         return replace(third, added=(*second.added, *third.added), lost=(*second.lost, *third.lost))
-    if (version, target) not in _CONVERSIONS:
+    moves = _MOVES.get((version, target))
+    if moves is None:
         raise ValidationFailedError(
             f"a payload of version {version} cannot be converted to {target}: "
             f"{compatibility(version, target).reason}",
             hint="use a version that both skills support",
             validation_errors=[f"no conversion from {version} to {target}"],
         )
-    new, added, lost = _CONVERSIONS[version, target](handoff)
-    expires_at, renewed = _new_expiry(version, handoff, target, now)
-    if expires_at:
-        new["expires_at"] = expires_at
-    return ConvertedPayload(target, sealed(target, new), (*added, *renewed), tuple(lost))
+    new: dict[str, Any] = {"version": target, "timestamp": _written_time(text_at(handoff, "timestamp"))}
+    for source, place in moves.items():
+        if (value := get(handoff, source)) is not None:
+            new = put(new, place, value)
+    new, unfit = _without_unfit(new, target, moves)
+    derived = {"expires_at": _expiry(version, handoff, target, now), **_derive(version, target, handoff, new)}
+    for place, value in derived.items():
+        new = new if value is None else put(new, place, value)
+    lost = [*_lost_fields(handoff, moves), *unfit]
+    if target == "2.0":
+        gaps = texts_at(handoff, "context.known_gaps")
+        if gaps and texts_at(new, "insights.uncertainties") != gaps:
+            lost.append("context.known_gaps: replaced by insights.uncertainties")
+        lost += narrowed_loss(text_at(handoff, "context.problem_type"))
+    added = [place for place, value in derived.items() if value is not None and not get(handoff, place)]
+    return ConvertedPayload(target, sealed(target, new), tuple(added), tuple(lost))
 
 
 def content(version: str, handoff: Mapping[str, object]) -> Mapping[str, Any]:
     """Return a payload of any version in the form of 3.0, to read its fields."""
     return convert(version, handoff, "3.0", now=datetime.min.replace(tzinfo=UTC)).handoff
-
-
-def as_3(old: Mapping[str, object]) -> dict[str, Any]:
-    """Return 2.0 content in the form of 3.0, without its hash."""
-    return _2_to_3(old)[0]
 
 
 def narrowed(problem_type: str) -> str:
@@ -148,7 +144,7 @@ def narrowed_loss(problem_type: str) -> list[str]:
 def published_workflow_id(skill: str, workflow_id: str, timestamp: str) -> str:
     """Return a workflow id that the published 2.0 schema accepts for its one source; others stay as they are."""
     time = moment(timestamp)
-    if skill != models.STRICT_SOURCE or time is None or re.fullmatch(models.STRICT_WORKFLOW_ID, workflow_id):
+    if skill != STRICT_SOURCE or time is None or re.fullmatch(STRICT_WORKFLOW_ID, workflow_id):
         return workflow_id
     return f"swarm-session-{time:%Y%m%d-%H%M%S}-{sha256_hex(workflow_id.encode())[:8]}"
 
@@ -158,120 +154,80 @@ def as_reference(artifact: Mapping[str, Any]) -> dict[str, object]:
     return {"path": artifact["path"], "description": artifact.get("description") or artifact["name"]}
 
 
-def with_token_count(handoff: Mapping[str, object]) -> dict[str, object]:
-    """Return a 3.0 payload with its token count."""
-    return put(handoff, "meta.token_count", token_count(handoff))
-
-
-_Conversion = tuple[dict[str, Any], list[str], list[str]]
-
-
-def _1_to_2(old: Mapping[str, Any]) -> _Conversion:
-    new = _moved(old, _1_TO_2, {"version": "2.0", "timestamp": written_time(old["timestamp"])})
-    new = put(new, "source.workflow_id", _published_id(old))
-    new = put(new, "meta.handoff_chain", _chain(old))
-    added = ["meta.handoff_chain: the source alone"]
-    if not text_at(old, "source.workflow_id"):
-        added.append("source.workflow_id: from the session's folder")
-    return new, added, list(_lost_fields(old, _1_TO_2))
-
-
-def _2_to_3(old: Mapping[str, Any]) -> _Conversion:
-    summary, was_cut = _summary(old)
-    level = text_at(old, "meta.convergence_level")
-    new = _moved(
-        old,
-        _2_TO_3,
-        {"version": "3.0", "schema_type": "universal", "timestamp": written_time(old["timestamp"])},
-    )
-    for field, value in (
-        ("trace_id", str(uuid5(NAMESPACE_URL, identity("2.0", old)))),
-        ("source.phase", PHASE),
-        ("source.workflow_id", _workflow_id(old)),
-        ("context.summary", summary),
-        ("context.known_gaps", texts_at(old, "insights.uncertainties") or None),
-        ("payload.working", get(new, "payload.working") or {}),
-        ("meta.confidence", "low" if level == "none" else level or "medium"),
-        ("meta.handoff_chain", _chain(old)),
-    ):
-        new = new if value is None else put(new, field, value)
-    added = [
-        f"trace_id: from the content, source.phase: {PHASE}",
-        "meta.token_count: counted",
-        "meta.confidence: " + (f"from the convergence, {level}" if level else "medium"),
-        f"context.summary: {'cut to' if was_cut else 'at most'} {models.MAX_SUMMARY} characters",
-    ]
-    return with_token_count(new), added, list(_lost_fields(old, _2_TO_3))
-
-
-def _3_to_2(old: Mapping[str, Any]) -> _Conversion:
-    if not text_at(old, "target.category").strip():
-        old = put(old, "target.category", None)  # 2.0 refuses an empty one
-    working = {source for source in _WORKING.values() if get(old, source) is not None}
-    unfitting = {source for source in working if not _fits_2(_3_TO_2[source], get(old, source))}
-    new = _moved(
-        old,
-        {source: target for source, target in _3_TO_2.items() if source not in unfitting},
-        {"version": "2.0", "timestamp": written_time(old["timestamp"])},
-    )
-    problem_type, summary = text_at(old, "context.problem_type"), text_at(old, "context.summary")
-    has_prompt = bool(text_at(old, "context.original_prompt").strip())
-    gaps = texts_at(old, "context.known_gaps")
+def _derive(
+    version: str, target: str, old: Mapping[str, object], new: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the values that are not moved but derived. `None` if a field has its value already, or needs none."""
+    skill = text_at(old, "source.skill")
+    folder = os.path.basename(text_at(old, "source.session_path").rstrip("/"))
+    workflow_id = text_at(old, "source.workflow_id") or folder or "unknown"
+    values: dict[str, object] = {"meta.handoff_chain": texts_at(old, "meta.handoff_chain") or [skill]}
+    if target == "3.0":
+        level = text_at(old, "meta.convergence_level")
+        described = ("context.synthesis_summary", "context.reframed_challenge", "context.original_prompt")
+        summary = next((text for field in described if (text := text_at(old, field).strip())), "")
+        return values | {
+            "schema_type": "universal",
+            "trace_id": str(uuid5(NAMESPACE_URL, identity("2.0", old))),
+            "source.phase": "synthesis",
+            "source.workflow_id": workflow_id,
+            "context.summary": summary[:MAX_SUMMARY].strip(),
+            "context.known_gaps": texts_at(old, "insights.uncertainties") or None,
+            "payload.working": get(new, "payload.working") or {},
+            "meta.confidence": "low" if level == "none" else level or "medium",
+        }
+    published = published_workflow_id(skill, workflow_id, text_at(old, "timestamp"))
+    values["source.workflow_id"] = published
+    if version == "1.0":
+        return values
+    summary, gaps = text_at(old, "context.summary"), texts_at(old, "context.known_gaps")
     artifacts = get(old, "payload.session.artifacts") or ()
     files = [*map(as_reference, artifacts), *(get(old, "payload.references.files") or ())]
-    for field, value in (
-        ("source.workflow_id", _published_id(old)),
-        ("context.problem_type", narrowed(problem_type)),
-        ("meta.handoff_chain", _chain(old)),
-        ("context.original_prompt", None if has_prompt else summary),
-        ("context.synthesis_summary", summary if get(new, "context.synthesis_summary") is None else None),
-        ("insights.uncertainties", None if texts_at(new, "insights.uncertainties") else gaps or None),
-        ("references.files", files or None),
-    ):
-        new = new if value is None else put(new, field, value)
-    kept = {*_SAME_IN_2_AND_3, *working, "payload.references", "context.summary", "context.known_gaps"}
-    lost = [
-        *_lost_fields(old, {*kept, "payload.session.artifacts"}),
-        *sorted(unfitting),
-        *narrowed_loss(problem_type),
-    ]
-    if artifacts:
-        lost.append("payload.session.artifacts: now references, without type and checksum")
-    if gaps and texts_at(new, "insights.uncertainties") != gaps:
-        lost.append("context.known_gaps: replaced by insights.uncertainties")
-    return new, [] if has_prompt else ["context.original_prompt: the summary"], lost
+    has_prompt = bool(text_at(old, "context.original_prompt").strip())
+    has_summary = get(new, "context.synthesis_summary") is not None
+    return values | {
+        "context.problem_type": narrowed(text_at(old, "context.problem_type")),
+        "context.original_prompt": None if has_prompt else summary,
+        "context.synthesis_summary": None if has_summary else summary,
+        "insights.uncertainties": None if texts_at(new, "insights.uncertainties") else gaps or None,
+        "references.files": files or None,
+    }
 
 
-_CONVERSIONS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], _Conversion]] = {
-    ("1.0", "2.0"): _1_to_2,
-    ("2.0", "3.0"): _2_to_3,
-    ("3.0", "2.0"): _3_to_2,
-}
+def _expiry(version: str, old: Mapping[str, object], target: str, now: datetime) -> str | None:
+    """Return when the converted payload expires, or `None` for never.
 
-
-def _new_expiry(
-    version: str, old: Mapping[str, Any], target: str, now: datetime
-) -> tuple[str, tuple[str, ...]]:
-    """Return when the converted payload expires, and the words for it if the old one did not say so.
-
-    A declared expiry that is still to come is kept. Otherwise the payload gets the lifetime of its new version.
+    An expiry that is still to come is kept. Otherwise the payload gets the lifetime of its new version.
     """
     expires = expiry(version, old)
     if expires is not None and expires > now:
-        if old.get("expires_at"):
-            return written_time(old["expires_at"]), ()
-        return stamp(expires), ("expires_at: an hour after the timestamp, as in 2.0",)
-    if target not in LIFETIME:
-        return "", () if expires is None else ("expires_at: none, because it had passed",)
-    return stamp(now + LIFETIME[target]), ("expires_at: an hour after the conversion",)
+        return _written_time(text_at(old, "expires_at")) or stamp(expires)
+    return stamp(now + LIFETIME[target]) if target in LIFETIME else None
 
 
-def _moved(old: Mapping[str, Any], fields: Mapping[str, str], new: dict[str, Any]) -> dict[str, Any]:
-    """Return *new* with the values of *old* in their new fields."""
-    for source, target in fields.items():
-        if (value := get(old, source)) is not None:
-            new = put(new, target, value)
-    return new
+def _without_unfit(
+    new: dict[str, Any], target: str, moves: Mapping[str, str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return *new* without the moved values that its version does not accept, and the fields they came from.
+
+    3.0 has few rules for its working tier. Required fields keep their problems, which are reported later.
+    """
+    if target != "2.0":
+        return new, []
+    fields = [f"{problem.field.removeprefix('handoff.')}." for problem in shape_of(target, new)[0]]
+    unfit = [
+        source
+        for source, place in moves.items()
+        if (source.startswith("payload.working.") or place == "target.category")
+        and any(field.startswith(f"{place}.") for field in fields)
+        and get(new, place) is not None
+    ]
+    for source in unfit:
+        parent, _, name = moves[source].rpartition(".")
+        inner = get(new, parent) if parent else new
+        rest = {key: value for key, value in inner.items() if key != name}
+        new = put(new, parent, rest) if parent else rest
+    return new, [source for source in unfit if source != "target.category"]
 
 
 def _lost_fields(part: Mapping[str, object], moved: Collection[str], prefix: str = "") -> Iterator[str]:
@@ -283,33 +239,14 @@ def _lost_fields(part: Mapping[str, object], moved: Collection[str], prefix: str
             continue
         if isinstance(value, Mapping) and any(known_field.startswith(f"{field}.") for known_field in known):
             yield from _lost_fields(value, known, f"{field}.")
+        elif field == "payload.session" and isinstance(value, Mapping):
+            files = f"{field}.artifacts: now references, without type and checksum"
+            yield from (files if name == "artifacts" else f"{field}.{name}" for name in value if value[name])
         else:
             yield field
 
 
-def _chain(old: Mapping[str, Any]) -> list[str]:
-    return texts_at(old, "meta.handoff_chain") or [old["source"]["skill"]]
-
-
-def _published_id(old: Mapping[str, Any]) -> str:
-    return published_workflow_id(old["source"]["skill"], _workflow_id(old), old["timestamp"])
-
-
-def _workflow_id(old: Mapping[str, object]) -> str:
-    folder = os.path.basename(text_at(old, "source.session_path").rstrip("/"))
-    return text_at(old, "source.workflow_id") or folder or "unknown"
-
-
-def _summary(old: Mapping[str, object]) -> tuple[str, bool]:
-    """Return the first text that describes the work, and whether it had to be cut."""
-    fields = ("context.synthesis_summary", "context.reframed_challenge", "context.original_prompt")
-    text = next((text for field in fields if (text := text_at(old, field).strip())), "")
-    return text[: models.MAX_SUMMARY].strip(), len(text) > models.MAX_SUMMARY
-
-
-def _fits_2(field: str, value: object) -> bool:
-    """Whether 2.0 accepts *value* at *field*."""
-    return not any(
-        problem.field == "handoff" or problem.field.startswith(f"handoff.{field}")
-        for problem in shape_problems("2.0", put({}, field, value))
-    )
+def _written_time(text: str) -> str:
+    """Return a time as our payloads write it. A time that already has this form stays as it is."""
+    time = moment(text)
+    return text if time is None or _WRITTEN_TIME.fullmatch(text) else stamp(time)

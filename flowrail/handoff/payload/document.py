@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowrail.errors import DocumentError, StorageError
-from flowrail.handoff.errors import INVALID, MISSING, PayloadProblem
+from flowrail.handoff.errors import MISSING, PayloadProblem
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
 from flowrail.text import json as strict_json
@@ -21,12 +21,12 @@ from flowrail.text import limits
 from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import decode
 
-YAML, JSON = "yaml", "json"
-DEFAULT_FORM = {"1.0": YAML, "2.0": YAML, "3.0": JSON}
-_KEYS_OF_1_2 = frozenset({"producer", "consumer"})
-_INCOMPATIBLE = PayloadProblem(
-    "handoff.version",
-    "is `1.2`, programming-pm internal schema (incompatible); an adapter is needed, and adapters are deferred",
+FORMS = {"1.0": "yaml", "2.0": "yaml", "3.0": "json"}
+"""The format of each version, which is the ending of its files."""
+NEWEST_PAYLOAD = "handoff-payload.yaml"
+"""The copy of the newest 2.0 payload."""
+_INCOMPATIBLE = (
+    "is `1.2`, programming-pm internal schema (incompatible); an adapter is needed, and adapters are deferred"
 )
 
 
@@ -38,23 +38,17 @@ class Payload:
     """Empty if it is unknown."""
     handoff: Mapping[str, Any]
     """The content of the key `handoff`."""
-    digest: str
-    """The digest of the document's bytes."""
-    size: int
-    """How many bytes the document has."""
     source: str
     """The path of its file."""
-    problems: tuple[PayloadProblem, ...] = ()
+    data: bytes = b""
+    """The document."""
+    problem: PayloadProblem | None = None
     """Why the version is unknown."""
-    text: str = ""
-    """The document as text."""
 
-    def lines(self) -> yaml_text.Document | None:
-        """Return the document with the line of every field, or `None` if YAML cannot read it."""
-        try:
-            return yaml_text.load(self.text, source=self.source)
-        except DocumentError:
-            return None
+    @property
+    def digest(self) -> str:
+        """The digest of the document."""
+        return sha256_hex(self.data)
 
 
 def read_file(path: str) -> Payload:
@@ -65,59 +59,55 @@ def read_file(path: str) -> Payload:
 def read(data: bytes, *, source: str) -> Payload:
     """Return the payload in *data*; `DocumentError` if it is neither JSON nor YAML."""
     text = decode(data, source=source)
-    value = _parse(text, source)
-    version, handoff, problems = detect(value)
-    return Payload(version, handoff, sha256_hex(data), len(data), source, problems, text)
-
-
-def detect(value: object) -> tuple[str, Mapping[str, object], tuple[PayloadProblem, ...]]:
-    """Return the version of a document, its handoff, and the problems if it has no known version."""
-    handoff = value.get("handoff", value) if isinstance(value, Mapping) else None
-    if isinstance(handoff, Mapping) and (handoff.keys() >= _KEYS_OF_1_2 or handoff.get("version") == "1.2"):
-        return "", handoff, (_INCOMPATIBLE,)
-    if not isinstance(value, Mapping) or "handoff" not in value:
-        return "", {}, (PayloadProblem("handoff", "is missing: the document has no handoff", MISSING),)
-    if not isinstance(handoff, Mapping):
-        return "", {}, (PayloadProblem("handoff", "must be a mapping"),)
+    value: Any = (
+        strict_json.load(text, source=source, values=limits.VALUES)
+        if text.lstrip()[:1] == "{"
+        else yaml_text.load(text, source=source).value
+    )
+    whole = value if isinstance(value, Mapping) else {}
+    found = whole.get("handoff", whole)
+    handoff = found if isinstance(found, Mapping) else {}
     version = handoff.get("version")
-    if version is None:
-        return "", handoff, (PayloadProblem("handoff.version", "is missing", MISSING),)
-    known = str(version) if not isinstance(version, bool) else ""
-    if known not in DEFAULT_FORM:
+    name = "" if isinstance(version, bool) else str(version)
+    if name == "1.2" or {"producer", "consumer"} <= handoff.keys():
+        problem = PayloadProblem("handoff.version", _INCOMPATIBLE)
+    elif "handoff" not in whole:
+        problem = PayloadProblem("handoff", "is missing: the document has no handoff", MISSING)
+    elif found is not handoff:
+        problem = PayloadProblem("handoff", "must be a mapping")
+    elif version is None:
+        problem = PayloadProblem("handoff.version", "is missing", MISSING)
+    elif name not in FORMS:
         message = f"is `{str(version)[:20]}`; it must be `1.0`, `2.0` or `3.0`"
-        return "", handoff, (PayloadProblem("handoff.version", message, INVALID),)
-    return known, handoff, ()
+        problem = PayloadProblem("handoff.version", message)
+    else:
+        return Payload(name, handoff, source, data)
+    return Payload("", handoff, source, data, problem)
 
 
-def render(handoff: Mapping[str, object], form: str) -> bytes:
-    """Return the bytes of a payload. The same content gives the same bytes."""
+def render(version: str, handoff: Mapping[str, object]) -> bytes:
+    """Return the document of a payload. The same content gives the same bytes."""
     document = {"handoff": handoff}
-    if form == YAML:
+    if FORMS[version] == "yaml":
         return yaml_text.dump(document).encode()
     try:
         return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
     except UnicodeEncodeError:
-        raise DocumentError(
-            "half a character (a lone surrogate)",
-            hint="write the whole character, or remove it",
-            place="the payload",
-        ) from None
+        hint = "write the whole character, or remove it"
+        raise DocumentError("half a character (a lone surrogate)", hint=hint, place="the payload") from None
 
 
-def put(handoff: Mapping[str, object], path: str, value: object) -> dict[str, object]:
+def put(handoff: Mapping[str, object], path: str, value: object) -> dict[str, Any]:
     """Return *handoff* with *value* at a dotted *path*. Missing mappings are added."""
     name, dot, rest = path.partition(".")
     inner = handoff.get(name)
-    new = put(inner if isinstance(inner, Mapping) else {}, rest, value) if dot else value
-    return {**handoff, name: new}
+    return {**handoff, name: put(inner if isinstance(inner, Mapping) else {}, rest, value) if dot else value}
 
 
 def get(handoff: object, path: str) -> Any:
     """Return the value at a dotted *path*, or `None`."""
     for name in path.split("."):
-        if not isinstance(handoff, Mapping):
-            return None
-        handoff = handoff.get(name)
+        handoff = handoff.get(name) if isinstance(handoff, Mapping) else None
     return handoff
 
 
@@ -133,26 +123,18 @@ def texts_at(handoff: object, path: str) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
 
 
-def _parse(text: str, source: str) -> object:
-    if text.lstrip()[:1] == "{":
-        return strict_json.load(text, source=source, values=limits.VALUES)
-    return yaml_text.load(text, source=source).value
-
-
-NEWEST_PAYLOAD = "handoff-payload"
-
-
-def payload_file_name(
-    version: str, form: str, digest: str, *, source: str, target: str, timestamp: str
-) -> str:
-    """Return the name of the payload's file. *form* is its ending too."""
+def payload_file_name(version: str, handoff: Mapping[str, object], digest: str) -> str:
+    """Return the name of a payload's file: 2.0 is named by its digest, 3.0 by skills and time."""
     if version == "2.0":
-        return f"{digest}.{form}"
-    return f"{_safe(source)}-to-{_safe(target)}-{re.sub(r'[^0-9TZ]', '', timestamp)}.{form}"
+        return f"{digest}.{FORMS[version]}"
+    names = [text_at(handoff, f"{end}.skill") for end in ("source", "target")]
+    safe = [re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:60] or "skill" for name in names]
+    time = re.sub(r"[^0-9TZ]", "", text_at(handoff, "timestamp"))
+    return f"{'-to-'.join(safe)}-{time}.{FORMS[version]}"
 
 
-def write_payload(path: str, data: bytes, *, newest: str = "") -> None:
-    """Write the payload once, and a copy as *newest*. Another file with its name is refused.
+def write_payload(path: str, data: bytes) -> None:
+    """Write a payload once. Another file with its name is refused.
 
     It is not flushed: the handoff's record has the content, and `send` writes the file again if it is lost.
     """
@@ -160,14 +142,9 @@ def write_payload(path: str, data: bytes, *, newest: str = "") -> None:
     if not os.path.lexists(path):
         files.write_atomic(path, data, durable=False)
     elif digest_of(path) != sha256_hex(data):
-        raise StorageError(
-            f"{path} already exists with other content",
-            code="PAYLOAD_EXISTS",
-            hint="move it away, then send again",
-            place=path,
-        )
-    if newest:
-        files.write_atomic(newest, data, durable=False)
+        hint = "move it away, then send again"
+        message = f"{path} already exists with other content"
+        raise StorageError(message, code="PAYLOAD_EXISTS", hint=hint, place=path)
 
 
 def digest_of(path: str) -> str:
@@ -176,7 +153,3 @@ def digest_of(path: str) -> str:
         return sha256_hex(files.read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload"))
     except DocumentError:
         return ""
-
-
-def _safe(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:60] or "skill"

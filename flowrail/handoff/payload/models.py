@@ -5,7 +5,7 @@ Each version has its own model. Fields that a version does not define are ignore
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 from uuid import UUID
@@ -64,10 +64,14 @@ ProblemType = Literal["decision", "creative", "analytical", "strategic"]
 Level = Literal["high", "medium", "low", "none"]
 
 
-class PayloadPart(BaseModel):
-    """A part of a payload. Fields that the version does not define are ignored."""
+def _allow_unknown(schema: dict[str, Any]) -> None:
+    schema.pop("additionalProperties", None)
 
-    model_config = ConfigDict(strict=True, extra="allow")
+
+class PayloadPart(BaseModel):
+    """A part of a payload. Fields that the version does not define are errors here; `shape_of` only lists them."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", json_schema_extra=_allow_unknown)
 
 
 class ConvergentInsight(PayloadPart):
@@ -113,46 +117,6 @@ _MESSAGES = {
     "less_than_equal": "must be at most {le}",
     "value_error": "{error}",
 }
-
-
-def problems_of(model: type[BaseModel], value: object) -> list[PayloadProblem]:
-    """Return every problem that keeps *value* from being a *model*."""
-    try:
-        model.model_validate(value)
-    except ValidationError as error:
-        details = error.errors(include_url=False, include_input=False)
-        return list(dict.fromkeys(_problem(detail) for detail in details))
-    return []
-
-
-def _problem(detail: Any) -> PayloadProblem:
-    kind = str(detail["type"])
-    field = ".".join(str(part)[:_MAX_NAME] for part in detail["loc"])
-    template = _MESSAGES.get(kind)
-    message = template.format(**detail.get("ctx", {})) if template else f"is invalid: {detail['msg']}"
-    if kind == "literal_error":
-        message = message.replace("'", "`")
-    return PayloadProblem(field, message, MISSING if message in {"is missing", "is empty"} else INVALID)
-
-
-def unknown_fields(model: type[BaseModel], value: object) -> Iterator[str]:
-    """Yield the fields of *value* that its version does not define; nothing if it is invalid."""
-    try:
-        document = model.model_validate(value)
-    except ValidationError:
-        return
-    yield from _extra(document, "")
-
-
-def _extra(part: object, path: str) -> Iterator[str]:
-    if isinstance(part, BaseModel):
-        for name in part.model_extra or {}:
-            yield f"{path}{name}"
-        for name in type(part).model_fields:
-            yield from _extra(getattr(part, name), f"{path}{name}.")
-    elif isinstance(part, list):
-        for index, item in enumerate(part):
-            yield from _extra(item, f"{path}{index}.")
 
 
 class SourceV1(PayloadPart):
@@ -422,3 +386,29 @@ def json_schema(version: str) -> dict[str, Any]:
         **MODELS[version].model_json_schema(),
         "title": f"Handoff payload {version}",
     }
+
+
+def shape_of(version: str, handoff: Mapping[str, object]) -> tuple[list[PayloadProblem], tuple[str, ...]]:
+    """Return where *handoff* does not have the shape of its version, and the fields that this does not define."""
+    try:
+        MODELS[version].model_validate({"handoff": handoff})
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False)
+    else:
+        return [], ()
+    problems, unknown = [], []
+    for detail in details:
+        kind = detail["type"]
+        field = ".".join(str(part)[:_MAX_NAME] for part in detail["loc"])
+        if kind == "extra_forbidden":
+            unknown.append(field)
+            continue
+        template = _MESSAGES.get(kind)
+        message = template.format(**detail.get("ctx", {})) if template else f"is invalid: {detail['msg']}"
+        if kind == "literal_error":
+            message = message.replace("'", "`")
+        if field == "handoff.version" and not isinstance(handoff.get("version"), str):
+            message = f'is a number; write it as text, "{version}"'
+        lacks_value = message in {"is missing", "is empty"}
+        problems.append(PayloadProblem(field, message, MISSING if lacks_value else INVALID))
+    return list(dict.fromkeys(problems)), tuple(unknown)

@@ -1,1 +1,1 @@
-"""Offer, send and receive handoffs."""
+"""Send, receive, cancel and check handoffs, and show their state."""

@@ -1,87 +1,502 @@
-"""Receive a handoff, and start the session of a target that has a workflow."""
+"""Receive a payload: check it again, claim it for one receiver, start the target's session, acknowledge.
+
+A payload is known by its identity, so another document with the same content is the same payload. The claim is a record in
+the sender's journal, made under its lock before the session starts. If a receiver dies after its claim, the next receiver
+finishes the work. What can be refused is refused before the claim.
+
+We have no journal of a payload from elsewhere. Therefore its chain and the target's rules are checked here, and its hops are
+counted from our records of its trace.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
 from flowrail.command import Command, Hint
-from flowrail.handoff.arrival import ReceiveRequest
-from flowrail.handoff.context import HandoffContext
-from flowrail.handoff.payload.document import Payload
-from flowrail.handoff.receiving import Receipt, TargetWorkflow, parameters_from, receive
+from flowrail.discovery.compatibility import compatibility, normal_version
+from flowrail.errors import DocumentError, FlowError
+from flowrail.formatters.guidance import as_data, as_text, as_xml
+from flowrail.formatters.reports.handoff import HandoffAnswer, conversion_notes, receive_command
+from flowrail.handoff.checks import check_arrival, find_target
+from flowrail.handoff.errors import (
+    EXPIRED,
+    HandoffRefusedError,
+    InvalidPayloadError,
+    PayloadProblem,
+    TargetNotFoundError,
+    ValidationFailedError,
+    payload_refusal,
+)
+from flowrail.handoff.handoff import EXPIRED as EXPIRED_PHASE
+from flowrail.handoff.handoff import (
+    FAILED,
+    INTERNAL,
+    INVOCATION,
+    TRANSFER,
+    Handoff,
+    HandoffClaim,
+    HandoffRequest,
+)
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.build import PROMPTS, received_work
+from flowrail.handoff.payload.check import CheckRules, check_payload
+from flowrail.handoff.payload.convert import ConvertedPayload, content, convert
+from flowrail.handoff.payload.document import FORMS, Payload, get, read_file, render, text_at, texts_at
+from flowrail.handoff.payload.models import shape_of
+from flowrail.handoff.store import HandoffChange, Handoffs, payload_path
+from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine.reports import ValuesError, check_params, read_values
-from flowrail.machines.sessions.record import RecordNote
-from flowrail.machines.sessions.session import ReceivedWork
-from flowrail.machines.sessions.store import check_size
-from flowrail.operations.environment import World
+from flowrail.machines.guidance.guide import COPY
+from flowrail.machines.sessions.store import Store, UnknownSessionError, check_size
+from flowrail.operations.environment import Environment, OpenedWorkflow, world_of
+from flowrail.operations.handoffs.send import (
+    WAIT,
+    answer_of,
+    find_targets,
+    now_of,
+    skill_names,
+    stamp_of,
+)
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import Params
 from flowrail.operations.running.load_workflow import open_skill
 from flowrail.operations.running.steps import Answer, look, start_session
 from flowrail.skills.catalog import UnknownSkillError
+from flowrail.storage import files
+from flowrail.storage.files import MissingFileError, sha256_hex
+from flowrail.text.report import Report, plain_text
+from flowrail.text.safe_text import in_quotes
+
+_ENDINGS = frozenset({".json", ".yaml", ".yml"})
+"""The endings that the copy of a payload keeps."""
+RELEASED = "released"
+"""The kind of the record of a claim whose session could not be started."""
 
 
 @dataclass(frozen=True)
 class ReceivedHandoff:
-    """The receipt, and the first step of the target's session if it has a workflow."""
+    """A received payload, and the first step of the target's session if it has a workflow."""
 
-    receipt: Receipt
-    answer: Answer | None
+    handoff: HandoffAnswer
+    payload: Mapping[str, Any]
+    """The payload in the version that the target reads."""
+    converted: ConvertedFile | None
+    """The file of the converted payload, if the target reads another version."""
+    step: Mapping[str, Any] | None
+    """The current step of the target's session."""
+    notes: tuple[str, ...]
+    """Warnings about the payload, and what a conversion added and lost."""
+    answer: Answer | None = field(repr=False, metadata=INTERNAL)
+    """The same step, to print it."""
+
+    def report(self) -> Report:
+        """Return the first step of the session, or the state of the handoff."""
+        return as_text.report(self.answer.guidance) if self.answer else self.handoff.report()
+
+    def xml(self) -> str:
+        """Return the first step of the session for the agent, or the state of the handoff as text."""
+        return as_xml.render(self.answer.guidance) if self.answer else plain_text(self.report())
 
 
+@dataclass(frozen=True)
+class ConvertedFile:
+    """A payload in the version that its target reads, and the file that holds it."""
+
+    version: str
+    file: str
+    added: tuple[str, ...]
+    """The fields that the conversion added."""
+    lost: tuple[str, ...]
+    """The fields for which the version has no place."""
+
+
+@operation("handoff receive", "flow handoff receive handoff-payload.yaml")
 def receive_handoff(
-    context: HandoffContext,
-    world: World,
-    path: str,
+    environment: Environment,
+    file: Annotated[str, Help("The payload.", metavar="FILE")],
     *,
-    digest: str = "",
-    force: bool = False,
-    params: Mapping[str, object] | None = None,
-    root: str = "",
+    sha256: Annotated[str, Help("The digest that came with the path.", metavar="HEX")] = "",
+    force: Annotated[bool, Help("Accept an expired payload.")] = False,
+    param: Params = {},  # noqa: B006 - never changed
 ) -> ReceivedHandoff:
-    """Receive the payload at *path*. *params* take precedence over the payload's values.
+    """Check a payload, claim it and take over the work
 
-    *root* is the folder that the caller named for the target.
+    It can be received only once. If the target has a workflow, its session starts with parameters from
+    the payload, and its first step is printed; -p adds parameters that the payload lacks.
     """
-    started: list[Answer] = []
+    receipt = _Receipt(environment, _read(os.path.abspath(file), sha256), file, sha256, force, param)
+    with receipt.held() as change:
+        received = receipt.take(change)
+    for note in received.notes:
+        environment.tell(note)
+    return received
 
-    def find_workflow(skill: str) -> TargetWorkflow | None:
-        try:
-            opened = open_skill(skill, world.loader)
-        except UnknownSkillError:
-            return None
-        workflow = opened.workflow
 
-        def values_of(payload: Payload) -> dict[str, object]:
-            given = read_values(params or {}, workflow.params)
-            return {**parameters_from(workflow.params, payload), **given}
+def parameters_from(declared: Mapping[str, Arg], payload: Payload) -> dict[str, object]:
+    """Return the parameters of a workflow that a payload can fill with valid values."""
+    fields = content(payload.version, payload.handoff)
+    values: dict[str, object] = {}
+    for name, arg in declared.items():
+        is_prompt = name in PROMPTS
+        places = [
+            "context.original_prompt" if is_prompt else f"context.{name}",
+            f"payload.working.{name}",
+            *(["context.summary"] if is_prompt else []),
+        ]
+        candidates = [value for place in places if (value := get(fields, place)) not in (None, "")]
+        valid = [value for value in candidates if arg.problem(value) is None]
+        values |= {name: valid[0]} if valid else {}
+    return values
 
-        def check(payload: Payload) -> None:
-            check_size(opened.definition)  # refuses a workflow that is too large
-            values = values_of(payload)
-            try:
-                check_params(workflow, values)
-            except ValuesError as error:
-                lacking = [
-                    name for name, arg in workflow.params.items() if arg.required and name not in values
-                ]
-                error.hint = Hint("receive it with: ", again(lacking)) if lacking else error.hint
-                raise
 
-        def start(session_id: str, payload: Payload, received: ReceivedWork) -> None:
-            note: RecordNote = {"handoff": received.handoff, "sha256": received.sha256}
-            values = values_of(payload)
-            answer = start_session(world, opened, session_id, values, received=received, note=note)
-            started.append(answer)
+def _read(path: str, digest: str) -> Payload:
+    """Return the payload in a file; refused if its digest differs or it is not a document."""
+    try:
+        payload = read_file(path)
+    except MissingFileError:
+        raise
+    except DocumentError as error:
+        raise InvalidPayloadError(
+            f"the payload cannot be read: {error.message}",
+            hint="ask for a new one",
+            preserved=path,
+            missing_fields=[],
+            validation_errors=[error.message],
+        ) from None
+    if digest and digest.removeprefix("sha256:") != payload.digest:
+        raise ValidationFailedError(
+            f"{path} does not have the given digest: it has {payload.digest}, the given one is {digest[:80]}",
+            hint="compare it with the line that the sender printed; if they agree, ask for a new payload",
+            preserved=path,
+            validation_errors=["the digest of the file differs"],
+        )
+    return payload
 
-        return TargetWorkflow(check, start, lambda: world.store.new_id(skill))
 
-    def again(lacking: list[str]) -> Command:
-        values = {**(params or {}), **dict.fromkeys(lacking, "…")}
-        return context.command(
-            "handoff receive", path, sha256=digest or None, force=force, params=values, root=root
+@dataclass(frozen=True)
+class _Receipt:
+    """A payload on its way to its receiver."""
+
+    environment: Environment
+    payload: Payload
+    file: str
+    """The file as it was named."""
+    digest: str
+    force: bool
+    params: Mapping[str, object]
+
+    @contextmanager
+    def held(self) -> Iterator[HandoffChange]:
+        """Yield the handoff of the payload under its lock. One from elsewhere is new, and recorded with its claim."""
+        known = self._known()
+        if known is None:
+            handoff, handoffs = self._arrived(), Handoffs(self.environment.store)
+            with handoffs.locked(handoff.identity, wait=WAIT):
+                known = self._known()
+                if known is None:
+                    yield HandoffChange(handoffs, handoff)
+                    return
+        with known[0].change(known[1].id, wait=WAIT) as change:
+            yield change
+
+    def take(self, change: HandoffChange) -> ReceivedHandoff:
+        """Claim the payload, start the target's session if it has a workflow, and acknowledge."""
+        environment, store, payload = self.environment, self.environment.store, self.payload
+        self._refuse_unless_open(change)
+        notes = [f"warning: {problem}" for problem in self._problems(change)]
+        opened = self._workflow(change)
+        is_begun = change.handoff.claim is not None and _exists(store, change.handoff.claim.session)
+        if opened is None and change.handoff.foreign:
+            notes += self._unknown_target(change.handoff)
+        if opened is not None and not is_begun:
+            self._check_parameters(opened)
+        if change.handoff.claim is None or not (is_begun or opened is None):
+            session = store.new_id(change.handoff.target) if opened else ""
+            claim = HandoffClaim(environment.by, environment.now, session)
+            if opened is None:  # recorded when the handoff ends
+                change.handoff = replace(change.handoff, claim=claim)
+            else:
+                change.commit(replace(change.handoff, claim=claim), **stamp_of(environment))
+        handoff = change.handoff
+        session_id = handoff.claim.session if handoff.claim else ""
+        folder = store.folder(session_id) if session_id else change.folder
+        converted = _convert_for_target(handoff, payload, environment)
+        copy = (
+            os.path.join(folder, f"{COPY}-{converted.version}.{FORMS[converted.version]}")
+            if converted
+            else ""
+        )
+        answer = self._session(change, opened, converted, copy) if opened else None
+        if converted is not None:
+            notes += [f"converted from {payload.version} to {converted.version}: {copy}"]
+            notes += conversion_notes(converted)
+            files.make_private_dir(folder)
+            files.write_atomic(copy, render(converted.version, converted.handoff))
+        answers = {"payload_unchanged": True, "claimed": True, "expiry_accepted": self.force}
+        handoff = change.advance(change.handoff, ("acknowledge",), answers, **stamp_of(environment))
+        return ReceivedHandoff(
+            answer_of(environment, handoff),
+            converted.handoff if converted else payload.handoff,
+            ConvertedFile(converted.version, copy, converted.added, converted.lost) if converted else None,
+            as_data.render(answer.guidance) if answer else None,
+            tuple(notes) + (answer.notes if answer else ()),
+            answer,
         )
 
-    receipt = receive(context, ReceiveRequest(path, digest, force), find_workflow)
-    if receipt.session and not started:  # an earlier receiver was interrupted after it started the session
-        started.append(look(world, receipt.session))
-    return ReceivedHandoff(receipt, started[0] if started else None)
+    def _known(self) -> tuple[Handoffs, Handoff] | None:
+        """Return the handoff of the payload and its store, or `None` if the payload comes from elsewhere.
+
+        A payload can be copied, so the store of the sender's session is searched too. Only this user's records count
+        there. The payload of an open handoff is also known by its file, which may have another payload now.
+        """
+        payload, own = self.payload, self.environment.store
+        if not payload.version:
+            return None
+        identity = integrity.identity(payload.version, payload.handoff)
+        session = text_at(payload.handoff, "source.session_path").rstrip("/")
+        places = [own.path, os.path.join(payload.source, *[os.pardir] * 4)]  # .flow/sessions/ID/handoffs/FILE
+        if os.path.isabs(session) and "\0" not in session:
+            places.append(os.path.dirname(os.path.dirname(session)))
+        for path in dict.fromkeys(map(os.path.realpath, places)):
+            handoffs = Handoffs(own if path == os.path.realpath(own.path) else Store(path, own.owner))
+            for handoff in handoffs.own_ones():
+                written = payload_path(handoffs.store, handoff) if handoff.is_open else ""
+                is_its_file = written and os.path.realpath(written) == os.path.realpath(payload.source)
+                if handoff.identity == identity or (is_its_file and not handoff.foreign):
+                    return handoffs, handoff
+        return None
+
+    def _arrived(self) -> Handoff:
+        """Return a payload from elsewhere as a handoff in its invocation phase, or refuse it. Nothing is recorded."""
+        environment, payload, path = self.environment, self.payload, self.payload.source
+        if errors := check_payload(payload, self._rules()).errors:
+            raise payload_refusal("the payload is refused", errors, hint="ask for a new one", preserved=path)
+        fields, expires = (
+            content(payload.version, payload.handoff),
+            integrity.expiry(payload.version, payload.handoff),
+        )
+        handoffs, discovery = Handoffs(environment.store), find_targets(environment)
+        chain, trace_id = tuple(texts_at(fields, "meta.handoff_chain")), text_at(fields, "trace_id")
+        hops = [known.hops for known in handoffs.own_ones() if known.trace_id == trace_id]
+        with suppress(FlowError):  # the session is unknown
+            name = os.path.basename(text_at(fields, "source.session_path").rstrip("/"))
+            sender = environment.store.read(name).session
+            hops += [sender.received.hops] if sender.received else []
+        target = text_at(fields, "target.skill")
+        handoff = Handoff(
+            id=handoffs.new_id(),
+            source=text_at(fields, "source.skill"),
+            target=target,
+            request=HandoffRequest(target, reason=text_at(fields, "meta.handoff_reason")),
+            phase=INVOCATION,
+            schema=payload.version,
+            trace_id=trace_id,
+            parent_span=text_at(fields, "tracing.parent_span_id"),
+            span_id=os.urandom(8).hex(),
+            chain=chain,
+            hops=max(len(chain), max(hops, default=0) + 1),
+            started_at=environment.now,
+            expires_at=integrity.stamp(expires) if expires else "",
+            content=payload.handoff,
+            identity=integrity.identity(payload.version, payload.handoff),
+            payload=path,
+            sha256=payload.digest,
+            size=len(payload.data),
+            foreign=True,
+        )
+        candidate = find_target(handoff, discovery)
+        checks = check_arrival(handoff, fields, discovery)
+        if failed := [check for check in checks if not check.holds]:
+            messages = [check.message for check in failed]
+            raise ValidationFailedError(
+                f"the payload is refused: {'; '.join(messages)}",
+                hint="finish the work here, choose another target, or ask the user to start a new session",
+                preserved=path,
+                missing_fields=list(dict.fromkeys(field for check in failed for field in check.missing)),
+                validation_errors=messages,
+                target_skill=handoff.target,
+            )
+        return replace(handoff, checks=checks, target_schema=candidate.schema_version if candidate else "")
+
+    def _rules(self) -> CheckRules:
+        return CheckRules(now_of(self.environment), allow_expired=self.force)
+
+    def _command(self, change: HandoffChange, verb: str, *arguments: str) -> Command:
+        """Return a command that names the store of the handoff, if that is another one."""
+        environment, store = self.environment, os.path.dirname(os.path.dirname(change.folder))
+        is_own = os.path.realpath(store) == os.path.realpath(environment.store.path)
+        return Command(verb, *arguments, store=environment.shown_store if is_own else store)
+
+    def again(self, **options: Any) -> Command:
+        """Return the same command with other options."""
+        environment = self.environment
+        root = next(iter(environment.extra), None)
+        command = Command(
+            "handoff receive", self.file, sha256=self.digest or None, store=environment.shown_store
+        )
+        return command.with_options(force=self.force, root=root, **options)
+
+    def _refuse_unless_open(self, change: HandoffChange) -> None:
+        handoff = change.handoff
+        expired = handoff.phase == EXPIRED_PHASE
+        if handoff.phase == INVOCATION or (expired and self.force):
+            return
+        status = self._command(change, "handoff status", handoff.id)
+        if handoff.claim is not None and not expired:
+            claim = handoff.claim
+            is_here = claim.session in self.environment.store.stamps()
+            resume = Command("resume", claim.session, store=self.environment.shown_store)
+            raise HandoffRefusedError(
+                f"handoff `{handoff.id}` was received by {claim.by} at {claim.at}",
+                code="ALREADY_RECEIVED",
+                hint=Hint("look at it: ", resume if is_here else status),
+                handoff=handoff.id,
+                claim={"by": claim.by, "at": claim.at, "session": claim.session},
+                target_skill=handoff.target,
+            )
+        problem, hint = f"is {handoff.status}", Hint("see its state: ", status)
+        if handoff.phase in {TRANSFER, FAILED}:
+            problem = f"has not been sent yet: {handoff.status}"
+            hint = Hint("the sender sends it again: ", status)
+        elif expired:
+            problem = f"is over: its payload has expired: {handoff.expires_at}"
+            hint = Hint("ask for a new one, or accept it: ", replace(self, force=True).again())
+        elif handoff.cancelled:
+            problem = f"was cancelled: {handoff.cancelled}"
+        raise HandoffRefusedError(
+            f"handoff `{handoff.id}` {problem}",
+            code="HANDOFF_CLOSED",
+            hint=hint,
+            recoverable=handoff.is_open or expired,
+            preserved=self.file,
+            handoff=handoff.id,
+            phase=handoff.phase,
+        )
+
+    def _problems(self, change: HandoffChange) -> tuple[PayloadProblem, ...]:
+        """Return the warnings about the payload; refuse an invalid one, and one that differs from the one sent."""
+        handoff, payload = change.handoff, self.payload
+        if fields := integrity.differing_fields(payload.handoff, handoff.content):
+            differences = ", ".join(f"`{in_quotes(name)}`" for name in fields)
+            raise ValidationFailedError(
+                f"{self.file} is not the payload that was sent: {differences} differ{'s' * (len(fields) == 1)}",
+                hint="ask for a new one",
+                preserved=self.file,
+                validation_errors=[f"{differences} changed"],
+            )
+        checked = check_payload(payload, self._rules())
+        if not checked.errors:
+            return checked.findings
+        if all(problem.kind == EXPIRED for problem in checked.errors) and handoff.phase == INVOCATION:
+            change.advance(handoff, ("expire",), {"expired": True}, **stamp_of(self.environment))
+        raise payload_refusal(
+            f"the payload of handoff `{handoff.id}` is refused",
+            checked.errors,
+            hint=Hint("ask for a new one: ", self._command(change, "handoff status", handoff.id)),
+            preserved=payload.source,
+        )
+
+    def _workflow(self, change: HandoffChange) -> OpenedWorkflow | None:
+        """Return the target's workflow, if it has one. Refuse if it had one when the payload was sent, and has none here."""
+        handoff, environment = change.handoff, self.environment
+        try:
+            return open_skill(handoff.target, environment.loader)
+        except UnknownSkillError:
+            if not handoff.has_workflow:
+                return None
+        path = payload_path(environment.store, handoff)
+        root = os.path.dirname(os.path.dirname(handoff.target_path))
+        again = receive_command(replace(handoff, payload=path, root=root), environment.shown_store)
+        raise TargetNotFoundError(
+            f"the workflow of target `{in_quotes(handoff.target)}` is not found from here; "
+            f"it was {handoff.target_path}",
+            hint=Hint("name its folder: ", again),
+            recoverable=True,
+            preserved=path,
+            target_skill=handoff.target,
+        )
+
+    def _unknown_target(self, handoff: Handoff) -> Iterator[str]:
+        """Yield a warning if no skill here has the name of the target."""
+        if handoff.target not in skill_names(find_targets(self.environment)):
+            name = in_quotes(handoff.target[:80])
+            yield f"warning: `handoff.target.skill` is `{name}`, which is not found here: no session was started"
+
+    def _values(self, opened: OpenedWorkflow) -> dict[str, object]:
+        """Return the parameters of the session. Given ones take precedence over the payload's."""
+        declared = opened.workflow.params
+        return {**parameters_from(declared, self.payload), **read_values(self.params, declared)}
+
+    def _check_parameters(self, opened: OpenedWorkflow) -> None:
+        """Refuse a payload with which the session cannot start, and show how to add what it lacks."""
+        check_size(opened.definition)  # refuses a workflow that is too large
+        values, declared = self._values(opened), opened.workflow.params
+        try:
+            check_params(opened.workflow, values)
+        except ValuesError as error:
+            lacking = [name for name, arg in declared.items() if arg.required and name not in values]
+            if lacking:
+                params = {**self.params, **dict.fromkeys(lacking, "…")}
+                error.hint = Hint("receive it with: ", self.again(params=params))
+            raise
+
+    def _session(
+        self,
+        change: HandoffChange,
+        opened: OpenedWorkflow,
+        converted: ConvertedPayload | None,
+        converted_file: str,
+    ) -> Answer:
+        """Start the target's session unless an earlier receiver did, and copy the payload to its folder.
+
+        The session gets the converted payload, if there is one. If it cannot start, the claim is released.
+        """
+        environment, payload, handoff = self.environment, self.payload, change.handoff
+        world, store = world_of(environment, wait=WAIT), environment.store
+        session = handoff.claim.session if handoff.claim else ""
+        ending = os.path.splitext(payload.source)[1]
+        copy = os.path.join(store.folder(session), f"{COPY}{ending if ending in _ENDINGS else '.yaml'}")
+        if _exists(store, session):  # an earlier receiver was interrupted after it started the session
+            answer = look(world, session)
+        else:
+            work = received_work(handoff, payload, copy)
+            if converted is not None:
+                digest = sha256_hex(render(converted.version, converted.handoff))
+                work = replace(work, payload=converted_file, sha256=digest, version=converted.version)
+            values, note = self._values(opened), {"handoff": work.handoff, "sha256": work.sha256}
+            try:
+                answer = start_session(world, opened, session, values, received=work, note=note)
+            except FlowError:
+                if not _exists(store, session):
+                    change.commit(replace(handoff, claim=None), kind=RELEASED, **stamp_of(environment))
+                raise
+        if not os.path.lexists(copy):
+            files.write_atomic(copy, payload.data)
+        return answer
+
+
+def _convert_for_target(
+    handoff: Handoff, payload: Payload, environment: Environment
+) -> ConvertedPayload | None:
+    """Return the payload in the version that the target declares.
+
+    `None` if it has this version, if there is no conversion, or if the result would not be valid, for example because
+    it is too large for the version.
+    """
+    version = normal_version(handoff.target_schema or payload.version)
+    if version == payload.version or not compatibility(payload.version, version).possible:
+        return None
+    converted = convert(payload.version, payload.handoff, version, now=now_of(environment))
+    return None if shape_of(version, converted.handoff)[0] else converted
+
+
+def _exists(store: Store, session: str) -> bool:
+    try:
+        store.read(session)
+    except UnknownSessionError:
+        return False
+    return True

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 
 from flowrail.errors import FlowError
 from flowrail.handoff.audit import JournalFinding
-from flowrail.handoff.context import HandoffContext
 from flowrail.handoff.handoff import DISCOVERY, INVOCATION
 from flowrail.handoff.lifecycle import phases_after
 from flowrail.handoff.payload.document import NEWEST_PAYLOAD, digest_of, render
-from flowrail.handoff.store import PRUNED, HandoffRecord, UnknownHandoffError, missing_parts, payload_path
+from flowrail.handoff.store import (
+    PRUNED,
+    HandoffRecord,
+    Handoffs,
+    UnknownHandoffError,
+    missing_parts,
+    payload_path,
+)
 from flowrail.machines.sessions.session import ReceivedWork
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 from flowrail.storage.files import sha256_hex
@@ -29,7 +35,7 @@ class VerifiedHandoffs:
     findings: tuple[JournalFinding, ...]
 
 
-def verify(context: HandoffContext) -> VerifiedHandoffs:
+def verify(store: Store) -> VerifiedHandoffs:
     """Verify that every journal is as it was written, and that each payload is the one that was sent.
 
     An open handoff whose payload, target or session is gone is a finding. A payload that was pruned with its session
@@ -37,9 +43,8 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
 
     Sessions are read only for their notes about handoffs; `operations.sessions.verify` verifies sessions.
     """
-    store, handoffs = context.store, context.handoffs
     findings: list[JournalFinding] = []
-    session_ids = store.ids()
+    session_ids, entries = store.ids(), Handoffs(store).entries
     sessions = number = records = payloads = 0
     for session_id in session_ids:
         try:
@@ -55,24 +60,22 @@ def verify(context: HandoffContext) -> VerifiedHandoffs:
             payloads += 1
             findings += _received(store, session_id, received)
     digests: set[str] = set()
-    for handoff_id in handoffs.entries.ids():
+    for handoff_id in entries.ids():
         try:
-            entries = list(handoffs.entries.records(handoff_id))
+            journal_of_handoff = list(entries.records(handoff_id))
         except UnknownHandoffError:
             continue
         except FlowError as error:
             findings.append(JournalFinding(handoff_id, error.code, error.message))
             number += 1
             continue
-        if not entries:
-            continue
-        number += 1
-        records += len(entries)
-        digests.add(entries[-1].handoff.sha256)
-        payloads += _was_sent(entries)
-        findings += [*_out_of_order(entries), *_handoff(store, entries)]
-    for session_id in session_ids:
-        findings += _newest_payload(store.folder(session_id), session_id, digests)
+        if journal_of_handoff:
+            number += 1
+            records += len(journal_of_handoff)
+            digests.add(journal_of_handoff[-1].handoff.sha256)
+            payloads += _was_sent(journal_of_handoff)
+            findings += [*_out_of_order(journal_of_handoff), *_handoff(store, journal_of_handoff)]
+    findings += _unsent_copies(store, session_ids, digests)
     return VerifiedHandoffs(number, sessions, records, payloads, tuple(findings))
 
 
@@ -102,7 +105,7 @@ def _handoff(store: Store, entries: Sequence[HandoffRecord]) -> Iterator[Journal
         yield JournalFinding(handoff.id, "PAYLOAD_GONE", f"{path} cannot be read")
     elif digest and digest != handoff.sha256:
         yield JournalFinding(handoff.id, "PAYLOAD_CHANGED", f"{path} is not what was sent")
-    content = sha256_hex(render(handoff.content, handoff.form))
+    content = sha256_hex(render(handoff.schema, handoff.content))
     if content != handoff.sha256:
         message = "the recorded content of the payload does not have the recorded digest"
         yield JournalFinding(handoff.id, "DIGESTS_DIFFER", message)
@@ -112,10 +115,10 @@ def _was_sent(entries: Sequence[HandoffRecord]) -> bool:
     return any(entry.handoff.phase == INVOCATION for entry in entries)
 
 
-def _newest_payload(folder: str, session_id: str, digests: set[str]) -> Iterator[JournalFinding]:
-    """Yield a copy of the newest payload that was never sent."""
-    for ending in ("yaml", "json"):
-        path = os.path.join(folder, f"{NEWEST_PAYLOAD}.{ending}")
+def _unsent_copies(store: Store, session_ids: Sequence[str], digests: set[str]) -> Iterator[JournalFinding]:
+    """Yield the copies of newest payloads that were never sent."""
+    for session_id in session_ids:
+        path = os.path.join(store.folder(session_id), NEWEST_PAYLOAD)
         if os.path.lexists(path) and digest_of(path) not in digests:
             yield JournalFinding(session_id, "PAYLOAD_CHANGED", f"{path} is not a payload that was sent")
 

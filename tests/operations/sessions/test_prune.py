@@ -134,7 +134,7 @@ def test_a_session_whose_handoff_is_on_its_way_stays_until_it_is_received() -> N
 
     with after(0.5):
         assert stays("--older-than", "0.1") == {session: "it has an open handoff"}
-        told("handoff", "cancel", sent["handoff"])
+        told("handoff", "cancel", sent["id"])
         assert gone("--older-than", "0.1") == {session}
 
 

@@ -1,0 +1,520 @@
+"""Hand the work of a session or of a skill to another skill, or cancel what was sent.
+
+A send has two records: one with the payload and the results of all checks, before anything is written, and one after the
+payload was written. The same `send` continues after an interruption: the payload of the first record is checked again and
+written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Literal, TypedDict
+from uuid import UUID
+
+from flowrail.command import Command, Hint
+from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.compatibility import compatibility, normal_version
+from flowrail.discovery.index import Discovery, discover, with_bundled
+from flowrail.discovery.locations import bundled_folder
+from flowrail.errors import DocumentError, TrustError, UsageError
+from flowrail.formatters.reports.handoff import HandoffAnswer, answer, send_command
+from flowrail.handoff import checks
+from flowrail.handoff.chain import LOOP, format_chain, judge_handoff
+from flowrail.handoff.errors import (
+    HandoffRefusedError,
+    InvalidPayloadError,
+    ValidationFailedError,
+)
+from flowrail.handoff.handoff import (
+    ACKNOWLEDGMENT,
+    DISCOVERY,
+    ENDED,
+    FAILED,
+    INVOCATION,
+    TRANSFER,
+    Handoff,
+    HandoffFailure,
+    HandoffRequest,
+)
+from flowrail.handoff.health_check import check_health
+from flowrail.handoff.lifecycle import CHECKS
+from flowrail.handoff.payload import integrity
+from flowrail.handoff.payload.build import HandoffSource, build
+from flowrail.handoff.payload.document import (
+    FORMS,
+    NEWEST_PAYLOAD,
+    digest_of,
+    payload_file_name,
+    read,
+    render,
+    write_payload,
+)
+from flowrail.handoff.source import choose_target, skill_source, source_of, with_target
+from flowrail.handoff.store import HandoffChange, Handoffs, missing_parts, payload_path, work_folder
+from flowrail.machines.engine.reports import refuse_left_open
+from flowrail.machines.sessions.session import Session
+from flowrail.operations.environment import Confirmation, Environment, world_of
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import Facts, Reason
+from flowrail.operations.running.conversations import NoOpenSessionError, summaries, the_open_session
+from flowrail.storage import files
+from flowrail.storage.file_store import LOCK
+from flowrail.storage.files import sha256_hex
+from flowrail.text.phrases import moment
+
+SYNTHESIS = "synthesis_summary"
+"""The fact that a workflow reports before its work can be handed off, if it declares it as required."""
+WAIT = 10.0
+"""Seconds to wait for a session or handoff that another process holds."""
+HandoffId = Annotated[str, Help("The id of a handoff.", metavar="ID")]
+
+
+@operation(
+    "handoff send",
+    "flow handoff send planner --session perspective-swarm-k3x9q2",
+    "flow handoff send planner --from lit-pm --payload handoff-payload.yaml",
+)
+def send_handoff(
+    environment: Environment,
+    target: Annotated[str, Help("The skill that takes over.")],
+    *,
+    session: Annotated[
+        str, Help("The session whose work is handed off.", metavar="ID", completes="sessions")
+    ] = "",
+    from_: Annotated[str, Help("The skill that hands off, if it has no session.", metavar="SKILL")] = "",
+    payload: Annotated[
+        str, Help("With --from: the payload that the skill received, or one that it wrote.", metavar="FILE")
+    ] = "",
+    again: Annotated[bool, Help("Hand off work again that was already received.")] = False,
+    new: Annotated[
+        bool, Help("With --from: this is new work, not what the skill received; a new chain starts.")
+    ] = False,
+    reason: Annotated[str, Help("Why this target; part of the payload.", metavar="WHY")] = "",
+    yes: Annotated[bool, Help("Allow a target that had this work before.")] = False,
+    approved: Annotated[bool, Help("The user approved a chain of more than five skills.")] = False,
+    fact: Facts = {},  # noqa: B006 - never changed
+    health_check: Annotated[bool, Help("Run the target's own check first.")] = False,
+    schema: Annotated[
+        Literal["2.0", "3.0"] | None, Help("The payload version (default: the target's).")
+    ] = None,
+) -> HandoffAnswer:
+    """Hand the work of a session or a skill to another skill
+
+    Selects the target, checks everything, writes the payload once, and prints the line that the agent
+    that takes over runs. The same command again prints the same answer, or continues an interrupted
+    or failed handoff. A skill without a session uses --from; its chain continues from the payload that
+    it received, unless --new starts a chain.
+    """
+    if from_ and session:
+        raise UsageError("--from and --session exclude each other", hint="name the session, or the skill")
+    if payload and not from_:
+        raise UsageError("--payload needs --from", hint="name the skill that hands off")
+    if new and not from_:
+        raise UsageError("--new needs --from", hint="a session that received work continues its chain")
+    for name, value in fact.items():
+        if isinstance(value, str):
+            refuse_left_open(name, value)
+    request = HandoffRequest(
+        target, session, from_, payload, reason.strip(), yes, approved, health_check, schema or "", fact,
+        again, new,
+    )  # fmt: skip
+    if not session and not from_:
+        request = replace(request, session=_only_session(environment, request))
+    try:
+        return send(environment, request)
+    except ValidationFailedError as error:
+        if error.details.get("rule") != LOOP or environment.conversation:
+            raise
+        question = Confirmation("Proceed anyway?", f"WARNING: {error.message}".split("\n"), error.hint)
+        try:
+            environment.confirm(question)
+        except TrustError:
+            raise error from None
+    return send(environment, replace(request, yes=True, reason=request.reason or "confirmed at the terminal"))
+
+
+@operation("handoff cancel", "flow handoff cancel handoff-k3x9q2 --reason 'sent to the wrong skill'")
+def cancel_handoff(environment: Environment, handoff: HandoffId, *, reason: Reason = "") -> HandoffAnswer:
+    """Cancel a handoff
+
+    A written payload stays, but it can no longer be received.
+    """
+    with Handoffs(environment.store).change(handoff, wait=WAIT) as change:
+        known = change.handoff
+        if known.phase in ENDED:
+            state = f"cancelled: {known.cancelled}" if known.cancelled else known.status
+            raise HandoffRefusedError(
+                f"handoff `{known.id}` is over: {state}",
+                code="HANDOFF_CLOSED",
+                hint=Command("handoff status", handoff, store=environment.shown_store),
+                handoff=known.id,
+                phase=known.phase,
+            )
+        cancelled = replace(known, cancelled=reason or "no reason given")
+        return answer_of(environment, change.advance(cancelled, ("cancel",), **stamp_of(environment)))
+
+
+def answer_of(
+    environment: Environment, handoff: Handoff, *, replayed: bool = False, notes: Sequence[str] = ()
+) -> HandoffAnswer:
+    """Return *handoff* as commands answer it."""
+    now, store = now_of(environment), environment.store
+    return answer(handoff, store, now, environment.shown_store, replayed=replayed, notes=notes)
+
+
+def now_of(environment: Environment) -> datetime:
+    """Return the current time."""
+    return datetime.fromisoformat(environment.now)
+
+
+class RecordStamp(TypedDict):
+    """The time and the author of a record."""
+
+    at: str
+    by: str
+
+
+def stamp_of(environment: Environment) -> RecordStamp:
+    """Return the time and the author of a record."""
+    return {"at": environment.now, "by": environment.by}
+
+
+def find_targets(environment: Environment) -> Discovery:
+    """Return the skills that can take over work here, bundled ones included."""
+    found = discover(environment.cwd, environment.home, environment.environ, extra=environment.extra)
+    return with_bundled(found)
+
+
+def skill_names(discovery: Discovery) -> frozenset[str]:
+    """Return the names of all skills that were found or are bundled, targets or not."""
+    skipped = (skill.skill for skill in discovery.skipped if skill.is_skill)
+    return frozenset(
+        (*(each.skill for each in discovery.candidates), *skipped, *os.listdir(bundled_folder()))
+    )
+
+
+def source_for(
+    environment: Environment, discovery: Discovery, skill: str, payload: str = "", *, new: bool = False
+) -> HandoffSource:
+    """Return a skill without a session as the source of a handoff."""
+    return skill_source(
+        skill,
+        discovery,
+        Handoffs(environment.store),
+        skills=skill_names(discovery),
+        project=environment.cwd,
+        now=now_of(environment),
+        payload=payload,
+        new=new,
+    )
+
+
+def foreseen_refusal(
+    environment: Environment, discovery: Discovery, request: HandoffRequest, source: HandoffSource
+) -> HandoffRefusedError | None:
+    """Return why `send` would refuse a request now, or `None`. Nothing is written."""
+    try:
+        if source.session is not None:
+            _refuse_without_synthesis(environment, source.session, request.facts)
+        target = choose_target(discovery, request.target)
+        sending = _Sending.of(environment, discovery, request, source, target)
+        handoff = sending.draft()
+    except HandoffRefusedError as error:
+        return error
+    handoff = sending.check(handoff)
+    return None if all(check.holds for check in handoff.checks) else sending.refusal(handoff, None)
+
+
+def send(environment: Environment, request: HandoffRequest) -> HandoffAnswer:
+    """Hand the work of a session or a skill to a target, up to the line that invokes the target.
+
+    The same request again returns the earlier answer, or continues a handoff that was interrupted or failed.
+    """
+    discovery, handoffs = find_targets(environment), Handoffs(environment.store)
+    with _source(environment, discovery, request) as source:
+        target = choose_target(discovery, request.target)
+        sending = _Sending.of(environment, discovery, request, source, target)
+        earlier = _find_earlier(handoffs, sending.new, now_of(environment))
+        if earlier is None:
+            return sending.run(HandoffChange(handoffs, sending.new))
+        if earlier.phase == ACKNOWLEDGMENT:
+            receiver = f" by {earlier.claim.by} at {earlier.claim.at}" if earlier.claim else ""
+            note = f"this work was handed off before and received{receiver}; add --again to hand it off again"
+            return answer_of(environment, earlier, replayed=True, notes=[note])
+        with handoffs.change(earlier.id, wait=WAIT) as change:
+            return sending.again_as(earlier).run(change)
+
+
+@dataclass(frozen=True)
+class _Sending:
+    """A handoff on its way to its invocation."""
+
+    environment: Environment
+    discovery: Discovery
+    source: HandoffSource
+    new: Handoff
+    """The handoff as it is requested, before its first phase."""
+
+    @classmethod
+    def of(
+        cls,
+        environment: Environment,
+        discovery: Discovery,
+        request: HandoffRequest,
+        source: HandoffSource,
+        target: Candidate,
+    ) -> _Sending:
+        """Return the sending of a request; refused if the chain may not grow by the target."""
+        handoffs, received, session = Handoffs(environment.store), source.received, source.session
+        hops = [known.hops for known in handoffs.own_ones() if received and known.id == received.handoff]
+        facts = {**({} if session else source.facts), **request.facts}
+        schema = request.schema or normal_version(target.schema_version)
+        trace_id = (received.trace_id if received else "") or str(UUID(bytes=os.urandom(16), version=4))
+        continues = received.handoff if received and not session else ""
+        digest = received.sha256 if received and not session else ""
+        revision = session.revision if session else 0
+        parts = (
+            source.skill, request.session, revision, target.skill, schema, request.reason, request.health_check,
+            facts, digest,
+        )  # fmt: skip
+        handoff = Handoff(
+            id=handoffs.new_id(),
+            source=source.skill,
+            target=target.skill,
+            request=request,
+            session=request.session,
+            revision=revision,
+            schema=schema,
+            trace_id=trace_id,
+            span_id=os.urandom(8).hex(),
+            parent_span=received.span_id if received else "",
+            chain=source.chain,
+            hops=max([received.hops, *hops]) + 1 if received else 1,
+            continues=continues,
+            facts=facts,
+            key=sha256_hex(integrity.canonical(parts))[:16],
+            started_at=environment.now,
+        )
+        handoff = with_target(handoff, target)
+        verdict = judge_handoff(handoff)
+        if not verdict.allowed:
+            raise ValidationFailedError(
+                verdict.message,
+                hint=verdict.hint,
+                recoverable=verdict.fixable,
+                rule=verdict.code,
+                chain=[*handoff.chain, handoff.target],
+                hops=handoff.hops,
+                target_skill=handoff.target,
+                validation_errors=[verdict.message],
+            )
+        return cls(environment, discovery, source, handoff)
+
+    def again_as(self, earlier: Handoff) -> _Sending:
+        """Return the sending of the same work as an earlier handoff, with the facts that were given to it."""
+        new = replace(self.new, id=earlier.id, started_at=earlier.started_at)
+        if earlier.phase == FAILED:
+            request = replace(new.request, facts={**earlier.request.facts, **new.request.facts})
+            new = replace(new, facts={**earlier.facts, **new.facts}, request=request)
+        return replace(self, new=new)
+
+    def run(self, change: HandoffChange) -> HandoffAnswer:
+        """Move the handoff from its phase to its invocation."""
+        environment, handoff, notes = self.environment, change.handoff, [*self.source.notes]
+        if handoff.phase == INVOCATION:
+            lost = missing_parts(environment.store, handoff).get("payload")
+            if lost is None:
+                return answer_of(environment, handoff, replayed=True, notes=notes)
+            begun: tuple[str, ...] = ("lose", "retry")
+            notes.insert(0, f"{lost}; it was written again")
+        elif handoff.phase == TRANSFER:
+            begun = ("recheck",)
+        elif handoff.phase in {DISCOVERY, FAILED}:
+            begun = ("select", "examine") if handoff.phase == DISCOVERY else ("retry",)
+        else:  # it ended while its lock was awaited
+            return answer_of(environment, handoff, replayed=True)
+        is_prepared = handoff.phase in {INVOCATION, TRANSFER} and not _has_expired(
+            handoff, now_of(environment)
+        )
+        prepared = self.check(handoff if is_prepared else self.draft())
+        if not all(check.holds for check in prepared.checks):
+            raise self._fail(change, prepared, begun)
+        begun = (*begun, "hand_on")
+        if not is_prepared:
+            change.advance(prepared, begun, _answers(prepared), **stamp_of(environment))
+            begun = ()
+        self._write(prepared, is_lost="lose" in begun)
+        answers = {**_answers(prepared), "payload_written": digest_of(prepared.payload) == prepared.sha256}
+        sent = change.advance(prepared, (*begun, "invoke"), answers, **stamp_of(environment))
+        return answer_of(environment, sent, notes=[*notes, *_notes(sent)])
+
+    def draft(self) -> Handoff:
+        """Return the new handoff with a payload built from the source's work."""
+        store, handoff, now = self.environment.store, self.new, now_of(self.environment)
+        folder = work_folder(store, handoff)
+        try:
+            content, lost = build(self.source, handoff, folder=folder, project=self.environment.cwd, now=now)
+            data = render(handoff.schema, content)
+            read(data, source="the payload")
+        except DocumentError as error:  # the reported facts cannot be written as a payload
+            raise InvalidPayloadError(error.message, hint=error.hint, recoverable=True) from None
+        digest, expires = sha256_hex(data), integrity.expiry(handoff.schema, content)
+        handoff = replace(
+            handoff,
+            content=content,
+            lost=lost,
+            identity=integrity.identity(handoff.schema, content),
+            payload=payload_file_name(handoff.schema, content, digest),
+            sha256=digest,
+            size=len(data),
+            expires_at=integrity.stamp(expires) if expires else "",
+        )
+        return replace(handoff, payload=payload_path(store, handoff))
+
+    def check(self, handoff: Handoff) -> Handoff:
+        """Return *handoff* with the results of all checks."""
+        environment = self.environment
+        results = checks.check_send(handoff, self.discovery, environment.store, now_of(environment))
+        target = checks.find_target(handoff, self.discovery)
+        if handoff.request.health_check and target is not None:
+            places = {"project": environment.cwd, "state": environment.state}
+            results = (*results, check_health(target, environment.environ, **places))
+        payload = payload_path(environment.store, handoff)
+        return replace(handoff, payload=payload, checks=results, failure=None)
+
+    def refusal(self, handoff: Handoff, preserved: str | None) -> HandoffRefusedError:
+        """Return one refusal that names every failed check, with the command that tries again."""
+        again = send_command(self.new.request, self.environment.shown_store, root=handoff.root)
+        return checks.refusal(handoff, again, preserved)
+
+    def _fail(self, change: HandoffChange, handoff: Handoff, begun: Sequence[str]) -> HandoffRefusedError:
+        """Record that checks failed, keep the payload, and return the refusal."""
+        preserved = os.path.join(change.folder, f"preserved.{FORMS[handoff.schema]}")
+        error = self.refusal(handoff, preserved)
+        failure = HandoffFailure(
+            error.code, error.message, error.details, error.recoverable, preserved, str(error.hint)
+        )
+        answers = {"target_found": True, "payload_lost": True, "not_fixable": not error.recoverable}
+        failed = replace(handoff, failure=failure, payload="")
+        change.advance(failed, (*begun, "refuse"), answers, **stamp_of(self.environment))
+        files.write_atomic(preserved, render(handoff.schema, handoff.content), durable=False)
+        return error
+
+    def _write(self, handoff: Handoff, *, is_lost: bool) -> None:
+        """Write the payload, and in 2.0 a copy of it as the newest one."""
+        if is_lost and os.path.lexists(handoff.payload):
+            os.unlink(handoff.payload)  # it was changed
+        data = render(handoff.schema, handoff.content)
+        write_payload(handoff.payload, data)
+        if handoff.schema == "2.0":
+            newest = os.path.join(work_folder(self.environment.store, handoff), NEWEST_PAYLOAD)
+            files.write_atomic(newest, data, durable=False)
+
+
+def _answers(handoff: Handoff) -> dict[str, bool]:
+    """Return the answers of the guards to a handoff whose checks ran. A check that does not apply holds."""
+    held = {result.name: result.holds for result in handoff.checks}
+    return {**dict.fromkeys(CHECKS, True), **held, "target_found": True, "payload_lost": True}
+
+
+@contextmanager
+def _source(
+    environment: Environment, discovery: Discovery, request: HandoffRequest
+) -> Iterator[HandoffSource]:
+    """Yield the source of a request under its lock, so that two equal requests make one handoff."""
+    store = environment.store
+    if request.skill:
+        with Handoffs(store).locked(request.skill, wait=WAIT):
+            yield source_for(environment, discovery, request.skill, request.payload, new=request.new)
+        return
+    store.read(request.session)  # refuses an unknown session
+    folder = store.folder(request.session)
+    files.make_private_dir(folder)
+    with files.locked(f"{folder}/{LOCK}", wait=WAIT, what=f"session `{request.session}`"):
+        session = store.read(request.session).session
+        _refuse_without_synthesis(environment, session, request.facts)
+        yield source_of(session, discovery)
+
+
+def _refuse_without_synthesis(
+    environment: Environment, session: Session, facts: Mapping[str, object]
+) -> None:
+    """Refuse to hand off work before its workflow has reported its synthesis."""
+    if facts.get(SYNTHESIS) or session.state.get(SYNTHESIS):
+        return
+    for step in environment.store.definition(session).steps:
+        report = (step.get("reports") or {}).get(SYNTHESIS)
+        if isinstance(report, Mapping) and report.get("required"):
+            resume = Command("resume", session.id, store=environment.shown_store)
+            raise ValidationFailedError(
+                f"session `{session.id}` has no synthesis yet: step `{step.get('id')}` reports it",
+                hint=Hint("continue the work first: ", resume),
+                recoverable=True,
+                missing_fields=[],
+                validation_errors=["the work has no synthesis yet"],
+                session=session.id,
+            )
+
+
+def _find_earlier(handoffs: Handoffs, new: Handoff, now: datetime) -> Handoff | None:
+    """Return an earlier handoff of the same request, or one of the same work that failed.
+
+    Received ones are ignored if the work must be sent again.
+    """
+
+    def rank(earlier: Handoff) -> int | None:
+        is_same = earlier.key == new.key
+        if is_same and earlier.phase == INVOCATION and not _has_expired(earlier, now):
+            return 0
+        if is_same and earlier.phase == TRANSFER:
+            return 1
+        if earlier.phase == FAILED and _work_of(earlier) == _work_of(new):
+            return 2
+        return 3 if is_same and earlier.phase == ACKNOWLEDGMENT and not new.request.again else None
+
+    ranked = [(rank(earlier), earlier) for earlier in handoffs.own_ones()]
+    found = [(number, earlier) for number, earlier in ranked if number is not None]
+    return min(found, key=lambda pair: pair[0])[1] if found else None
+
+
+def _work_of(handoff: Handoff) -> tuple[object, ...]:
+    return handoff.source, handoff.session, handoff.revision, handoff.target, handoff.continues
+
+
+def _has_expired(handoff: Handoff, now: datetime) -> bool:
+    return integrity.has_expired(moment(handoff.expires_at), now)
+
+
+def _notes(handoff: Handoff) -> Iterator[str]:
+    if handoff.target in handoff.chain:
+        loop = format_chain(handoff.chain, handoff.target)
+        yield f"this is a loop: {loop} ({handoff.request.reason})"
+    if handoff.schema != normal_version(handoff.target_schema):
+        fit = compatibility(handoff.schema, handoff.target_schema)
+        yield f"{handoff.schema} to {handoff.target_schema}: {fit.verdict.value}, {fit.reason}"
+    if handoff.lost:
+        yield f"not in a {handoff.schema} payload: {', '.join(handoff.lost)}"
+
+
+def _only_session(environment: Environment, request: HandoffRequest) -> str:
+    """Return the id of the only open session; if there are none or several, the hint shows how to name one."""
+    world, facts = world_of(environment, wait=WAIT), request.facts
+
+    def with_session(session: str) -> Command:
+        root = next(iter(environment.extra), "")
+        named = send_command(replace(request, session=session), environment.shown_store, root=root)
+        return named.with_options(facts=facts)
+
+    try:
+        return the_open_session(world, with_session).session.id
+    except NoOpenSessionError as error:
+        stored = [listed.kept for listed in summaries(world.store, every=True) if listed.kept]
+        own = [record.session.id for record in stored if not record.session.parent]
+        if not own:
+            raise
+        hint = Hint("name a session that has ended: ", with_session(own[0]))
+        raise NoOpenSessionError(error.message, hint=hint) from None
