@@ -12,6 +12,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping
+from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from enum import Enum
 from importlib import import_module
@@ -274,18 +275,21 @@ def json_answers() -> None:
     table(
         "Command",
         "Answer",
-        rows=[(f"`flow {found.name}`", f"`{found.result_type.__name__}`") for found in operations],
+        rows=[(f"`flow {found.name}`", f"`{_type(found.result_type)}`") for found in operations],
     )
     out("")
-    waiting = [found.result_type for found in operations]
+    waiting = [part for found in operations for part in _classes_in(found.result_type)]
     known: list[type[Any]] = []
     for kind in waiting:  # grows while it is read
         if kind not in known:
             known.append(kind)
             waiting += [part for hint in get_type_hints(kind).values() for part in _classes_in(hint)]
     for kind in sorted(known, key=lambda kind: kind.__name__):
-        documented = _fields_documented(kind)
-        hints = get_type_hints(kind)
+        documented: dict[str, str] = {}
+        for parent in filter(is_dataclass, reversed(kind.__mro__)):
+            documented |= _fields_documented(parent)
+        internal = {each.name for each in dataclass_fields(kind) if "internal" in each.metadata}
+        hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in internal}
         out(f"### {kind.__name__}", "", inspect.cleandoc(kind.__doc__ or "").partition("\n")[0], "")
         rows = [(f"`{name}`", f"`{_type(hints[name])}`", documented.get(name, "")) for name in hints]
         table("Key", "Type", "Meaning", rows=rows)
@@ -300,7 +304,7 @@ def _operations() -> Iterator[Operation[..., object]]:
         if "." in entry.module:
             found = vars(import_module(f"flowrail.{entry.module}")).values()
             yield from {
-                op.name: op for op in found if isinstance(op, Operation) and is_dataclass(op.result_type)
+                op.name: op for op in found if isinstance(op, Operation) and any(_classes_in(op.result_type))
             }.values()
 
 

@@ -158,7 +158,11 @@ def _check_acceptance(
     yield _check_version(handoff.schema, normal_version(target.schema_version))
     missing = tuple(path for path in target.requires if not _has_value(fields, path))
     names = ", ".join(f"`{path}`" for path in missing)
-    message = f"all {len(target.requires)} required fields are present"
+    message = (
+        f"all {len(target.requires)} required fields are present"
+        if target.requires
+        else "nothing is required"
+    )
     if missing:
         message = f"the target requires {names}, which the payload does not contain"
     facts = tuple(dict.fromkeys(map(fact_for, missing)))

@@ -63,23 +63,23 @@ class HandoffFailure:
 class HandoffRequest:
     """A request to hand off work, as `flow handoff send` takes it. The target decides on empty values."""
 
-    target: str
-    session: str = ""
-    skill: str = ""
+    target: str = field(metadata=INTERNAL)
+    session: str = field(default="", metadata=INTERNAL)
+    skill: str = field(default="", metadata=INTERNAL)
     """The source, if it has no session."""
-    payload: str = ""
+    payload: str = field(default="", metadata=INTERNAL)
     """A file that this skill wrote, or that it received."""
     reason: str = ""
     yes: bool = False
     """Whether the user wants a target that had the work before."""
     approved: bool = False
     """Whether the user approved a chain of more than five skills."""
-    health_check: bool = False
-    schema: str = ""
-    facts: Mapping[str, Any] = Frozen()
-    again: bool = False
+    health_check: bool = field(default=False, metadata=INTERNAL)
+    schema: str = field(default="", metadata=INTERNAL)
+    facts: Mapping[str, Any] = field(default=Frozen(), metadata=INTERNAL)
+    again: bool = field(default=False, metadata=INTERNAL)
     """Whether work that was received before is sent again."""
-    new: bool = False
+    new: bool = field(default=False, metadata=INTERNAL)
     """Whether this is new work, and not what the skill received."""
 
 
