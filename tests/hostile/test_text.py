@@ -93,8 +93,8 @@ def test_text_in_a_payload_is_visible(text: str) -> None:
     for version in FILES:
         Path("given").write_text(json.dumps({"handoff": filled(example(version))}))
         for line in (
-            "validate given",
-            "convert given --to 2.0 --force",
+            "check given",
+            "check given --to 2.0",
             "receive given --force --json",
             "status --json",
         ):
