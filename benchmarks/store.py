@@ -26,7 +26,7 @@ from flowrail.machines.engine.advance import advance
 from flowrail.machines.sessions.record import Record, StoredDefinition, encoding
 from flowrail.machines.sessions.session import Report, Session
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps
 from flowrail.skills.loader import Loader
 from flowrail.storage.file_store import FolderFiles
@@ -68,16 +68,18 @@ def _over_history(folder: Path, sizes: list[int], rounds: int) -> None:
     report("A step in a session with this many records, compared with few", best, base, {last: FLAT})
 
 
-def world_with_a_skill(folder: Path, store: Store) -> World:
+def world_with_a_skill(folder: Path, store: Store) -> Environment:
     """Write the skill `turn` into a project, and return its world."""
     skill = folder / ".claude" / "skills" / "turn"
     skill.mkdir(parents=True, exist_ok=True)
     (skill / "workflow.yaml").write_text(TEXT)
     (folder / ".git").mkdir(exist_ok=True)
-    return World(
+    return Environment(cwd=str(folder)).replaced(
         store=store,
         loader=Loader(skill_roots(str(folder), str(folder / "home"), {}, ()), str(folder / "state")),
-        now=lambda: f"{time.time():.3f}",
+        shown_store=None,
+        conversation=None,
+        clock=lambda: f"{time.time():.3f}",
         by="benchmark",
     )
 
@@ -124,7 +126,7 @@ def checkpointing(saver: Any) -> Callable[[], object]:
     return store_step
 
 
-def _grown(world: World, records: int) -> str:
+def _grown(world: Environment, records: int) -> str:
     """Return a session with this many records, written with one flush."""
     session_id = steps.begin(world, "turn").guidance.session
     newest, folder = world.store.read(session_id), world.store.folder(session_id)

@@ -16,7 +16,7 @@ from flowrail.errors import DocumentError, UsageError
 from flowrail.formatters.guidance import as_xml
 from flowrail.machines.engine.reports import refuse_left_open
 from flowrail.machines.guidance.guide import Guidance
-from flowrail.operations.environment import Environment, World, world_of
+from flowrail.operations.environment import Environment
 from flowrail.operations.running.conversations import own_session
 from flowrail.storage.files import read_bounded
 from flowrail.text import json as strict_json
@@ -42,12 +42,8 @@ class SessionCall(options.Call):
             roots=self.roots,
             tell=lambda line: output.notes([line]),
             conversation=self.conversation,
+            wait=self.wait,
         )
-
-    @cached_property
-    def world(self) -> World:
-        """The store, and where the command was called, as operations on sessions need it."""
-        return world_of(self.environment, wait=self.wait)
 
     def session(self, session_id: str | None) -> str:
         """Return the given session, or the one that a command without an id is about."""
@@ -56,9 +52,9 @@ class SessionCall(options.Call):
         verb = click.get_current_context().command_path.partition(" ")[2]
 
         def named(own: str) -> Command:
-            return Command(verb, own, store=self.world.shown_store)
+            return Command(verb, own, store=self.environment.shown_store)
 
-        return own_session(self.world, named).session.id
+        return own_session(self.environment, named).session.id
 
     def show(self, guidance: Guidance, notes: Iterable[str] = ()) -> None:
         """Print *notes* and a step: by default as text on a terminal, as XML in a pipe."""

@@ -24,7 +24,7 @@ from flowrail.hosts.conversation import FLEET
 from flowrail.machines.engine.dispatched_work import DispatchGoneError, parent_of
 from flowrail.machines.guidance.agents import PENDING
 from flowrail.machines.sessions.session import COMPLETED
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps
 from flowrail.operations.running.child_sessions import lost_dispatch
 from flowrail.storage.files import make_private_dir, write_atomic
@@ -51,28 +51,28 @@ class Work(NamedTuple):
     model: str | None = None
 
 
-def take(world: World, target: Target, *, runs: Collection[str]) -> Work:
-    """Take over the session of *target* for the conversation of *world*. No report of an earlier agent counts then.
+def take(environment: Environment, target: Target, *, runs: Collection[str]) -> Work:
+    """Take over the session of *target* for the conversation of *environment*. No report of an earlier agent counts then.
 
     *runs* are the conversations of the fleet that had it. The sessions of other agents do not change.
     """
-    session_id = targets.session_of(world, target)
+    session_id = targets.session_of(environment, target)
     parent, model = parent_of(session_id), None
     if parent is not None:
-        above = steps.look(world._replace(host=None), parent)
+        above = steps.look(environment.replaced(conversation=None), parent)
         dispatch = next(known for known in above.guidance.dispatches if known.child == session_id)
         model = dispatch.model
-        owner = None if dispatch.status == PENDING else targets.current(world, session_id).owner
-        if owner not in {None, world.host, above.session.owner, *runs}:
+        owner = None if dispatch.status == PENDING else targets.current(environment, session_id).owner
+        if owner not in {None, environment.conversation, above.session.owner, *runs}:
             raise DispatchGoneError(f"another agent works on `{session_id}`", hint="nothing is left to do")
-    answer = steps.look(world, session_id, take_over=True)
+    answer = steps.look(environment, session_id, take_over=True)
     if not answer.session.is_open:
         raise DispatchGoneError(f"session `{session_id}` has ended", hint="nothing is left to do")
     return Work(session_id, as_xml.render(answer.guidance), model)
 
 
 def run(
-    world: World,
+    environment: Environment,
     taken: Work,
     limits: Limits,
     record: AgentRun,
@@ -88,7 +88,7 @@ def run(
     Return the complete *record*, and when a used-up quota is available again, in seconds since 1970. *patient* repeats a
     call that reads the session until its store answers.
     """
-    conversation = str(world.host)
+    conversation = str(environment.conversation)
     make_private_dir(files)
     prompt, log = (os.path.join(files, f"{conversation}.{kind}") for kind in ("prompt", "log"))
     write_atomic(prompt, (_INSTRUCTIONS + visible(taken.prompt) + "\n").encode(), durable=False)
@@ -103,7 +103,7 @@ def run(
         stop=stop,
     )
     summary = programs.read_log(log)
-    outcome = patient(lambda: result(world, taken)) or _without_result(ended, summary)
+    outcome = patient(lambda: result(environment, taken)) or _without_result(ended, summary)
     not_started = "the program could not be started; see its log"
     done = replace(
         record,
@@ -126,14 +126,18 @@ def agent_environment(environ: Mapping[str, str], conversation: str) -> dict[str
     return agent_environ
 
 
-def result(world: World, taken: Work) -> RunOutcome | None:
+def result(environment: Environment, taken: Work) -> RunOutcome | None:
     """Return the outcome of a run from its session, or `None` if it has no result and waits for nothing."""
-    session = targets.current(world, taken.session)
-    if session.host is None or session.host.id != world.host or lost_dispatch(world.store, session):
+    session = targets.current(environment, taken.session)
+    if (
+        session.host is None
+        or session.host.id != environment.conversation
+        or lost_dispatch(environment.store, session)
+    ):
         return RunOutcome.FENCED
     if not session.is_open:
         return RunOutcome.FINISHED if session.status == COMPLETED else RunOutcome.FAILED
-    return RunOutcome.WAITING if targets.waits(world, session) else None
+    return RunOutcome.WAITING if targets.waits(environment, session) else None
 
 
 def _without_result(ended: process.Ended, summary: LogSummary) -> RunOutcome:
@@ -144,7 +148,9 @@ def _without_result(ended: process.Ended, summary: LogSummary) -> RunOutcome:
     return RunOutcome.CRASHED if ended.status else RunOutcome.NO_RESULT
 
 
-def give_up(world: World, target: Target, reason: str) -> None:
+def give_up(environment: Environment, target: Target, reason: str) -> None:
     """End a child session as failed because its agents have had all their attempts."""
     with suppress(ConflictError):  # it has just ended differently
-        steps.abandon(world._replace(host=None), targets.session_of(world, target), reason)
+        steps.abandon(
+            environment.replaced(conversation=None), targets.session_of(environment, target), reason
+        )

@@ -17,7 +17,7 @@ from flowrail.fleet.targets import Target
 from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.engine.dispatched_work import parent_of
 from flowrail.machines.sessions.store import UnknownSessionError
-from flowrail.operations.environment import Environment, World, world_of
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps
 from flowrail.operations.running.conversations import release
 from flowrail.storage.files import make_private_dir, read_bounded, write_atomic
@@ -37,7 +37,7 @@ class Fleet:
     """
 
     def __init__(self, environment: Environment) -> None:
-        self.environment = environment
+        self.environment = environment.replaced(conversation=None, wait=_WAIT_SECONDS)
         self.folder = folder_of(environment)
         _prepare_folder(environment, self.folder)
         database = environment.database
@@ -54,28 +54,28 @@ class Fleet:
         self.jobs.close()
         self.records.close()
 
-    def world(self, conversation: str | None = None) -> World:
-        """Return the world for a run whose conversation has that id."""
-        return world_of(self.environment, wait=_WAIT_SECONDS)._replace(host=conversation)
+    def environment_of(self, conversation: str) -> Environment:
+        """Return the environment for a run whose conversation has that id."""
+        return self.environment.replaced(conversation=conversation, store=self.environment.store)
 
     def start(self, skill: str, params: Mapping[str, object], program: str) -> str:
         """Start a session of a skill that the workers of *program* run, and return its id."""
-        session = steps.begin(self.world(FLEET_OWNER), skill, params).session.id
+        session = steps.begin(self.environment_of(FLEET_OWNER), skill, params).session.id
         self.run_session(session, program)
         return session
 
     def run_session(self, session: str, program: str) -> None:
         """Let the workers of *program* run an open session. One that they gave up gets all its attempts again."""
-        world = self.world()
-        if not world.store.read(session).session.is_open:
+        environment = self.environment
+        if not environment.store.read(session).session.is_open:
             raise ConflictError(
                 f"session `{session}` has ended",
                 code="SESSION_NOT_OPEN",
-                hint=Hint("see its history: ", Command("history", session, store=world.shown_store)),
+                hint=Hint("see its history: ", Command("history", session, store=environment.shown_store)),
                 session=session,
             )
-        self.records.add_session(session, program, by=world.by)
-        for target in targets.ready(world, session):
+        self.records.add_session(session, program, by=environment.by)
+        for target in targets.ready(environment, session):
             self.jobs.enqueue(_next_job(target, self.records.runs(target.key)), target.key, program)
 
     def schedule(self, program: str, limits: Limits) -> None:
@@ -90,9 +90,9 @@ class Fleet:
                     continue  # it cannot be read now; the status says so
 
     def _schedule(self, fleet_session: FleetSession, limits: Limits) -> None:
-        world = self.world()
+        environment = self.environment
         try:
-            session = world.store.read(fleet_session.session).session
+            session = environment.store.read(fleet_session.session).session
         except UnknownSessionError:
             self.records.end_session(fleet_session.session, "the session was deleted")
             return
@@ -101,34 +101,41 @@ class Fleet:
             return
         if session.owner not in {None, FLEET_OWNER, *conversations(self.records, session.id)}:
             return  # a person or another agent took it over
-        runs = {target: self.records.runs(target.key) for target in targets.ready(world, session.id)}
+        runs = {target: self.records.runs(target.key) for target in targets.ready(environment, session.id)}
         if all(_next_job(target, known) in self._added for target, known in runs.items()):
             return
-        still_ready = set(targets.ready(world, session.id))  # a run may have ended before its record was read
+        still_ready = set(
+            targets.ready(environment, session.id)
+        )  # a run may have ended before its record was read
         for target in still_ready & runs.keys():
-            self._add_job(world, target, runs[target], limits, fleet_session)
+            self._add_job(environment, target, runs[target], limits, fleet_session)
 
     def _add_job(
-        self, world: World, target: Target, runs: list[AgentRun], limits: Limits, fleet_session: FleetSession
+        self,
+        environment: Environment,
+        target: Target,
+        runs: list[AgentRun],
+        limits: Limits,
+        fleet_session: FleetSession,
     ) -> None:
         failures = _failures(runs, fleet_session.at)
         if len(failures) >= limits.attempts:
-            self._give_up(world, target, failures)
+            self._give_up(environment, target, failures)
             return
         job = _next_job(target, runs)
         delay = min(_LONGEST_DELAY, limits.retry_seconds * 2 ** (len(failures) - 1)) if failures else 0.0
         self.jobs.enqueue(job, target.key, fleet_session.program, delay=delay)
         self._added.add(job)
 
-    def _give_up(self, world: World, target: Target, failures: list[AgentRun]) -> None:
+    def _give_up(self, environment: Environment, target: Target, failures: list[AgentRun]) -> None:
         newest = failures[0]
         summary = f"{count(len(failures), 'attempt')} failed; the last one: {newest.outcome}"
         reason = f"{summary} ({newest.note})" if newest.note else summary
         if parent_of(target.key) is not None:
-            attempt.give_up(world, target, reason)
+            attempt.give_up(environment, target, reason)
         else:
             self.records.end_session(target.key, reason)
-            release(world.store, [target.key], newest.run, at=world.now(), by=world.by)
+            release(environment.store, [target.key], newest.run, at=environment.now, by=environment.by)
 
 
 def conversations(records: FleetRecords, target: str) -> set[str]:

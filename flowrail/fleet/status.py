@@ -8,7 +8,7 @@ from flowrail.errors import FlowError
 from flowrail.fleet import targets
 from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.records import AgentRun, FleetSession, WorkerRecord
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.text.phrases import count, duration, iso_time, seconds_between
 from flowrail.text.report import Moment, Part, Report, Span, Style, Table, columns, paragraphs
 
@@ -93,7 +93,7 @@ class FleetStatus:
 
 def status_of(fleet: Fleet, *, newest: int) -> FleetStatus:
     """Return what the fleet is doing now, and its *newest* runs."""
-    records, world = fleet.records, fleet.world()
+    records, environment = fleet.records, fleet.environment
     workers, known, running = records.workers(), records.sessions(newest_ended=newest), records.running()
     programs = []
     for name in sorted({session.program for session in known} | {worker.program for worker in workers}):
@@ -108,19 +108,19 @@ def status_of(fleet: Fleet, *, newest: int) -> FleetStatus:
             )
         )
     targets_at_work = {run.target for run in running}
-    sessions = tuple(_session(world, session, targets_at_work) for session in known)
+    sessions = tuple(_session(environment, session, targets_at_work) for session in known)
     return FleetStatus(tuple(programs), tuple(workers), sessions, tuple(records.runs(newest=newest)))
 
 
-def _session(world: World, fleet_session: FleetSession, at_work: set[str]) -> SessionStatus:
+def _session(environment: Environment, fleet_session: FleetSession, at_work: set[str]) -> SessionStatus:
     session_id, program = fleet_session.session, fleet_session.program
     if fleet_session.problem:
         return SessionStatus(session_id, program, "given up", fleet_session.problem)
     try:
-        session = targets.current(world, session_id)
+        session = targets.current(environment, session_id)
         if not session.is_open:
             return SessionStatus(session_id, program, session.status)
-        involved = [member for _, member in targets.involved(world, session_id)]
+        involved = [member for _, member in targets.involved(environment, session_id)]
     except FlowError as error:
         return SessionStatus(session_id, program, "unreadable", error.message)
     for member in involved:

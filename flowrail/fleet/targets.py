@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from flowrail.machines.engine.dispatched_work import DispatchGoneError, parent_of, piece_of
 from flowrail.machines.sessions.session import AskedQuestion, Session
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import children_of
 
 
@@ -17,12 +17,12 @@ class Target(NamedTuple):
     key: str
 
 
-def session_of(world: World, target: Target) -> str:
+def session_of(environment: Environment, target: Target) -> str:
     """Return the id of the session that does the work of a target now."""
     parent = parent_of(target.key)
     if parent is None:
         return target.key
-    for dispatch in current(world, parent).dispatches:
+    for dispatch in current(environment, parent).dispatches:
         if piece_of(dispatch.child) == target.key:
             return dispatch.child
     raise DispatchGoneError(
@@ -30,30 +30,30 @@ def session_of(world: World, target: Target) -> str:
     )
 
 
-def current(world: World, session_id: str) -> Session:
+def current(environment: Environment, session_id: str) -> Session:
     """Return a session as it is now."""
-    return world.store.read(session_id).session
+    return environment.store.read(session_id).session
 
 
-def involved(world: World, session_id: str) -> Iterator[tuple[Target, Session]]:
+def involved(environment: Environment, session_id: str) -> Iterator[tuple[Target, Session]]:
     """Yield the open sessions that work for a session, itself first, each with the target whose work it does."""
-    session = current(world, session_id)
+    session = current(environment, session_id)
     if session.is_open:
         yield Target(session.id), session
-        for child in children_of(world.store, session.dispatches).values():
+        for child in children_of(environment.store, session.dispatches).values():
             if child.is_open:
                 yield Target(piece_of(child.id)), child
 
 
-def ready(world: World, session_id: str) -> Iterator[Target]:
+def ready(environment: Environment, session_id: str) -> Iterator[Target]:
     """Yield the targets that an agent can work on now. Some may be at work already.
 
     A session that waits for the user has none of its own, and one that waits for its sub-agents has only theirs.
     """
-    for target, session in involved(world, session_id):
+    for target, session in involved(environment, session_id):
         if waits_for_user(session):
             continue
-        unfinished = unfinished_children(world, session)
+        unfinished = unfinished_children(environment, session)
         if not unfinished:
             yield target
         for child, exists in unfinished.items():
@@ -61,9 +61,9 @@ def ready(world: World, session_id: str) -> Iterator[Target]:
                 yield Target(piece_of(child))
 
 
-def unfinished_children(world: World, session: Session) -> dict[str, bool]:
+def unfinished_children(environment: Environment, session: Session) -> dict[str, bool]:
     """Return the ids of the step's child sessions that have not ended, and whether each has started."""
-    children = children_of(world.store, session.dispatches)
+    children = children_of(environment.store, session.dispatches)
     ids = [dispatch.child for dispatch in session.dispatches]
     return {child: child in children for child in ids if child not in children or children[child].is_open}
 
@@ -78,6 +78,6 @@ def open_question(session: Session) -> AskedQuestion | None:
     return next((question for question in session.questions if question.is_open), None)
 
 
-def waits(world: World, session: Session) -> bool:
+def waits(environment: Environment, session: Session) -> bool:
     """Return whether the session waits for the user or for unfinished sub-agents."""
-    return waits_for_user(session) or bool(unfinished_children(world, session))
+    return waits_for_user(session) or bool(unfinished_children(environment, session))

@@ -164,13 +164,13 @@ class Worker:
     def _attempt(self, run: AgentRun, target: Target) -> tuple[AgentRun, float | None]:
         """Run an agent and return its completed record."""
         fleet = self._fleet
-        world, environment = fleet.world(run.run), fleet.environment
+        environment = fleet.environment_of(run.run)
         try:
             require_approved(self._project, environment.state)
             runs = self._patient(lambda: conversations(fleet.records, target.key))
-            taken = self._patient(lambda: attempt.take(world, target, runs=runs))
+            taken = self._patient(lambda: attempt.take(environment, target, runs=runs))
             return attempt.run(
-                world,
+                environment,
                 taken,
                 self._limits,
                 run,

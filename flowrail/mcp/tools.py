@@ -24,7 +24,7 @@ from flowrail.formatters.reports.handoff import HandoffAnswer
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.operations.discover import find_skills
-from flowrail.operations.environment import Environment, World, world_of
+from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.receive import ReceivedHandoff, receive_handoff
 from flowrail.operations.handoffs.send import cancel_handoff, send_handoff
 from flowrail.operations.handoffs.status import HandoffList, show_status
@@ -99,21 +99,22 @@ class Tools:
     @property
     def environment(self) -> Environment:
         """The environment of a call."""
-        return Environment(store=self._store, roots=self._roots, conversation=self._conversation)
-
-    @property
-    def world(self) -> World:
-        """What sessions need."""
-        return world_of(self.environment, wait=WAIT)
+        return Environment(store=self._store, roots=self._roots, conversation=self._conversation, wait=WAIT)
 
     def close(self) -> None:
         """Release the sessions of this connection, which has ended."""
-        world = self.world
-        release(world.store, world.store.ids(), self._conversation, at=world.now(), by=world.by)
+        environment = self.environment
+        release(
+            environment.store,
+            environment.store.ids(),
+            self._conversation,
+            at=environment.now,
+            by=environment.by,
+        )
 
     def show(self, command: Command) -> str:
         """Return *command* as a call, or as a shell line if no tool does it."""
-        return str(call_of(command, self.world.store.address) or command)
+        return str(call_of(command, self.environment.store.address) or command)
 
     def step(
         self,
@@ -144,11 +145,11 @@ class Tools:
 
         Without `outcome` nothing changes; for a `skill` without an open session one is started.
         """
-        world = self.world
+        environment = self.environment
         if again is not None:
             if session is None or outcome is not None:
                 raise UsageError("`again` needs a session and no outcome", hint="name the session")
-            return self._step(steps.replace_agent(world, session, again))
+            return self._step(steps.replace_agent(environment, session, again))
         if (params or new) and (session is not None or outcome is not None):
             raise UsageError(
                 "`params` and `new` belong to a new session", hint="give facts of a report as `facts`"
@@ -159,16 +160,16 @@ class Tools:
                     "facts, `expect`, `found` and `remember` belong to a report", hint="name the outcome too"
                 )
             if session is not None:
-                return self._step(steps.look(world, session, skill, take_over=take_over))
+                return self._step(steps.look(environment, session, skill, take_over=take_over))
             if skill is None:
-                return self._step(steps.resume(world, None))
+                return self._step(steps.resume(environment, None))
             if new:
-                return self._step(steps.begin(world, skill, _given(params)))
-            return self._step(steps.step_again(world, skill, _given(params)))
+                return self._step(steps.begin(environment, skill, _given(params)))
+            return self._step(steps.step_again(environment, skill, _given(params)))
         if skill is None and session is None:
             raise UsageError("the step to report is missing", hint="give `session`, or `skill`")
         answer = steps.report(
-            world,
+            environment,
             skill,
             outcome,
             facts=facts,
@@ -182,15 +183,15 @@ class Tools:
 
     def status(self, session: OptionalSession = None) -> ToolAnswer:
         """Show the state of a session and its next steps, or without `session` list the open sessions."""
-        world = self.world
+        environment = self.environment
         if session:
-            guidance = steps.resume(world, session).guidance
+            guidance = steps.resume(environment, session).guidance
             return ToolAnswer(standing(guidance, self.show), render(guidance, self.show))
         items = [
-            session_item(listed.kept, store=world.shown_store)
+            session_item(listed.kept, store=environment.shown_store)
             if listed.kept
             else broken_item(listed.id, listed.problem)
-            for listed in summaries(world.store)
+            for listed in summaries(environment.store)
         ]
         keys = ("session", "topic", "status", "step", "moved_at", "error")
         rows = [[str(item.get(key) or "") for key in keys] for item in items]
@@ -217,7 +218,7 @@ class Tools:
         Return the resulting block as the whole answer.
         """
         parsed = parse_questions(json.dumps(questions), source="questions")
-        put = running_questions.ask(self.world, session, parsed, found=found, remember=remember)
+        put = running_questions.ask(self.environment, session, parsed, found=found, remember=remember)
         return ToolAnswer(put_text(put, self.show), put_data(put, self.show))
 
     def answer(
@@ -236,7 +237,9 @@ class Tools:
         """Record the user's answers to the open questions of a session and show what comes next."""
         labels = {name: choice if isinstance(choice, list) else [choice] for name, choice in answers.items()}
         return self._step(
-            running_questions.answer(self.world, session, labels, reason, found=found, remember=remember)
+            running_questions.answer(
+                self.environment, session, labels, reason, found=found, remember=remember
+            )
         )
 
     def finding(
@@ -258,9 +261,9 @@ class Tools:
 
         A review gate decides from these.
         """
-        world = self.world
+        environment = self.environment
         if action == "list":
-            home, recorded = findings.list_findings(world, session)
+            home, recorded = findings.list_findings(environment, session)
             rows = [
                 [stored.id, stored.severity, "open" if stored.is_open else "resolved", stored.text]
                 for stored in recorded
@@ -270,10 +273,10 @@ class Tools:
             return ToolAnswer(shown, {"findings": [finding_data(home, stored) for stored in recorded]})
         if action == "resolve":
             settled = _needed(finding, "finding", action)
-            home, resolved = findings.resolve_finding(world, session, settled, note)
+            home, resolved = findings.resolve_finding(environment, session, settled, note)
             return ToolAnswer(f"{resolved.id} is resolved", finding_data(home, resolved))
         home, added = findings.add_finding(
-            world,
+            environment,
             session,
             severity=_needed(severity, "severity", action),
             text=_needed(text, "text", action),
@@ -296,9 +299,9 @@ class Tools:
         text: Annotated[str, Field(description="targets: words that must all be in the description.")] = "",
     ) -> ToolAnswer:
         """List the skills that can be started, or the targets that can take over work, best first. Runs nothing."""
-        world = self.world
+        environment = self.environment
         if what == "skills":
-            items = summary.items(world.loader)
+            items = summary.items(environment.loader)
             rows = [
                 [item["name"], str(item["total_steps"]), _takes(item["params"]), _first(item["description"])]
                 for item in items
@@ -396,7 +399,7 @@ def _as_sdk_tool(tools: Tools, function: Callable[..., ToolAnswer]) -> Tool:
 def _answered(tools: Tools, run: Callable[[], ToolAnswer]) -> CallToolResult:
     try:
         answer = run()
-        text, data, is_error = answer.text, with_calls(answer.data, tools.world.store.address), False
+        text, data, is_error = answer.text, with_calls(answer.data, tools.environment.store.address), False
     except FlowError as error:
         hint = str(error.hint)
         if isinstance(error.hint, Hint):

@@ -6,6 +6,7 @@ import os
 import pwd
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -61,8 +62,18 @@ class Environment:
     conversation of the caller, by default the one that the host names in the environment; an empty text means none.
     *in_program* means that the store is named by a Python program, not on a command line. *cwd* is the folder in which
     skills and the project are searched, by default the current one. *confirm* asks the person at the terminal, and raises
-    `TrustError` unless the answer is yes. *stream* gets the output of a command while it runs.
+    `TrustError` unless the answer is yes. *stream* gets the output of a command while it runs. A call waits *wait* seconds
+    for a session or handoff that another process holds.
     """
+
+    clock: Callable[[], str]
+    """Returns this moment as a text."""
+    workflows: Mapping[str, Workflow] = Frozen()
+    """The workflows of the calling Python program, by name."""
+    demands_evidence = True
+    """Whether reports need evidence. If a program walks through a workflow, they do not: all checks count as passed."""
+    lacks_evidence = False
+    """Whether all checks count as not passed. For walks, too."""
 
     def __init__(
         self,
@@ -75,7 +86,10 @@ class Environment:
         cwd: str | None = None,
         confirm: Callable[[Confirmation], None] = refuse_without_terminal,
         stream: Callable[[bytes], object] = lambda _data: None,
+        wait: float = 10.0,
     ) -> None:
+        self.wait = wait
+        self.clock = _this_moment
         self.stream = stream
         self.confirm = confirm
         self._in_program = in_program
@@ -85,6 +99,12 @@ class Environment:
         self._conversation = conversation
         self.extra = roots
         self.environ: Mapping[str, str] = os.environ
+
+    def replaced(self, **values: object) -> "Environment":
+        """Return a copy in which these attributes have other values. What was looked up stays as it is."""
+        other = copy(self)
+        other.__dict__.update(values)
+        return other
 
     @cached_property
     def cwd(self) -> str:
@@ -204,9 +224,9 @@ class Environment:
     @property
     def now(self) -> str:
         """This moment, to the millisecond."""
-        return iso_time(time.time())
+        return self.clock()
 
-    @property
+    @cached_property
     def by(self) -> str:
         """The actor's name as the environment gives it; every record contains it."""
         environ = self.environ
@@ -222,60 +242,16 @@ def sql_backend(address: str, folder: str) -> "SqlBackend":
     return SqlBackend.at(address, folder=folder)
 
 
+def _this_moment() -> str:
+    return iso_time(time.time())
+
+
 def _account() -> str:
     """Return the name of the account, or its number if it has no name, as in some containers."""
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return f"uid {os.geteuid()}"
-
-
-class World(NamedTuple):
-    """What the operations on sessions need. *shown_store* is named in every printed command.
-
-    *host* is the conversation of the agent's host that the command was called in, if there is one. *workflows*
-    are those of the calling Python program, by name. *cwd* and *environ* are those of the caller, for evidence. Without
-    *demands_evidence*, for example if a program walks through a workflow, all checks count as passed; with
-    *lacks_evidence* they count as not passed.
-    """
-
-    store: "Store"
-    loader: Loader
-    now: Callable[[], str]
-    by: str
-    shown_store: str | None = None
-    wait: float = 10.0
-    host: str | None = None
-    workflows: Mapping[str, Workflow] = Frozen()
-    cwd: str = ""
-    environ: Mapping[str, str] = Frozen()
-    demands_evidence: bool = True
-    lacks_evidence: bool = False
-
-    @property
-    def roots(self) -> tuple[Root, ...]:
-        """Every folder that holds skills, nearest first."""
-        return self.loader.roots
-
-    @property
-    def state(self) -> str:
-        """The folder of the user's own state."""
-        return self.loader.state
-
-
-def world_of(environment: Environment, *, wait: float) -> World:
-    """Return the world of operations on sessions. A call waits *wait* seconds for a session that another process holds."""
-    return World(
-        store=environment.store,
-        loader=environment.loader,
-        now=lambda: environment.now,
-        by=environment.by,
-        shown_store=environment.shown_store,
-        wait=wait,
-        host=environment.conversation,
-        cwd=environment.cwd,
-        environ=environment.environ,
-    )
 
 
 PROGRAM = "library"

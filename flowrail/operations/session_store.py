@@ -22,7 +22,7 @@ from flowrail.machines.definition.plain_form import to_plain
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.dispatched_work import find_dispatch
-from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, World, world_of
+from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow
 from flowrail.operations.running import conversations, findings, questions, steps
 from flowrail.operations.running.load_workflow import of_program, open_folder, open_skill
 from flowrail.operations.sessions import migrate, rewind
@@ -145,10 +145,12 @@ class SessionStore:
             tell=self._notes.append,
             conversation=conversation or "",
             in_program=True,
+            wait=wait,
         )
         self._workflows = {workflow.name: workflow for workflow in workflows}
-        self._actor = actor
-        self._wait = wait
+        self._environment.workflows = self._workflows
+        if actor:
+            self._environment.by = actor
 
     @property
     def path(self) -> str:
@@ -163,9 +165,9 @@ class SessionStore:
         """Start a session and return it at its first step. *workflow* may be the name of a skill."""
         with _for_python():
             if isinstance(workflow, str):
-                return self._view(steps.begin(self._world, workflow, params))
+                return self._view(steps.begin(self._environment, workflow, params))
             opened = self._opened(workflow)
-            return self._view(steps.begin(self._world, workflow.name, params, opened))
+            return self._view(steps.begin(self._environment, workflow.name, params, opened))
 
     def report(
         self,
@@ -184,7 +186,7 @@ class SessionStore:
         """
         with _for_python():
             answer = steps.report(
-                self._world,
+                self._environment,
                 session.skill,
                 str(outcome),
                 facts=facts,
@@ -201,17 +203,17 @@ class SessionStore:
         Nothing changes, unless *take_over* makes a session of another conversation one of this store's conversation.
         """
         with _for_python():
-            return self._view(steps.look(self._world, _id_of(session), take_over=take_over))
+            return self._view(steps.look(self._environment, _id_of(session), take_over=take_over))
 
     def history(self, session: SessionView | ListedSession | str) -> tuple[Record, ...]:
         """Return every record of the session's journal, oldest first, each checked against the one before."""
         with _for_python():
-            return tuple(self._world.store.records(_id_of(session)))
+            return tuple(self._environment.store.records(_id_of(session)))
 
     def list(self, *, ended: bool = False) -> tuple[ListedSession, ...]:
         """Return the open sessions, newest first; with *ended*, all sessions."""
         with _for_python():
-            return tuple(map(_listed, conversations.summaries(self._world.store, every=ended)))
+            return tuple(map(_listed, conversations.summaries(self._environment.store, every=ended)))
 
     def answer(
         self, session: SessionView, answers: Mapping[str, str | Sequence[str]], reason: str = ""
@@ -219,47 +221,51 @@ class SessionStore:
         """Record the user's answers to open questions: an option's label for each question's id, or several."""
         with _for_python():
             labels = {name: [word] if isinstance(word, str) else word for name, word in answers.items()}
-            return self._view(questions.answer(self._world, session.id, labels, reason))
+            return self._view(questions.answer(self._environment, session.id, labels, reason))
 
     def ask(self, work: SessionView, asked: Sequence[Question]) -> SessionView:
         """Record a sub-agent's questions to the user, and return its session, which waits for the answers."""
         with _for_python():
-            pending = questions.ask(self._world, work.id, asked)
-            return self._view(steps.look(self._world, pending.session))
+            pending = questions.ask(self._environment, work.id, asked)
+            return self._view(steps.look(self._environment, pending.session))
 
     def child(self, session: SessionView, number: int) -> SessionView:
         """Return the child session that does a dispatch of the current step, by its number. It starts if it is new."""
         with _for_python():
-            dispatch = find_dispatch(self._world.store.read(session.id).session, str(number))
-            return self._view(steps.look(self._world, dispatch.child))
+            dispatch = find_dispatch(self._environment.store.read(session.id).session, str(number))
+            return self._view(steps.look(self._environment, dispatch.child))
 
     def again(self, session: SessionView, number: int) -> SessionView:
         """Replace the child session of a dispatch of the current step; its reports are refused from now on."""
         with _for_python():
-            return self._view(steps.replace_agent(self._world, session.id, str(number)))
+            return self._view(steps.replace_agent(self._environment, session.id, str(number)))
 
     def add_finding(
         self, session: SessionView, severity: str, text: str, *, place: str | None = None
     ) -> RecordedFinding:
         """Record a finding of a review. *severity* is MUST, SHOULD or COULD."""
         with _for_python():
-            return findings.add_finding(self._world, session.id, severity=severity, text=text, place=place)[1]
+            return findings.add_finding(
+                self._environment, session.id, severity=severity, text=text, place=place
+            )[1]
 
     def resolve_finding(self, session: SessionView, finding: str, note: str = "") -> RecordedFinding:
         """Record that a finding is resolved."""
         with _for_python():
-            return findings.resolve_finding(self._world, session.id, finding, note)[1]
+            return findings.resolve_finding(self._environment, session.id, finding, note)[1]
 
     def rewind(self, session: SessionView, revision: int, reason: str = "") -> SessionView:
         """Take the session back to an earlier revision. The journal keeps the later records."""
         with _for_python():
             expect = session.revision
-            return self._view(rewind.rewind(self._world, session.id, revision, expect=expect, reason=reason))
+            return self._view(
+                rewind.rewind(self._environment, session.id, revision, expect=expect, reason=reason)
+            )
 
     def fork(self, session: SessionView, revision: int, reason: str = "") -> SessionView:
         """Start a new session from an earlier revision of this one."""
         with _for_python():
-            return self._view(rewind.fork(self._world, session.id, revision, reason=reason))
+            return self._view(rewind.fork(self._environment, session.id, revision, reason=reason))
 
     def migrate(
         self,
@@ -275,24 +281,19 @@ class SessionStore:
         other transitions at the current step.
         """
         with _for_python():
-            done = migrate.migrate(self._world, _id_of(session), renamed, params, accept=accept)
+            done = migrate.migrate(self._environment, _id_of(session), renamed, params, accept=accept)
             return self._view(done.answer)
 
     def adopt(self, session: ListedSession | str) -> SessionView:
         """Make a session yours that was started by another user or on another machine."""
         with _for_python():
-            accept(self._world, _id_of(session))
-            return self._view(steps.look(self._world, _id_of(session)))
+            accept(self._environment, _id_of(session))
+            return self._view(steps.look(self._environment, _id_of(session)))
 
     def abandon(self, session: SessionView | ListedSession | str, reason: str = "") -> None:
         """End a session that will not be completed. Its journal stays."""
         with _for_python():
-            steps.abandon(self._world, _id_of(session), reason)
-
-    @property
-    def _world(self) -> World:
-        world = world_of(self._environment, wait=self._wait)
-        return world._replace(by=self._actor or world.by, workflows=dict(self._workflows))
+            steps.abandon(self._environment, _id_of(session), reason)
 
     def _opened(self, workflow: Workflow) -> OpenedWorkflow:
         """Return *workflow* ready to start: from the folder that it was loaded from, or as one of this program."""

@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from flowrail.errors import FlowError, TrustError, UsageError
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import evidence, questions
 from flowrail.web.access import COOKIE, ENTER, AccessCheck, Keys
 from flowrail.web.pages import Pages
@@ -78,11 +78,11 @@ class Answer:
     reason: str = ""
     """The reason to accept a risk."""
 
-    def record(self, world: World, session_id: str) -> None:
+    def record(self, environment: Environment, session_id: str) -> None:
         """Record the answers."""
         if not self.answers:
             raise UsageError("an answer must name its questions", hint="choose an option")
-        questions.answer(world, session_id, self.answers, self.reason, expect=self.revision)
+        questions.answer(environment, session_id, self.answers, self.reason, expect=self.revision)
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class Approval:
     reason: str = ""
     """The reason, for the journal."""
 
-    def record(self, world: World, session_id: str) -> None:
+    def record(self, environment: Environment, session_id: str) -> None:
         """Record the approval."""
-        evidence.approve(world, session_id, [self.check], self.reason, expect=self.revision)
+        evidence.approve(environment, session_id, [self.check], self.reason, expect=self.revision)
 
 
 def application(pages: Pages, keys: Keys, activity: Activity) -> AccessCheck:
@@ -159,7 +159,7 @@ def _decision(pages: Pages, activity: Activity, verb: str, kind: type[Answer | A
         try:
             _require_person(pages)
             decided = reader.validate_json(await asyncio.wait_for(request.body(), BODY_SECONDS))
-            await run_in_threadpool(decided.record, pages.world, request.path_params["session"])
+            await run_in_threadpool(decided.record, pages.environment, request.path_params["session"])
         except FlowError as error:
             status = STATUSES.get(error.exit_status, HTTPStatus.BAD_REQUEST)
             problem = {"code": error.code, "message": error.message, "hint": str(error.hint)}

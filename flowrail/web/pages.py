@@ -25,7 +25,7 @@ from flowrail.machines.exploration import coverage
 from flowrail.machines.exploration.coverage import SessionCoverage
 from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN
 from flowrail.machines.sessions.store import UnknownSessionError
-from flowrail.operations.environment import Environment, world_of
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import evidence, session_files
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group
 from flowrail.operations.skills.coverage import drawn, histories
@@ -47,11 +47,10 @@ class Pages:
     """Renders each page from the store of *environment*."""
 
     def __init__(self, environment: Environment, keys: Keys, *, is_person: bool) -> None:
-        self._environment = environment
-        self.world = world_of(environment, wait=10.0)
-        self.board = Board(self.world.store)
+        self.environment = environment
+        self.board = Board(self.environment.store)
         self.is_person = is_person
-        self._store = self.world.store
+        self._store = self.environment.store
         self._handoffs = Handoffs(self._store)
         self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader("flowrail.web"),
@@ -75,7 +74,7 @@ class Pages:
             receive_command=self._receive_command,
         )
         self._templates.filters.update(
-            ago=lambda at: ago(at, self.world.now()),
+            ago=lambda at: ago(at, self.environment.now),
             duration=duration,
             counted=count,
             words=in_words,
@@ -86,7 +85,7 @@ class Pages:
 
     def stamps(self) -> dict[str, tuple[int, int]]:
         """Return a value for each session and handoff that changes with each record."""
-        sessions = self._store.stamps_since(moment_after(self.world.now(), -SHOWN_SECONDS))
+        sessions = self._store.stamps_since(moment_after(self.environment.now, -SHOWN_SECONDS))
         stamps = {f"session:{key}": stamp for key, stamp in sessions.items()}
         return stamps | {f"handoff:{key}": stamp for key, stamp in self._handoffs.entries.stamps().items()}
 
@@ -95,15 +94,15 @@ class Pages:
 
     def start(self) -> str:
         """Return the board: what needs a person comes first."""
-        entries = self.board.refresh(self.world.now())
+        entries = self.board.refresh(self.environment.now)
         groups = {group: [entry for entry in entries if entry.group is group] for group in Group}
         return self.render("board.html", groups=groups, store=self._store.path, sent=self._sent())
 
     def session(self, session_id: str, seq: int | None) -> str:
         """Return the page of a session, at one of its records."""
         shown = view(self._store, session_id, seq)
-        entries = self.board.refresh(self.world.now())
-        entry = self.board.entry(session_id, self.world.now())
+        entries = self.board.refresh(self.environment.now)
+        entry = self.board.entry(session_id, self.environment.now)
         if entry is None:
             raise UnknownSessionError(f"unknown session `{session_id}`", hint="go back to the board")
         report = self._audit()
@@ -118,10 +117,10 @@ class Pages:
             handoffs=[timeline for timeline in report.handoffs if session_id in timeline.handoff.sessions],
             evidence=results,
             evidence_problem=evidence_problem,
-            resume=str(Command("resume", session_id, store=self.world.shown_store)),
+            resume=str(Command("resume", session_id, store=self.environment.shown_store)),
             awaited=any(result.kind == "person" and not result.is_satisfied for result in results),
             sent={},
-            files=session_files.listed(self.world, shown.now),
+            files=session_files.listed(self.environment, shown.now),
             longest=max(record.seconds or 0.0 for record in shown.records),
             newest_records={record.to: record.seq for record in shown.records},
             targets=_targets(shown),
@@ -153,9 +152,9 @@ class Pages:
 
     def skill(self, address: str) -> str:
         """Return the page of a skill: its drawing with how often each transition was taken."""
-        workflow = self._environment.loader.load(address).definition
+        workflow = self.environment.loader.load(address).definition
         session_coverage = coverage.of_sessions(workflow, histories(self._store, address))
-        entries = [entry for entry in self.board.refresh(self.world.now()) if entry.skill == address]
+        entries = [entry for entry in self.board.refresh(self.environment.now) if entry.skill == address]
         return self.render(
             "skill.html",
             address=address,
@@ -180,20 +179,20 @@ class Pages:
         if step is None or not step.evidence:
             return (), ""
         try:
-            return evidence.judged(self.world, shown.now.id)[1], ""
+            return evidence.judged(self.environment, shown.now.id)[1], ""
         except FlowError as error:
             return (), f"{error.message}. {error.hint}"
 
     def _evidence_command(self, verb: str, session_id: str, check: str) -> str:
-        store = self.world.shown_store
+        store = self.environment.shown_store
         return str(Command(verb, check, session=session_id, reason="REASON", store=store))
 
     def _answer_command(self, session_id: str, question: str) -> str:
         answers = {question: "OPTION"}
-        return str(Command("answer", session_id, answers=answers, store=self.world.shown_store))
+        return str(Command("answer", session_id, answers=answers, store=self.environment.shown_store))
 
     def _receive_command(self, handoff: Handoff) -> str:
-        store = self.world.shown_store
+        store = self.environment.shown_store
         return str(
             Command("handoff receive", payload_path(self._store, handoff), sha256=handoff.sha256, store=store)
         )
@@ -207,7 +206,7 @@ class Pages:
 
     def render(self, name: str, **values: object) -> str:
         """Return a template with these values."""
-        return self._templates.get_template(name).render(**values, now=self.world.now())
+        return self._templates.get_template(name).render(**values, now=self.environment.now)
 
 
 def _printable(value: object) -> object:

@@ -12,7 +12,7 @@ from support.sandbox import BUNDLED
 from flowrail.command import Command
 from flowrail.machines.engine.transitions import TransitionKey
 from flowrail.machines.exploration.walks import Walk
-from flowrail.operations.environment import Environment, World
+from flowrail.operations.environment import Environment
 from flowrail.skills.catalog import listing, workflows
 from flowrail.testing.walks.play import Player
 from flowrail.testing.walks.run import plan_walks, stage_for
@@ -34,7 +34,7 @@ class Printed(NamedTuple):
 class MeasuringStage(Stage):
     """Keeps the longest answer of each step and each dispatch."""
 
-    def __init__(self, world: World, longest: dict[str, Printed]) -> None:
+    def __init__(self, world: Environment, longest: dict[str, Printed]) -> None:
         super().__init__(world)
         self.longest = longest
 
@@ -51,7 +51,7 @@ class MeasuringStage(Stage):
                 if step
                 else []
             )
-            answer = reply.printed.replace(f" --store {self.world.store.path}", "")
+            answer = reply.printed.replace(f" --store {self.environment.store.path}", "")
             printed = Printed(_bytes(answer), _bytes("\n".join(own)))
             self.longest[name] = max(self.longest.get(name, printed), printed)
         return reply
@@ -67,7 +67,7 @@ def measured(skill: str) -> dict[str, Printed]:
     longest: dict[str, Printed] = {}
 
     with stage_for(files, Environment()) as plain:
-        stage = MeasuringStage(plain.world._replace(shown_store=None), longest)
+        stage = MeasuringStage(plain.environment.replaced(shown_store=None), longest)
         player = Player(stage)
         for file in files:
             plan, result = plan_walks(stage, file.address)

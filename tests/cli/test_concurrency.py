@@ -118,7 +118,7 @@ def test_no_session_waits_for_another() -> None:
     put_skill("round", ROUND)
     held, free = (told("step", "round", "--new")["session"] for _ in range(2))
 
-    with SessionCall().world.store.change(held):
+    with SessionCall().environment.store.change(held):
         assert told("step", "round", "ok", "--session", free, "--wait", "0")["revision"] == 1
         assert told("resume", held)["revision"] == 0
         assert told("session", "verify", held)["ok"]

@@ -165,7 +165,7 @@ def test_a_person_without_a_conversation_may_report_by_id_and_the_journal_says_w
 
     assert answer["revision"] == 1
     record = told("history", session)["steps"][-1]
-    assert (record["conversation"], record["by"]) == (None, SessionCall().world.by)
+    assert (record["conversation"], record["by"]) == (None, SessionCall().environment.by)
     assert owner(session) == A
     assert within(None, "status")["session"] == session, "the only session is what a person looks at"
     assert refused_within(None, "step", "long", "ok")["code"] == "NO_OPEN_SESSION"

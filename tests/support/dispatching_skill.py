@@ -12,7 +12,7 @@ from flowrail.cli.environment import SessionCall, given_answers
 from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import PendingQuestions
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import questions, steps
 
 LEAD = """\
@@ -105,7 +105,7 @@ class Team:
 
     def __init__(self, skill: str = "lead", params: Mapping[str, Any] | None = None) -> None:
         self.clock = Clock()
-        self.world: World = SessionCall().world._replace(now=self.clock, by="me", wait=60)
+        self.world: Environment = SessionCall().environment.replaced(clock=self.clock, by="me", wait=60)
         self.skill = skill
         self.id = steps.begin(self.world, skill, params or {}).guidance.session
 

@@ -11,7 +11,7 @@ from flowrail.formatters.guidance import as_data
 from flowrail.formatters.guidance.work import answered, finding_data, put_data, put_text
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.machines.sessions.session import RecordedFinding
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import findings as running_findings
 from flowrail.operations.running import questions
 from flowrail.text.report import Part, Span, Style, Table, columns
@@ -35,7 +35,7 @@ def ask_command(call: SessionCall, session_id: str, asked: str, found: str, reme
     """
     text, source = read_given(asked, label="the questions")
     parsed = parse_questions(text, source=source)
-    put = questions.ask(call.world, session_id, parsed, found=found, remember=remember)
+    put = questions.ask(call.environment, session_id, parsed, found=found, remember=remember)
     call.answer(put_data(put), put_text(put))
 
 
@@ -66,22 +66,24 @@ def answer_command(
     Give Q=OPTION for each question, where OPTION is a label, or Q=other:TEXT for another answer.
     If a question allows several options, give one pair for each.
     """
-    session_id = questions.session_to_answer(call.world, session_id)
+    session_id = questions.session_to_answer(call.environment, session_id)
     answer = questions.answer(
-        call.world,
+        call.environment,
         session_id,
-        given_answers(answers, lambda: _open_questions(call.world, session_id)),
+        given_answers(answers, lambda: _open_questions(call.environment, session_id)),
         reason,
         found=found,
         remember=remember,
         take_over=take_over,
     )
     output.notes(answer.notes)
-    call.answer(as_data.render(answer.guidance), answered(answer.guidance, call.world.store.address))
+    call.answer(as_data.render(answer.guidance), answered(answer.guidance, call.environment.store.address))
 
 
-def _open_questions(world: World, session_id: str) -> list[str]:
-    return [question.id for question in world.store.read(session_id).session.questions if question.is_open]
+def _open_questions(environment: Environment, session_id: str) -> list[str]:
+    return [
+        question.id for question in environment.store.read(session_id).session.questions if question.is_open
+    ]
 
 
 @SessionCall.command("add", "flow finding add planner-k3x9q2 --severity MUST --text 'no way back'")
@@ -109,7 +111,7 @@ def add_command(
     if file is not None:
         text, _ = read_text(file, label="the file of the finding")
     home, finding = running_findings.add_finding(
-        call.world, session_id, severity=severity, text=str(text), place=place, item=item
+        call.environment, session_id, severity=severity, text=str(text), place=place, item=item
     )
     call.answer(
         finding_data(home, finding),
@@ -122,7 +124,7 @@ def add_command(
 @options.in_a_crowd
 def none_command(call: SessionCall, session_id: str) -> None:
     """Record that a review found nothing"""
-    home = running_findings.submit_without_findings(call.world, session_id)
+    home = running_findings.submit_without_findings(call.environment, session_id)
     call.answer({"session": home, "findings": []}, f"recorded in {home}: no findings")
 
 
@@ -135,7 +137,7 @@ def list_command(call: SessionCall, session_id: str | None) -> None:
 
     Without ID, those of this conversation's open session.
     """
-    home, findings = running_findings.list_findings(call.world, call.session(session_id))
+    home, findings = running_findings.list_findings(call.environment, call.session(session_id))
     head = columns(
         "id", "severity", "round", "state", "item", "place", "what", wraps=("item", "place", "what")
     )
@@ -155,7 +157,7 @@ def resolve_command(call: SessionCall, session_id: str, finding: str, note: str)
     During its review, only the reviewer who recorded a finding can resolve it. At its gate, no finding
     can be resolved.
     """
-    home, settled = running_findings.resolve_finding(call.world, session_id, finding, note)
+    home, settled = running_findings.resolve_finding(call.environment, session_id, finding, note)
     call.answer(finding_data(home, settled), f"{settled.id} is resolved")
 
 

@@ -73,10 +73,10 @@ def step_command(
             "facts, --expect, --found and --remember belong to a report",
             hint=Hint("name the outcome: ", Command("step", skill or "SKILL", "OUTCOME")),
         )
-    world = call.world
+    environment = call.environment
     if outcome is not None:
         answer = steps.report(
-            world,
+            environment,
             skill,
             outcome,
             facts=given_facts(assignments, facts_file),
@@ -87,13 +87,13 @@ def step_command(
             take_over=take_over,
         )
     elif again is not None:
-        answer = steps.replace_agent(world, str(session_id), again)
+        answer = steps.replace_agent(environment, str(session_id), again)
     elif session_id:
-        answer = steps.look(world, session_id, skill, take_over=take_over)
+        answer = steps.look(environment, session_id, skill, take_over=take_over)
     elif new:
-        answer = steps.begin(world, str(skill), params)
+        answer = steps.begin(environment, str(skill), params)
     else:
-        answer = steps.step_again(world, str(skill), params)
+        answer = steps.step_again(environment, str(skill), params)
     call.show(answer.guidance, answer.notes)
 
 
@@ -136,8 +136,8 @@ def resume_command(call: SessionCall, session_id: str | None, take_over: bool) -
     if take_over and session_id is None:
         hint = Hint("see the sessions: ", Command("sessions"))
         raise UsageError("--take-over needs the id of a session", hint=hint)
-    world = call.world
-    answer = steps.resume(world, session_id, take_over=take_over)
+    environment = call.environment
+    answer = steps.resume(environment, session_id, take_over=take_over)
     with suppress(OSError):
-        os.unlink(os.path.join(world.store.folder(answer.guidance.session), OFFERED))
+        os.unlink(os.path.join(environment.store.folder(answer.guidance.session), OFFERED))
     call.show(answer.guidance, answer.notes)

@@ -20,7 +20,7 @@ from flowrail.machines.guidance.guide import handed_back
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
 from flowrail.machines.sessions.store import ForeignSessionError
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps
 from flowrail.operations.running.conversations import Summary, summaries
 from flowrail.operations.sessions import migrate, rewind, verify
@@ -44,9 +44,9 @@ def sessions_command(call: SessionCall, every: bool) -> None:
     A sub-agent's session whose dispatch was reassigned or cancelled is marked lost. If a session cannot be read,
     the reason is shown.
     """
-    world = call.world
-    listed = summaries(world.store, every=every)
-    data = {"sessions": [_item(summary, world) for summary in listed]}
+    environment = call.environment
+    listed = summaries(environment.store, every=every)
+    data = {"sessions": [_item(summary, environment) for summary in listed]}
     if not listed:
         none = "no session here" if every else "no open session here; `flow list` shows what can be started"
         call.answer(data, none)
@@ -55,14 +55,14 @@ def sessions_command(call: SessionCall, every: bool) -> None:
     if any(summary.kept and summary.kept.session.owner for summary in listed):
         titles.append("conversation")
     head = columns(*titles, wraps=("status", "topic", "step"), optional=("conversation",))
-    rows = (_session_row(summary, branch, world)[: len(titles)] for branch, summary in _tree(listed))
+    rows = (_session_row(summary, branch, environment)[: len(titles)] for branch, summary in _tree(listed))
     call.answer(data, [Table(head, rows)])
 
 
-def _item(summary: Summary, world: World) -> dict[str, object]:
+def _item(summary: Summary, environment: Environment) -> dict[str, object]:
     if summary.kept is None:
         return broken_item(summary.id, summary.problem)
-    return session_item(summary.kept, store=world.shown_store, lost=summary.lost)
+    return session_item(summary.kept, store=environment.shown_store, lost=summary.lost)
 
 
 def _tree(listed: Sequence[Summary]) -> Iterator[tuple[str, Summary]]:
@@ -83,26 +83,26 @@ def _tree(listed: Sequence[Summary]) -> Iterator[tuple[str, Summary]]:
     return below("", "")
 
 
-def _session_row(summary: Summary, branch: str, world: World) -> list[Part]:
+def _session_row(summary: Summary, branch: str, environment: Environment) -> list[Part]:
     name = f"{branch}{summary.id}"
     if summary.kept is None:
         problem = str(summary.problem.message) if summary.problem else "unknown"
         is_foreign = isinstance(summary.problem, ForeignSessionError)
         return [name, Span("foreign" if is_foreign else "cannot be read", Style.BAD), problem, "", "", ""]
     session, at = summary.kept.session, summary.kept.at
-    position = position_in(world.store, session)
+    position = position_in(environment.store, session)
     step = session.step
     if position is not None and position.total:
         step = f"{position.number} of {position.total}: {position.id}"
     owner = short_id(session.owner).removeprefix("conversation ") if session.owner else ""
-    if world.host is not None and session.owner is not None:
-        owner = "yours" if session.owner == world.host else f"another: {owner}"
+    if environment.conversation is not None and session.owner is not None:
+        owner = "yours" if session.owner == environment.conversation else f"another: {owner}"
     return [
         name,
         status(session.status, " (lost)" if summary.lost else ""),
         one_line(session.topic or "-"),
         one_line(step or "-"),
-        at if output.shows_exact_times() else ago(at, world.now()),
+        at if output.shows_exact_times() else ago(at, environment.now),
         owner,
     ]
 
@@ -116,7 +116,7 @@ def status_command(call: SessionCall, session_id: str | None) -> None:
 
     Without ID, shows this conversation's open session. The JSON has the same form as a step's.
     """
-    answer = steps.resume(call.world, call.session(session_id))
+    answer = steps.resume(call.environment, call.session(session_id))
     output.notes(answer.notes)
     call.answer(as_data.render(answer.guidance), as_text.state_report(answer.guidance))
 
@@ -136,13 +136,13 @@ def history_command(call: SessionCall, session_id: str | None) -> int:
     records: list[Record] = []
     damage: StorageError | None = None
     try:
-        for record in call.world.store.records(shown_id):
+        for record in call.environment.store.records(shown_id):
             records.append(record)  # noqa: PERF402 - those before a damage stay
     except StorageError as error:
         if not records:
             raise
         revision = records[-1].session.revision
-        fork = Command("session fork", shown_id, at=revision, store=call.world.shown_store)
+        fork = Command("session fork", shown_id, at=revision, store=call.environment.shown_store)
         error.hint = Hint(error.hint, "; continue from what is shown above: ", fork)
         damage = error
     if call.as_json:
@@ -173,7 +173,7 @@ def rewind_command(
     increases, so commands that were printed before are refused. The step's dispatches and questions start
     again. `flow history ID` lists the revisions.
     """
-    answer = rewind.rewind(call.world, session_id, revision, expect=expect, reason=reason)
+    answer = rewind.rewind(call.environment, session_id, revision, expect=expect, reason=reason)
     call.show(answer.guidance, answer.notes)
 
 
@@ -193,7 +193,7 @@ def fork_command(call: SessionCall, session_id: str, revision: int, reason: str)
     The other session stays open unless its journal is damaged. The new session has no parent, even if
     the other one has. Damage after that revision does not matter.
     """
-    answer = rewind.fork(call.world, session_id, revision, reason=reason)
+    answer = rewind.fork(call.environment, session_id, revision, reason=reason)
     call.show(answer.guidance, answer.notes)
 
 
@@ -233,13 +233,13 @@ def migrate_command(
     whether changed transitions are intended (--accept), the value of a new parameter (-p).
     """
     call.form = call.form or "text"
-    plan = migrate.outlook(call.world, session_id, renamed, params)
+    plan = migrate.outlook(call.environment, session_id, renamed, params)
     if only_plan:
         call.answer(plan_data(plan), plan_report(plan))
         return
     if call.form == "text":
         output.report(plan_report(plan))
-    done = migrate.migrate(call.world, session_id, renamed, params, accept=accept)
+    done = migrate.migrate(call.environment, session_id, renamed, params, accept=accept)
     notes = [*done.answer.notes, done_text(done.plan, changed=done.changed)]
     if call.as_json:
         output.notes(notes)
@@ -260,16 +260,18 @@ def abandon_command(call: SessionCall, session_id: str, reason: str) -> None:
 
     Its journal stays. Nothing more can be reported.
     """
-    stored = steps.abandon(call.world, session_id, reason)
+    stored = steps.abandon(call.environment, session_id, reason)
     session = stored.session
     lines = [f"{session_id} is {session.status}"]
     if session.status == ABANDONED:
         recorded = stored.note.get("reason")
         lines[0] += f" because: {one_line(recorded)}" if recorded else ""
         if session.parent:
-            lines += ["", *result_lines(handed_back(session, call.world.store.address), str)]
+            lines += ["", *result_lines(handed_back(session, call.environment.store.address), str)]
         else:
-            undo = Command("session rewind", session_id, to=session.revision, store=call.world.shown_store)
+            undo = Command(
+                "session rewind", session_id, to=session.revision, store=call.environment.shown_store
+            )
             lines.append(f"continue it after all: {undo}")
     call.answer(session_item(stored), lines)
 
@@ -297,7 +299,7 @@ def verify_command(call: SessionCall, session_id: str | None, every: bool, head:
             "--head belongs to one session, and none was named",
             hint=Hint("name it: ", Command("session verify", "ID", head="HEX")),
         )
-    store = call.world.store
+    store = call.environment.store
     with ProgressBar("Verifying sessions") as bar:
         ids = [] if session_id else store.ids()
         results = [verify.verify(store, session_id, head=head)] if session_id else []
@@ -358,7 +360,7 @@ def prune_command(call: SessionCall, older_than: float, statuses: tuple[str, ...
     Keeps sessions that are open, that work for an open session, that have an open handoff, that another
     user started or that cannot be read. A sub-agent's session that lost its dispatch counts as ended.
     """
-    pruned = prune(call.world, older_than=older_than, statuses=statuses, dry_run=dry_run)
+    pruned = prune(call.environment, older_than=older_than, statuses=statuses, dry_run=dry_run)
     deleted, kept = ([session._asdict() for session in sessions] for sessions in pruned)
     action = "would be deleted" if dry_run else "deleted"
     rows = [

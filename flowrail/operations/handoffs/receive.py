@@ -52,7 +52,7 @@ from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine.reports import ValuesError, check_params, read_values
 from flowrail.machines.guidance.guide import COPY
 from flowrail.machines.sessions.store import Store, UnknownSessionError, check_size
-from flowrail.operations.environment import Environment, OpenedWorkflow, world_of
+from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.handoffs.send import (
     WAIT,
     answer_of,
@@ -456,12 +456,12 @@ class _Receipt:
         The session gets the converted payload, if there is one. If it cannot start, the claim is released.
         """
         environment, payload, handoff = self.environment, self.payload, change.handoff
-        world, store = world_of(environment, wait=WAIT), environment.store
+        store = environment.store
         session = handoff.claim.session if handoff.claim else ""
         ending = os.path.splitext(payload.source)[1]
         copy = os.path.join(store.folder(session), f"{COPY}{ending if ending in _ENDINGS else '.yaml'}")
         if _exists(store, session):  # an earlier receiver was interrupted after it started the session
-            answer = look(world, session)
+            answer = look(environment, session)
         else:
             work = received_work(handoff, payload, copy)
             if converted is not None:
@@ -469,7 +469,7 @@ class _Receipt:
                 work = replace(work, payload=converted_file, sha256=digest, version=converted.version)
             values, note = self._values(opened), {"handoff": work.handoff, "sha256": work.sha256}
             try:
-                answer = start_session(world, opened, session, values, received=work, note=note)
+                answer = start_session(environment, opened, session, values, received=work, note=note)
             except FlowError:
                 if not _exists(store, session):
                     change.commit(replace(handoff, claim=None), kind=RELEASED, **stamp_of(environment))

@@ -57,7 +57,7 @@ from flowrail.handoff.source import choose_target, skill_source, source_of, with
 from flowrail.handoff.store import HandoffChange, Handoffs, missing_parts, payload_path, work_folder
 from flowrail.machines.engine.reports import refuse_left_open
 from flowrail.machines.sessions.session import Session
-from flowrail.operations.environment import Confirmation, Environment, world_of
+from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Facts, Reason
 from flowrail.operations.running.conversations import NoOpenSessionError, summaries, the_open_session
@@ -502,7 +502,7 @@ def _notes(handoff: Handoff) -> Iterator[str]:
 
 def _only_session(environment: Environment, request: HandoffRequest) -> str:
     """Return the id of the only open session; if there are none or several, the hint shows how to name one."""
-    world, facts = world_of(environment, wait=WAIT), request.facts
+    facts = request.facts
 
     def with_session(session: str) -> Command:
         root = next(iter(environment.extra), "")
@@ -510,9 +510,9 @@ def _only_session(environment: Environment, request: HandoffRequest) -> str:
         return named.with_options(facts=facts)
 
     try:
-        return the_open_session(world, with_session).session.id
+        return the_open_session(environment, with_session).session.id
     except NoOpenSessionError as error:
-        stored = [listed.kept for listed in summaries(world.store, every=True) if listed.kept]
+        stored = [listed.kept for listed in summaries(environment.store, every=True) if listed.kept]
         own = [record.session.id for record in stored if not record.session.parent]
         if not own:
             raise

@@ -7,7 +7,7 @@ from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import Briefing, DoneStep
 from flowrail.machines.sessions.session import FOUND, REMEMBER, Dispatched, Session
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import results, session_files
 from flowrail.operations.running.child_sessions import children_of
 from flowrail.text.phrases import in_words
@@ -19,15 +19,17 @@ MOST_FOUND = 12
 LONGEST_ITEM = 40
 
 
-def with_past(world: World, session: Session, workflow: Workflow, guidance: Guidance) -> Guidance:
+def with_past(environment: Environment, session: Session, workflow: Workflow, guidance: Guidance) -> Guidance:
     """Return *guidance* with working files, and a briefing, or the results after the end."""
-    guidance = guidance._replace(working_files=session_files.listed(world, session))
+    guidance = guidance._replace(working_files=session_files.listed(environment, session))
     if session.is_open:
-        return guidance._replace(briefing=_briefing(world.store, session, workflow, guidance, world.now()))
+        return guidance._replace(
+            briefing=_briefing(environment.store, session, workflow, guidance, environment.now)
+        )
     if session.parent:
         return guidance
     return guidance._replace(
-        results=results.result_files(world, session), sent=results.sent_work(world, session)
+        results=results.result_files(environment, session), sent=results.sent_work(environment, session)
     )
 
 

@@ -32,7 +32,7 @@ from flowrail.machines.engine.reports import ValuesError
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import SessionChange
-from flowrail.operations.environment import Environment, OpenedWorkflow, World, world_of
+from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession
 from flowrail.operations.running import conversations, session_files
@@ -101,20 +101,19 @@ def run_command(
     process is killed: run it again to attach. A command that may run only once is not repeated; its recorded output is
     printed. Exits with 0 if it passed, 1 if it failed, 4 if its end is unknown, 7 if it is not approved.
     """
-    world = world_of(environment, wait=10.0)
-    session_id = session or _session_with(world, name)
-    return run(world, session_id, name, environment.stream)
+    session_id = session or _session_with(environment, name)
+    return run(environment, session_id, name, environment.stream)
 
 
-def _session_with(world: World, name: str) -> str:
+def _session_with(environment: Environment, name: str) -> str:
     """Return the caller's open session."""
     return conversations.own_session(
-        world, lambda own: Command("run", name, session=own, store=world.shown_store)
+        environment, lambda own: Command("run", name, session=own, store=environment.shown_store)
     ).session.id
 
 
 def run(
-    world: World, session_id: str, name: str, write: Callable[[bytes], object] = lambda _: None
+    environment: Environment, session_id: str, name: str, write: Callable[[bytes], object] = lambda _: None
 ) -> RanCommand:
     """Run a command of the current step to its end, and pass its output to *write*.
 
@@ -122,24 +121,24 @@ def run(
     """
     followed = ""
     while True:
-        with world.store.change(session_id, wait=world.wait) as change:
-            at = _AtStep.of(world, change, name)
+        with environment.store.change(session_id, wait=environment.wait) as change:
+            at = _AtStep.of(environment, change, name)
             known = at.newest()
             if known is not None and known.ended_at:
                 is_over = known.id == followed and not (known.verdict == Verdict.UNKNOWN and at.is_once)
                 if is_over or (at.is_once and known.passed):
                     if not is_over:
-                        write(_output(world, known))
-                    return _ran(world, at.session, known, is_repeated=not is_over)
+                        write(_output(environment, known))
+                    return _ran(environment, at.session, known, is_repeated=not is_over)
                 if at.is_once:
-                    raise _ask(world, change, at, known)
+                    raise _ask(environment, change, at, known)
             if known is None or known.ended_at:
-                known = _record_start(world, change, at)
+                known = _record_start(environment, change, at)
             elif known.machine != machine_name():
-                raise _running(world, at.session, known)
-        folder = folder_of(world, known)
+                raise _running(environment, at.session, known)
+        folder = folder_of(environment, known)
         if runs.state_of(folder) is RunState.NEW:  # it was recorded, and not started
-            runs.start(folder, world.environ)
+            runs.start(folder, environment.environ)
         runs.follow(folder, write)
         followed = known.id
 
@@ -157,11 +156,11 @@ class _AtStep:
     words: tuple[str, ...]
 
     @classmethod
-    def of(cls, world: World, change: SessionChange, name: str) -> _AtStep:
+    def of(cls, environment: Environment, change: SessionChange, name: str) -> _AtStep:
         """Return the command *name*; `UnknownCommandError` if the step declares no such command."""
-        opened = session_files.open_session(world, conversations.owned(world, change.kept))
+        opened = session_files.open_session(environment, conversations.owned(environment, change.kept))
         step = current_step(opened.workflow, change.kept.session)
-        check_still_dispatched(world.store, change.kept.session)
+        check_still_dispatched(environment.store, change.kept.session)
         declared = step.commands.get(name)
         if declared is None:
             remedy = (
@@ -174,7 +173,7 @@ class _AtStep:
                 step=step.id,
                 commands=list(step.commands),
             )
-        session = settled(world, change).bound_to(world.host)
+        session = settled(environment, change).bound_to(environment.conversation)
         values = _values(opened.workflow, session, step)
         words = arguments.resolved(declared.run, values, command=name)
         return cls(opened, session, step, name, declared, values, words)
@@ -207,9 +206,9 @@ def _values(workflow: Workflow, session: Session, step: StepDef) -> dict[str, ob
     return names_in(session_context(workflow, session, step))
 
 
-def folder_of(world: World, run: CommandRun) -> str:
+def folder_of(environment: Environment, run: CommandRun) -> str:
     """Return the folder with the files of a run."""
-    return os.path.join(world.store.folder(run.session), FOLDER, run.id)
+    return os.path.join(environment.store.folder(run.session), FOLDER, run.id)
 
 
 def machine_name() -> str:
@@ -217,11 +216,11 @@ def machine_name() -> str:
     return os.uname().nodename
 
 
-def _record_start(world: World, change: SessionChange, at: _AtStep) -> CommandRun:
+def _record_start(environment: Environment, change: SessionChange, at: _AtStep) -> CommandRun:
     """Write the files of a new run, and record that it starts."""
     session = at.session
-    program = _approved_program(world, at)
-    project = session_files.work_tree(world, session)
+    program = _approved_program(environment, at)
+    project = session_files.work_tree(environment, session)
     started = CommandRun(
         id=f"{at.name}-{change.kept.seq + 1}",
         command=at.name,
@@ -230,15 +229,15 @@ def _record_start(world: World, change: SessionChange, at: _AtStep) -> CommandRu
         revision=session.revision,
         session=session.id,
         machine=machine_name(),
-        at=world.now(),
-        by=world.by,
+        at=environment.now,
+        by=environment.by,
         is_once=at.declared.once is True,
     )
-    folder = folder_of(world, started)
+    folder = folder_of(environment, started)
     if os.path.lexists(folder):  # of a process that was killed before it recorded the start
         shutil.rmtree(folder)
     make_private_dir(folder)
-    started = replace(started, reads=_record_reads(world, at, project, folder))
+    started = replace(started, reads=_record_reads(environment, at, project, folder))
     runs.prepare(
         folder,
         (program, *at.words[1:]),
@@ -251,17 +250,17 @@ def _record_start(world: World, change: SessionChange, at: _AtStep) -> CommandRu
         "run": started.id,
         **conversations.ownership_note(change.kept.session, session),
     }
-    change.commit(_with_run(session, started), kind="command", at=started.at, by=world.by, note=note)
+    change.commit(_with_run(session, started), kind="command", at=started.at, by=environment.by, note=note)
     return started
 
 
-def _record_reads(world: World, at: _AtStep, project: str, folder: str) -> str:
+def _record_reads(environment: Environment, at: _AtStep, project: str, folder: str) -> str:
     """Write the digests of the files that a command reads, and return one digest of them; empty if it reads none."""
     if not at.declared.reads:
         return ""
     try:
         patterns = [project_files.relative(pattern, project, at.values) for pattern in at.declared.reads]
-        files = project_files.digests_of_patterns(project, patterns, world.environ)
+        files = project_files.digests_of_patterns(project, patterns, environment.environ)
     except UnreadableError as error:
         raise UsageError(f"the files in `reads` cannot be read: {error}", hint="make them readable") from None
     write_atomic(os.path.join(folder, _READS), json.dumps({"patterns": patterns, "files": files}).encode())
@@ -277,16 +276,16 @@ def _with_run(session: Session, run: CommandRun) -> Session:
     return replace(session, runs=(*(known for known in kept if known.id not in dropped), run))
 
 
-def settled(world: World, change: SessionChange) -> Session:
+def settled(environment: Environment, change: SessionChange) -> Session:
     """Return the session of *change* after recording the end of each run that has ended."""
     session = change.kept.session
     for run in session.runs:
         if run.ended_at or run.machine != machine_name():
             continue
-        folder = folder_of(world, run)
+        folder = folder_of(environment, run)
         if runs.state_of(folder) in {RunState.NEW, RunState.RUNNING}:
             continue
-        ended = _ended(world, session, run)
+        ended = _ended(environment, session, run)
         session = replace(session, runs=tuple(ended if known is run else known for known in session.runs))
         note: RecordNote = {
             "command": run.command,
@@ -294,55 +293,55 @@ def settled(world: World, change: SessionChange) -> Session:
             "verdict": ended.verdict,
             "output": runs.last_output(folder, RECORDED_OUTPUT).decode("utf-8", "replace"),
         }
-        change.commit(session, kind="command", at=ended.ended_at, by=world.by, note=note)
+        change.commit(session, kind="command", at=ended.ended_at, by=environment.by, note=note)
     return session
 
 
-def _ended(world: World, session: Session, run: CommandRun) -> CommandRun:
-    end = runs.end_of(folder_of(world, run))
+def _ended(environment: Environment, session: Session, run: CommandRun) -> CommandRun:
+    end = runs.end_of(folder_of(environment, run))
     if end is None:
-        return replace(run, ended_at=world.now(), verdict=Verdict.UNKNOWN)
+        return replace(run, ended_at=environment.now, verdict=Verdict.UNKNOWN)
     passed = end.status == 0 and not end.problem
     return replace(
         run,
-        ended_at=world.now(),
+        ended_at=environment.now,
         verdict=Verdict.PASS if passed else Verdict.FAIL,
         status=end.status,
         seconds=end.seconds,
         problem=end.problem,
         facts=end.facts,
-        changed=first_change(world, session, run),
+        changed=first_change(environment, session, run),
     )
 
 
-def first_change(world: World, session: Session, run: CommandRun) -> str:
+def first_change(environment: Environment, session: Session, run: CommandRun) -> str:
     """Return the first file that *run* read and that is different now; empty if none is."""
     if not run.reads:
         return ""
     try:
-        with open(os.path.join(folder_of(world, run), _READS), encoding="utf-8") as file:
+        with open(os.path.join(folder_of(environment, run), _READS), encoding="utf-8") as file:
             known = json.load(file)
-        project = session_files.work_tree(world, session)
-        now = project_files.digests_of_patterns(project, known["patterns"], world.environ)
+        project = session_files.work_tree(environment, session)
+        now = project_files.digests_of_patterns(project, known["patterns"], environment.environ)
     except (OSError, ValueError, UnreadableError):
         return "the list of its files"
     return project_files.first_change(known["files"], now)
 
 
-def require_no_running(world: World, change: SessionChange) -> Session:
+def require_no_running(environment: Environment, change: SessionChange) -> Session:
     """Return the session of *change* after recording the ends of its runs; refuse to move it while one runs."""
-    session = settled(world, change)
+    session = settled(environment, change)
     for run in session.runs:
         if not run.ended_at:
-            raise _running(world, session, run)
+            raise _running(environment, session, run)
     return session
 
 
-def _running(world: World, session: Session, run: CommandRun) -> ConflictError:
+def _running(environment: Environment, session: Session, run: CommandRun) -> ConflictError:
     where = "" if run.machine == machine_name() else f" on {run.machine}"
-    wait = Command("run", run.command, session=session.id, store=world.shown_store)
+    wait = Command("run", run.command, session=session.id, store=environment.shown_store)
     return ConflictError(
-        f"command `{run.command}` runs{where} (started {ago(run.at, world.now())}), so the session cannot move",
+        f"command `{run.command}` runs{where} (started {ago(run.at, environment.now)}), so the session cannot move",
         code="COMMAND_RUNNING",
         hint=Hint("wait for its end: ", wait),
         session=session.id,
@@ -350,15 +349,15 @@ def _running(world: World, session: Session, run: CommandRun) -> ConflictError:
     )
 
 
-def _ask(world: World, change: SessionChange, at: _AtStep, run: CommandRun) -> ConflictError:
+def _ask(environment: Environment, change: SessionChange, at: _AtStep, run: CommandRun) -> ConflictError:
     """Record the question whether a command may run again, and return the refusal."""
     session = at.session
     asked = questions.command_question(run)
     if asked.id not in {question.id for question in session.questions}:
         session = questions.with_questions(session, [*session.questions, asked])
         note: RecordNote = {"questions": [asked.id]}
-        change.commit(session, kind="ask", at=world.now(), by=world.by, note=note)
-    show = Command("resume", session.id, store=world.shown_store)
+        change.commit(session, kind="ask", at=environment.now, by=environment.by, note=note)
+    show = Command("resume", session.id, store=environment.shown_store)
     return ConflictError(
         f"command `{run.command}` must not run twice: {run.result}",
         code="COMMAND_NOT_REPEATED",
@@ -370,23 +369,23 @@ def _ask(world: World, change: SessionChange, at: _AtStep, run: CommandRun) -> C
     )
 
 
-def _output(world: World, run: CommandRun) -> bytes:
+def _output(environment: Environment, run: CommandRun) -> bytes:
     """Return the kept output of a run: from its files, or from its record if they are gone."""
-    output = runs.last_output(folder_of(world, run))
+    output = runs.last_output(folder_of(environment, run))
     if output:
         return output
     with suppress(ConflictError, UsageError):
-        for record in world.store.newest_first(run.session):
+        for record in environment.store.newest_first(run.session):
             if record.kind == "command" and record.note.get("run") == run.id and "output" in record.note:
                 return str(record.note["output"]).encode()
     return b""
 
 
-def _ran(world: World, session: Session, run: CommandRun, *, is_repeated: bool) -> RanCommand:
+def _ran(environment: Environment, session: Session, run: CommandRun, *, is_repeated: bool) -> RanCommand:
     took = f" after {duration(run.seconds)}" if run.seconds else ""
     summary = f"{run.command}: {run.result}{took}"
     if is_repeated:
-        summary = f"{run.command} ran {ago(run.ended_at, world.now())}; not run again: {run.result}"
+        summary = f"{run.command} ran {ago(run.ended_at, environment.now)}; not run again: {run.result}"
     return RanCommand(
         session=session.id,
         step=run.step,
@@ -397,14 +396,14 @@ def _ran(world: World, session: Session, run: CommandRun, *, is_repeated: bool) 
         seconds=run.seconds,
         problem=run.problem,
         facts=run.facts,
-        output=_output(world, run)[-RECORDED_OUTPUT:].decode("utf-8", "replace"),
+        output=_output(environment, run)[-RECORDED_OUTPUT:].decode("utf-8", "replace"),
         ended_at=run.ended_at,
         is_repeated=is_repeated,
         summary=summary,
     )
 
 
-def _approved_program(world: World, at: _AtStep) -> str:
+def _approved_program(environment: Environment, at: _AtStep) -> str:
     """Return the path of the program, as a person approved it; `TrustError` if it is not approved.
 
     Scripts of a bundled skill that Python runs need no approval.
@@ -420,9 +419,9 @@ def _approved_program(world: World, at: _AtStep) -> str:
             hint="put it into a skill's folder, and approve that with `flow trust`",
             skill=name,
         )
-    project = session_files.project_of(world, at.session)
+    project = session_files.project_of(environment, at.session)
     return approval.approved_program(
-        opened.folder, project, word, world.state, skill=name, root=opened.named_root
+        opened.folder, project, word, environment.state, skill=name, root=opened.named_root
     )
 
 

@@ -13,7 +13,7 @@ from flowrail.machines.engine.questions import moment_after
 from flowrail.machines.sessions.record import Record, RecordNote
 from flowrail.machines.sessions.session import ABANDONED, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import children_of, lost_dispatch
 from flowrail.operations.running.session_files import loading
 from flowrail.text.phrases import ago, seconds_between
@@ -33,37 +33,44 @@ class NoOpenSessionError(ConflictError):
     code = "NO_OPEN_SESSION"
 
 
-def owned(world: World, record: Record, *, take_over: bool = False) -> Session:
+def owned(environment: Environment, record: Record, *, take_over: bool = False) -> Session:
     """Return the session as one of the caller's conversation, or refuse if it belongs to another one.
 
     A child belongs to its parent's conversation, and to the first other one that uses it.
     """
-    if not take_over and belongs_to_other(world, record):
-        raise _other_conversation(world, record)
-    if is_relayed(world, record.session) and not take_over:
+    if not take_over and belongs_to_other(environment, record):
+        raise _other_conversation(environment, record)
+    if is_relayed(environment, record.session) and not take_over:
         return record.session
-    return record.session.bound_to(world.host)
+    return record.session.bound_to(environment.conversation)
 
 
-def belongs_to_other(world: World, record: Record) -> bool:
+def belongs_to_other(environment: Environment, record: Record) -> bool:
     """Return whether the caller must leave the session alone: it belongs to another conversation."""
     session, owner = record.session, record.session.owner
-    if not session.is_open or owner is None or world.host in {None, owner}:
+    if not session.is_open or owner is None or environment.conversation in {None, owner}:
         return False
-    return session.parent is None or _parent_owner(world, session) not in {owner, world.host}
+    return session.parent is None or _parent_owner(environment, session) not in {
+        owner,
+        environment.conversation,
+    }
 
 
-def is_relayed(world: World, session: Session) -> bool:
+def is_relayed(environment: Environment, session: Session) -> bool:
     """Return whether the caller is the leading agent of the child *session*, which another conversation works on."""
-    if session.parent is None or world.host is None or session.owner in {None, world.host}:
+    if (
+        session.parent is None
+        or environment.conversation is None
+        or session.owner in {None, environment.conversation}
+    ):
         return False
-    return _parent_owner(world, session) == world.host
+    return _parent_owner(environment, session) == environment.conversation
 
 
-def _parent_owner(world: World, session: Session) -> str | None:
+def _parent_owner(environment: Environment, session: Session) -> str | None:
     """Return the conversation of the session that the child *session* works for."""
     assert session.parent is not None  # noqa: S101 - only children are asked
-    return world.store.read(session.parent.session).session.owner
+    return environment.store.read(session.parent.session).session.owner
 
 
 def ownership_note(before: Session, after: Session) -> RecordNote:
@@ -73,14 +80,14 @@ def ownership_note(before: Session, after: Session) -> RecordNote:
     return {"taken_over_from": before.host.id}
 
 
-def take_over(world: World, session_id: str) -> None:
+def take_over(environment: Environment, session_id: str) -> None:
     """Make the session one of the caller's conversation, even if it belongs to another."""
-    with world.store.change(session_id, wait=world.wait) as change:
+    with environment.store.change(session_id, wait=environment.wait) as change:
         before = change.kept.session
-        after = owned(world, change.kept, take_over=True)
+        after = owned(environment, change.kept, take_over=True)
         if after != before and before.is_open:
             note = ownership_note(before, after)
-            change.commit(after, kind="take-over", at=world.now(), by=world.by, note=note)
+            change.commit(after, kind="take-over", at=environment.now, by=environment.by, note=note)
 
 
 def release(store: Store, session_ids: Iterable[str], conversation: str, *, at: str, by: str) -> None:
@@ -96,101 +103,103 @@ def release(store: Store, session_ids: Iterable[str], conversation: str, *, at: 
 
 
 def choose(
-    world: World, address: str, params: Mapping[str, object] | None = None
+    environment: Environment, address: str, params: Mapping[str, object] | None = None
 ) -> tuple[Record | None, tuple[Record, ...]]:
     """Return the session of a skill that the caller refers to, if any, and the other open ones, newest first.
 
     That is the caller's own, or one without an owner if no other is open. With *params* the caller may start
     another session, so several without an owner are no reason to refuse a conversation.
     """
-    open_ones = _open_sessions(world, address)
+    open_ones = _open_sessions(environment, address)
     candidates = sorted(open_ones, key=lambda record: record.session.moved_at, reverse=True)
-    pool = _eligible(world, candidates)
-    if len(pool) > 1 and not (params and world.host and not _owns(world, pool[0])):
-        raise _several_open(world, pool, f" of `{address}`")
+    pool = _eligible(environment, candidates)
+    if len(pool) > 1 and not (params and environment.conversation and not _owns(environment, pool[0])):
+        raise _several_open(environment, pool, f" of `{address}`")
     chosen = pool[0] if len(pool) == 1 else None
     return chosen, tuple(record for record in candidates if record is not chosen)
 
 
-def the_open_session(world: World, command: Callable[[str], Command] | None = None) -> Record:
+def the_open_session(environment: Environment, command: Callable[[str], Command] | None = None) -> Record:
     """Return the session of the store that the caller refers to; refuse if no session matches, or several.
 
     *command* gives the command that a refusal names for each of several.
     """
-    candidates = _open_top_level(world)
-    pool = _eligible(world, candidates)
-    if not pool and world.host is None and len(candidates) == 1:
+    candidates = _open_top_level(environment)
+    pool = _eligible(environment, candidates)
+    if not pool and environment.conversation is None and len(candidates) == 1:
         pool = candidates  # the user looks at the only session
     if len(pool) > 1:
-        raise _several_open(world, pool, "", command)
+        raise _several_open(environment, pool, "", command)
     if pool:
         return pool[0]
     if candidates:
         raise NoOpenSessionError(
-            f"no session of this conversation is open; {_described_all(world, candidates)}",
-            hint=Hint("name the session; list them all: ", Command("sessions", store=world.shown_store)),
+            f"no session of this conversation is open; {_described_all(environment, candidates)}",
+            hint=Hint(
+                "name the session; list them all: ", Command("sessions", store=environment.shown_store)
+            ),
             sessions=[record.session.id for record in candidates],
         )
     raise NoOpenSessionError("no session is open", hint=Hint("list the skills: ", Command("list")))
 
 
-def own_session(world: World, command: Callable[[str], Command] | None = None) -> Record:
+def own_session(environment: Environment, command: Callable[[str], Command] | None = None) -> Record:
     """Return the session that a command without an id is about: the caller's open one, or the one that just ended.
 
     *command* is as in `the_open_session`.
     """
     try:
-        return the_open_session(world, command)
+        return the_open_session(environment, command)
     except NoOpenSessionError:
-        ended = just_ended(world)
+        ended = just_ended(environment)
         if ended is None:
             raise
         return ended
 
 
-def just_ended(world: World) -> Record | None:
+def just_ended(environment: Environment) -> Record | None:
     """Return the caller's session that ended last, if that was within a day: its result may not be delivered yet."""
-    since = moment_after(world.now(), -RESULT_SECONDS)
-    for summary in summaries(world.store, every=True, ids=world.store.ended_ids(since)):
+    since = moment_after(environment.now, -RESULT_SECONDS)
+    for summary in summaries(environment.store, every=True, ids=environment.store.ended_ids(since)):
         session = summary.kept.session if summary.kept else None
         if session is None or session.parent or session.is_open or session.status == ABANDONED:
             continue
-        seconds = seconds_between(session.moved_at, world.now())
+        seconds = seconds_between(session.moved_at, environment.now)
         if seconds is None or seconds > RESULT_SECONDS:
             return None
-        if world.host in {None, session.owner} or session.owner is None:
+        if environment.conversation in {None, session.owner} or session.owner is None:
             return summary.kept
     return None
 
 
-def mention(world: World, address: str, others: Sequence[Record]) -> tuple[str, ...]:
+def mention(environment: Environment, address: str, others: Sequence[Record]) -> tuple[str, ...]:
     """Return a note about the open sessions of a skill that a new one was started beside."""
     if not others:
         return ()
-    return (f"started a new session of `{address}`; also open: {_described_all(world, others)}",)
+    return (f"started a new session of `{address}`; also open: {_described_all(environment, others)}",)
 
 
-def no_open_session(world: World, address: str, others: Sequence[Record]) -> NoOpenSessionError:
+def no_open_session(environment: Environment, address: str, others: Sequence[Record]) -> NoOpenSessionError:
     """Return the refusal of a report without an id if no session of the caller is open."""
-    start = loading().start_command(world, address)
+    start = loading().start_command(environment, address)
     if not others:
         return NoOpenSessionError(
             f"no session of `{address}` is open", hint=Hint("start one: ", start), skill=address
         )
-    resume = Command("resume", others[0].session.id, take_over=True, store=world.shown_store)
+    resume = Command("resume", others[0].session.id, take_over=True, store=environment.shown_store)
     return NoOpenSessionError(
-        f"no session of `{address}` is open in this conversation; {_described_all(world, others)}",
+        f"no session of `{address}` is open in this conversation; {_described_all(environment, others)}",
         hint=Hint("start one: ", start, "; only if the user asks to continue another one: ", resume),
         skill=address,
         sessions=[record.session.id for record in others],
     )
 
 
-def described(world: World, record: Record) -> str:
+def described(environment: Environment, record: Record) -> str:
     """Return the description of a session in a refusal: topic, step and age."""
     session = record.session
     topic = f'"{shortened(session.topic, 80)}", ' if session.topic else ""
-    return f"{topic}step `{session.step}`, active {ago(_active_at(world, record), world.now())}"
+    return f"{topic}step `{session.step}`, active {ago(_active_at(environment, record), environment.now)}"
 
 
 def has_params(session: Session, params: Mapping[str, object]) -> bool:
@@ -201,34 +210,34 @@ def has_params(session: Session, params: Mapping[str, object]) -> bool:
     )
 
 
-def ids_of(world: World, address: str) -> Iterator[str]:
+def ids_of(environment: Environment, address: str) -> Iterator[str]:
     """Yield the ids of the sessions of the workflow at *address* that may be open."""
     stem = address.replace("/", "-") + "-"
-    for session_id in world.store.open_ids(address):
+    for session_id in environment.store.open_ids(address):
         if session_id.startswith(stem) and len(session_id) == len(stem) + 6:
             yield session_id
 
 
-def _eligible(world: World, candidates: Sequence[Record]) -> list[Record]:
+def _eligible(environment: Environment, candidates: Sequence[Record]) -> list[Record]:
     """Return the caller's own sessions, or those without an owner if no other conversation has one."""
-    own = [record for record in candidates if _owns(world, record)]
+    own = [record for record in candidates if _owns(environment, record)]
     free = [record for record in candidates if record.session.owner is None]
     return own or (free if len(free) == len(candidates) else [])
 
 
-def _owns(world: World, record: Record) -> bool:
-    return world.host is not None and record.session.belongs_to((world.host,))
+def _owns(environment: Environment, record: Record) -> bool:
+    return environment.conversation is not None and record.session.belongs_to((environment.conversation,))
 
 
-def _open_sessions(world: World, address: str) -> Iterator[Record]:
-    for session_id in ids_of(world, address):
+def _open_sessions(environment: Environment, address: str) -> Iterator[Record]:
+    for session_id in ids_of(environment, address):
         try:
-            stored = world.store.read(session_id)
+            stored = environment.store.read(session_id)
         except (UnknownSessionError, ForeignSessionError):
             continue  # its start was interrupted, or another user started it
         except StorageError as error:
-            history = Command("history", session_id, store=world.shown_store)
-            start = Command("step", address, new=True, store=world.shown_store)
+            history = Command("history", session_id, store=environment.shown_store)
+            start = Command("step", address, new=True, store=environment.shown_store)
             error.hint = Hint(
                 error.hint, "; see the readable part: ", history, "; start another session: ", start
             )
@@ -240,21 +249,24 @@ def _open_sessions(world: World, address: str) -> Iterator[Record]:
 
 
 def _several_open(
-    world: World, newest: Sequence[Record], suffix: str, command: Callable[[str], Command] | None = None
+    environment: Environment,
+    newest: Sequence[Record],
+    suffix: str,
+    command: Callable[[str], Command] | None = None,
 ) -> ConflictError:
     commands = [
         command(record.session.id)
         if command is not None
-        else Command("resume", record.session.id, store=world.shown_store)
+        else Command("resume", record.session.id, store=environment.shown_store)
         for record in newest
     ]
     parts: list[str | Command] = []
     for record, line in zip(newest[:MOST_NAMED], commands, strict=False):
-        parts += ["\n", line, f" ({described(world, record)})"]
+        parts += ["\n", line, f" ({described(environment, record)})"]
     if len(newest) > MOST_NAMED:
         parts += [
             f"\nand {len(newest) - MOST_NAMED} more: ",
-            Command("sessions", store=world.shown_store),
+            Command("sessions", store=environment.shown_store),
         ]
     return ConflictError(
         f"{len(newest)} sessions{suffix} are open",
@@ -265,54 +277,55 @@ def _several_open(
     )
 
 
-def _other_conversation(world: World, record: Record) -> ConflictError:
+def _other_conversation(environment: Environment, record: Record) -> ConflictError:
     session = record.session
-    own = _own_session(world, session.skill)
+    own = _own_session(environment, session.skill)
     parts: list[str | Command] = []
     if own is not None:
-        resume = Command("resume", own.session.id, store=world.shown_store)
+        resume = Command("resume", own.session.id, store=environment.shown_store)
         parts += ["continue your own session: ", resume, "; "]
-    take_over = Command("resume", session.id, take_over=True, store=world.shown_store)
+    take_over = Command("resume", session.id, take_over=True, store=environment.shown_store)
     parts += ["leave this one alone unless the user asks to take it over: ", take_over]
     return ConflictError(
-        f"session `{session.id}` belongs to another conversation ({described(world, record)})",
+        f"session `{session.id}` belongs to another conversation ({described(environment, record)})",
         code="OTHER_CONVERSATION",
         hint=Hint(*parts),
         session=session.id,
         topic=session.topic,
-        active_at=_active_at(world, record),
+        active_at=_active_at(environment, record),
     )
 
 
-def _own_session(world: World, skill: str) -> Record | None:
+def _own_session(environment: Environment, skill: str) -> Record | None:
     """Return the caller's own open session that moved last, one of *skill* if there is one."""
-    own = [record for record in _open_top_level(world) if _owns(world, record)]
+    own = [record for record in _open_top_level(environment) if _owns(environment, record)]
     return next((record for record in own if record.session.skill == skill), own[0] if own else None)
 
 
-def _open_top_level(world: World) -> list[Record]:
+def _open_top_level(environment: Environment) -> list[Record]:
     """Return the open sessions of the store that do not work for another one, newest first."""
-    records = [summary.kept for summary in summaries(world.store) if summary.kept]
+    records = [summary.kept for summary in summaries(environment.store) if summary.kept]
     return [record for record in records if not record.session.parent]
 
 
-def _described_all(world: World, newest: Sequence[Record]) -> str:
+def _described_all(environment: Environment, newest: Sequence[Record]) -> str:
     parts = []
     for record in newest[:MOST_NAMED]:
         owner_note = "" if record.session.owner is None else ", of another conversation"
-        parts.append(f"{record.session.id} ({described(world, record)}{owner_note})")
+        parts.append(f"{record.session.id} ({described(environment, record)}{owner_note})")
     if len(newest) > MOST_NAMED:
-        sessions = Command("sessions", store=world.shown_store)
+        sessions = Command("sessions", store=environment.shown_store)
         parts.append(f"and {len(newest) - MOST_NAMED} more: {sessions}")
     return "; ".join(parts)
 
 
-def _active_at(world: World, record: Record) -> str:
+def _active_at(environment: Environment, record: Record) -> str:
     """Return when something last happened in a session, or in those of its agents."""
     moments = [record.at]
     with suppress(FlowError):  # a sub-agent's session that cannot be read shows no activity
         moments += [
-            world.store.read(child).at for child in children_of(world.store, record.session.dispatches)
+            environment.store.read(child).at
+            for child in children_of(environment.store, record.session.dispatches)
         ]
     return max(moments)
 

@@ -30,8 +30,8 @@ from flowrail.machines.guidance.evidence import EvidenceView
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import BY_EVIDENCE, Report, Session
 from flowrail.machines.sessions.store import SessionChange
-from flowrail.operations import environment
-from flowrail.operations.environment import Environment, OpenedWorkflow, World, world_of
+from flowrail.operations.environment import Confirmation as Approval
+from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession, Reason
 from flowrail.operations.running import commands, session_files
@@ -48,7 +48,7 @@ LONGEST_REASON = 2_000
 # --- reports
 
 
-def entered(world: World, workflow: Workflow, session: Session) -> Session:
+def entered(environment: Environment, workflow: Workflow, session: Session) -> Session:
     """Return *session* with the evidence of its current step, if that demands any.
 
     A session that is at the step already, after a migration, keeps what it knows.
@@ -56,14 +56,14 @@ def entered(world: World, workflow: Workflow, session: Session) -> Session:
     step = workflow.get(session.step)
     if step is None or not step.evidence or not session.is_open:
         return session
-    folder = session_files.work_tree(world, session)
+    folder = session_files.work_tree(environment, session)
     files = files_of(step.checks.values(), folder, _values(workflow, session))
     known = session.evidence or StepEvidence(folder=folder)
     return session.with_evidence(replace(known, files={**files, **known.files}))
 
 
 def after_report(
-    world: World,
+    environment: Environment,
     change: SessionChange,
     opened: OpenedWorkflow,
     session: Session,
@@ -79,8 +79,8 @@ def after_report(
     """
     workflow = opened.workflow
     step = workflow.step(str(session.step))
-    session = session if session.evidence is not None else entered(world, workflow, session)
-    results = results_of(world, workflow, session, report.facts)
+    session = session if session.evidence is not None else entered(environment, workflow, session)
+    results = results_of(environment, workflow, session, report.facts)
     try:
         return follow(
             workflow,
@@ -100,7 +100,7 @@ def after_report(
             **ownership_note(change.kept.session, after),
         }
         definition = opened.definition if opened.changed else None
-        change.commit(after, kind="refused", at=now, by=world.by, note=note, definition=definition)
+        change.commit(after, kind="refused", at=now, by=environment.by, note=note, definition=definition)
         raise
 
 
@@ -120,12 +120,12 @@ def _refused(workflow: Workflow, session: Session, refusal: EvidenceMissingError
 
 
 def results_of(
-    world: World, workflow: Workflow, session: Session, facts: Mapping[str, object] = Frozen()
+    environment: Environment, workflow: Workflow, session: Session, facts: Mapping[str, object] = Frozen()
 ) -> tuple[EvidenceResult, ...]:
     """Return the results of the checks of the current step with reported *facts*; nothing is recorded."""
     step = workflow.step(str(session.step))
     if session.evidence is None:
-        session = entered(world, workflow, session)
+        session = entered(environment, workflow, session)
     values = _values(workflow, session, facts)
     evidence = session.evidence or StepEvidence()
     recorded = any(finding.revision == session.revision for finding in session.findings)
@@ -134,7 +134,7 @@ def results_of(
         declared = step.commands[name]
         words = arguments.resolved(declared.run, values, command=name)
         run = commands.newest_run(session, name, declared, words)
-        return run, commands.first_change(world, session, run) if run is not None and run.passed else ""
+        return run, commands.first_change(environment, session, run) if run is not None and run.passed else ""
 
     context = Context(
         evidence=evidence,
@@ -143,16 +143,16 @@ def results_of(
         run_of=run_of,
         is_reviewed=recorded or evidence.nothing_found,
         open_findings=tuple(finding.id for finding in session.findings if finding.is_open),
-        store=world.shown_store,
+        store=environment.shown_store,
     )
     return evaluate(step.checks.values(), context)
 
 
 def with_verdicts(
-    world: World, workflow: Workflow, session: Session, views: Sequence[EvidenceView]
+    environment: Environment, workflow: Workflow, session: Session, views: Sequence[EvidenceView]
 ) -> tuple[EvidenceView, ...]:
     """Return the checks of the current step with their results now; nothing is recorded."""
-    verdicts = {result.check: result.verdict for result in results_of(world, workflow, session)}
+    verdicts = {result.check: result.verdict for result in results_of(environment, workflow, session)}
     return tuple(view._replace(verdict=verdicts[view.id]) for view in views)
 
 
@@ -182,7 +182,7 @@ class DecidedEvidence:
 
 @operation("approve", "flow approve", "flow approve sign_off --session release-k3x9q2")
 def approve_command(
-    asking: Environment,
+    environment: Environment,
     check: Annotated[str | None, Help("The check, by default the only one that waits for a person.")] = None,
     *,
     session: OptionalSession = None,
@@ -192,12 +192,12 @@ def approve_command(
 
     For a person at a terminal. The approval counts for this attempt of the step.
     """
-    return _decide(asking, "approve", session, (check,) if check else (), reason)
+    return _decide(environment, "approve", session, (check,) if check else (), reason)
 
 
 @operation("waive", "flow waive tests --reason 'no network here'")
 def waive_command(
-    asking: Environment,
+    environment: Environment,
     checks: Annotated[tuple[str, ...], Help("The checks.", metavar="CHECK")],
     *,
     reason: Reason,
@@ -207,22 +207,23 @@ def waive_command(
 
     The checks are waived in this attempt of the step. The reason is recorded.
     """
-    return _decide(asking, "waive", session, checks, reason)
+    return _decide(environment, "waive", session, checks, reason)
 
 
 def _decide(
-    asking: Environment, verb: str, session: str | None, checks: tuple[str, ...], reason: str
+    environment: Environment, verb: str, session: str | None, checks: tuple[str, ...], reason: str
 ) -> DecidedEvidence:
-    world = world_of(asking, wait=10.0)
-    session_id = session or own_session(world, lambda own: Command(verb, *checks, session=own)).session.id
-    typed = Command(verb, *checks, session=session_id, reason=reason or None, store=world.shown_store)
-    if world.host is not None:
+    session_id = (
+        session or own_session(environment, lambda own: Command(verb, *checks, session=own)).session.id
+    )
+    typed = Command(verb, *checks, session=session_id, reason=reason or None, store=environment.shown_store)
+    if environment.conversation is not None:
         raise TrustError(
             f"only a person can {verb} evidence, at a terminal without an agent",
             hint=Hint("the user runs: ", typed),
             session=session_id,
         )
-    step, results = judged(world, session_id)
+    step, results = judged(environment, session_id)
     if not checks:
         checks = tuple(
             result.check for result in results if result.kind == "person" and not result.is_satisfied
@@ -243,51 +244,67 @@ def _decide(
                 f"  found {result.found} ({result.verdict})",
             ]
     question = f"{verb.capitalize()} {listed(checks)}?"
-    asking.confirm(environment.Confirmation(question, lines, Hint("a person runs: ", typed)))
-    (waive if verb == "waive" else approve)(world, session_id, checks, reason)
+    environment.confirm(Approval(question, lines, Hint("a person runs: ", typed)))
+    (waive if verb == "waive" else approve)(environment, session_id, checks, reason)
     return DecidedEvidence(session_id, step.id, checks, verb == "waive")
 
 
-def judged(world: World, session_id: str) -> tuple[StepDef, tuple[EvidenceResult, ...]]:
+def judged(environment: Environment, session_id: str) -> tuple[StepDef, tuple[EvidenceResult, ...]]:
     """Return the current step, and the results of its checks as they are now; nothing is recorded."""
-    session = world.store.read(session_id).session
-    opened = session_files.open_session(world, session)
+    session = environment.store.read(session_id).session
+    opened = session_files.open_session(environment, session)
     step = current_step(opened.workflow, session)
-    check_still_dispatched(world.store, session)
-    return step, results_of(world, opened.workflow, session) if step.evidence else ()
+    check_still_dispatched(environment.store, session)
+    return step, results_of(environment, opened.workflow, session) if step.evidence else ()
 
 
 def approve(
-    world: World, session_id: str, checks: Sequence[str], reason: str = "", *, expect: int | None = None
+    environment: Environment,
+    session_id: str,
+    checks: Sequence[str],
+    reason: str = "",
+    *,
+    expect: int | None = None,
 ) -> None:
     """Record that a person confirmed these checks. *expect* is the revision that the person saw, if it matters."""
-    _confirm(world, session_id, checks, reason, waived=False, expect=expect)
+    _confirm(environment, session_id, checks, reason, waived=False, expect=expect)
 
 
 def waive(
-    world: World, session_id: str, checks: Sequence[str], reason: str, *, expect: int | None = None
+    environment: Environment,
+    session_id: str,
+    checks: Sequence[str],
+    reason: str,
+    *,
+    expect: int | None = None,
 ) -> None:
     """Record that a person waives these checks in this attempt of the step."""
-    _confirm(world, session_id, checks, reason, waived=True, expect=expect)
+    _confirm(environment, session_id, checks, reason, waived=True, expect=expect)
 
 
 def _confirm(
-    world: World, session_id: str, checks: Sequence[str], reason: str, *, waived: bool, expect: int | None
+    environment: Environment,
+    session_id: str,
+    checks: Sequence[str],
+    reason: str,
+    *,
+    waived: bool,
+    expect: int | None,
 ) -> None:
     if len(reason) > LONGEST_REASON or (waived and not reason.strip()):
         raise UsageError("a reason is needed", hint=f"give one of at most {LONGEST_REASON} characters")
-    with world.store.change(session_id, wait=world.wait) as change:
+    with environment.store.change(session_id, wait=environment.wait) as change:
         session = change.kept.session
         if expect is not None and expect != session.revision:
-            resume = Command("resume", session_id, store=world.shown_store)
+            resume = Command("resume", session_id, store=environment.shown_store)
             raise ConflictError(
                 f"session `{session_id}` is at revision {session.revision}, not {expect}",
                 hint=Hint("see its state: ", resume),
             )
-        opened = session_files.open_session(world, session)
+        opened = session_files.open_session(environment, session)
         step = current_step(opened.workflow, session)
-        check_still_dispatched(world.store, session)
-        session = session if session.evidence is not None else entered(world, opened.workflow, session)
+        check_still_dispatched(environment.store, session)
+        session = session if session.evidence is not None else entered(environment, opened.workflow, session)
         evidence = session.evidence or StepEvidence()
         for name in checks:
             check = _check(step, name)
@@ -300,12 +317,14 @@ def _confirm(
                     ),
                     check=name,
                 )
-            evidence = evidence.with_confirmation(Confirmation(name, waived, reason, world.now(), world.by))
+            evidence = evidence.with_confirmation(
+                Confirmation(name, waived, reason, environment.now, environment.by)
+            )
         others = [question for question in session.questions if question.source != BY_EVIDENCE]
         after = questions.with_questions(session.with_evidence(evidence), others)
         note: RecordNote = {"check": ", ".join(checks), "reason": reason}
         kind = "waive" if waived else "approve"
-        change.commit(after, kind=kind, at=world.now(), by=world.by, note=note)
+        change.commit(after, kind=kind, at=environment.now, by=environment.by, note=note)
 
 
 def _check(step: StepDef, name: str) -> Evidence:

@@ -12,13 +12,13 @@ from flowrail.machines.engine.advance import current_step
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import RecordedFinding, Session
 from flowrail.machines.sessions.store import SessionChange
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import check_still_working
 from flowrail.operations.running.session_files import open_session
 
 
 def add_finding(
-    world: World,
+    environment: Environment,
     session_id: str,
     *,
     severity: str,
@@ -27,8 +27,8 @@ def add_finding(
     item: str | None = None,
 ) -> tuple[str, RecordedFinding]:
     """Record a finding where it counts: in the nearest session above that has a gate, or in this one."""
-    with _review_of(world, session_id) as (change, workflow, finder):
-        now = world.now()
+    with _review_of(environment, session_id) as (change, workflow, finder):
+        now = environment.now
         after, finding = reviews.record(
             workflow,
             change.kept.session,
@@ -40,69 +40,69 @@ def add_finding(
             by=finder,
         )
         if after != change.kept.session:
-            change.commit(after, kind="finding", at=now, by=world.by, note={"finding": finding.id})
+            change.commit(after, kind="finding", at=now, by=environment.by, note={"finding": finding.id})
     return after.id, finding
 
 
-def submit_without_findings(world: World, session_id: str) -> str:
+def submit_without_findings(environment: Environment, session_id: str) -> str:
     """Record that a review found nothing, and return the session that keeps it."""
-    with _review_of(world, session_id) as (change, _, finder):
+    with _review_of(environment, session_id) as (change, _, finder):
         session = change.kept.session
         known = session.evidence
         after = session if known is None else session.with_evidence(replace(known, nothing_found=True))
         note: RecordNote = {"finding": "none", "finder": finder}
-        change.commit(after, kind="finding", at=world.now(), by=world.by, note=note)
+        change.commit(after, kind="finding", at=environment.now, by=environment.by, note=note)
     return after.id
 
 
 def resolve_finding(
-    world: World, session_id: str, finding_id: str, note: str = ""
+    environment: Environment, session_id: str, finding_id: str, note: str = ""
 ) -> tuple[str, RecordedFinding]:
     """Mark a finding as resolved."""
-    with _review_of(world, session_id) as (change, workflow, finder):
-        now = world.now()
+    with _review_of(environment, session_id) as (change, workflow, finder):
+        now = environment.now
         after, finding = reviews.resolve(
             workflow, change.kept.session, finding_id, note=note, at=now, by=finder
         )
         if after != change.kept.session:
-            change.commit(after, kind="resolve", at=now, by=world.by, note={"finding": finding.id})
+            change.commit(after, kind="resolve", at=now, by=environment.by, note={"finding": finding.id})
     return after.id, finding
 
 
 @contextmanager
-def _review_of(world: World, session_id: str) -> Iterator[tuple[SessionChange, Workflow, str]]:
+def _review_of(environment: Environment, session_id: str) -> Iterator[tuple[SessionChange, Workflow, str]]:
     """Lock the session in which findings of *session_id* count; yield the change, the workflow, and the finder.
 
     The finder is the agent's session, or the caller.
     """
-    home_id, agents = _home_of_findings(world, session_id)
+    home_id, agents = _home_of_findings(environment, session_id)
     for agent in agents:
-        check_still_working(world.store, agent)
-    with world.store.change(home_id, wait=world.wait) as change:
+        check_still_working(environment.store, agent)
+    with environment.store.change(home_id, wait=environment.wait) as change:
         session = change.kept.session
         finder = agents[0] if agents else session
-        workflow = open_session(world, session).workflow
+        workflow = open_session(environment, session).workflow
         current_step(workflow, session)
-        yield change, workflow, world.by if finder.id == home_id else finder.id
+        yield change, workflow, environment.by if finder.id == home_id else finder.id
 
 
-def list_findings(world: World, session_id: str) -> tuple[str, tuple[RecordedFinding, ...]]:
+def list_findings(environment: Environment, session_id: str) -> tuple[str, tuple[RecordedFinding, ...]]:
     """Return every finding in the session that keeps those of *session_id*."""
-    home_id, _ = _home_of_findings(world, session_id)
-    return home_id, world.store.read(home_id).session.findings
+    home_id, _ = _home_of_findings(environment, session_id)
+    return home_id, environment.store.read(home_id).session.findings
 
 
-def _home_of_findings(world: World, session_id: str) -> tuple[str, list[Session]]:
+def _home_of_findings(environment: Environment, session_id: str) -> tuple[str, list[Session]]:
     """Return the nearest session, from this one upwards, whose workflow has a gate, and the agents' sessions up to it.
 
     Without a gate it is this one.
     """
     home_id, agents = session_id, list[Session]()
     while True:
-        session = world.store.read(home_id).session
+        session = environment.store.read(home_id).session
         if session.parent:
             agents.append(session)
-        if any(step.get("gate") for step in world.store.definition(session).steps):
+        if any(step.get("gate") for step in environment.store.definition(session).steps):
             return home_id, agents
         if not session.parent:
             return session_id, agents[:1]

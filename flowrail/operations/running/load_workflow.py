@@ -16,7 +16,7 @@ from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.sessions.record import StoredDefinition
 from flowrail.machines.sessions.session import Session
-from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World, definition_folder
+from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, definition_folder
 from flowrail.skills.catalog import OWN_SCOPES, Skill, find, places, workflow_file
 from flowrail.skills.loader import Loader
 from flowrail.skills.summary import left_to_give
@@ -69,52 +69,54 @@ def _with_resources(workflow: Workflow, loader: Loader) -> Workflow:
     return workflow.located(workflow.folder, resources)
 
 
-def open_beside(world: World, address: str, session: Session, definition: StoredDefinition) -> OpenedWorkflow:
+def open_beside(
+    environment: Environment, address: str, session: Session, definition: StoredDefinition
+) -> OpenedWorkflow:
     """Return the workflow that an agent of *session* must run, in any folder.
 
     A workflow of the same skill comes from the session's own skill folder. Another one is searched
     beside that folder first.
     """
-    loader = world.loader
-    if address in world.workflows:
-        return of_program(world.workflows[address], loader)
+    loader = environment.loader
+    if address in environment.workflows:
+        return of_program(environment.workflows[address], loader)
     if definition.source == PROGRAM:
         return open_skill(address, loader)
     name = address.partition("/")[0]
     folder = definition_folder(definition)
-    source, folder = _verified_origin(definition.source, session.skill, folder, world.roots)
+    source, folder = _verified_origin(definition.source, session.skill, folder, environment.roots)
     if name == session.skill.partition("/")[0]:
-        skill = Skill(name, folder, source, _hidden(session.skill, folder, world.roots))
+        skill = Skill(name, folder, source, _hidden(session.skill, folder, environment.roots))
     else:
         beside = [] if source == BUNDLED else [Root(os.path.dirname(folder), Scope(source), folder)]
-        skill = find(address, [*beside, *world.roots])
+        skill = find(address, [*beside, *environment.roots])
     return _opened(skill, workflow_file(address, skill), loader)
 
 
 def open_again(
-    world: World, session: Session, definition: StoredDefinition, now: Mapping[str, str]
+    environment: Environment, session: Session, definition: StoredDefinition, now: Mapping[str, str]
 ) -> OpenedWorkflow:
     """Return the workflow of a session from its files.
 
     *now* are the digests of the files that the session knows.
     """
     if definition.source == PROGRAM:
-        if session.skill not in world.workflows:
+        if session.skill not in environment.workflows:
             raise ChangedError(
                 f"session `{session.id}` runs functions of the Python program that started it",
                 hint="continue it in that program, or move the workflow into a skill's workflow.py",
                 session=session.id,
             )
-        opened = of_program(world.workflows[session.skill], world.loader)
+        opened = of_program(environment.workflows[session.skill], environment.loader)
         return opened._replace(changed=opened.definition != definition)
     folder = definition_folder(definition)
     if not os.path.lexists(folder):
         message = f"the skill's folder {folder} is missing, and session `{session.id}` runs code from it"
         hint = Hint("restore the folder, or end the session: ", Command("session abandon", session.id))
         raise ChangedError(message, hint=hint, session=session.id)
-    source, folder = _verified_origin(definition.source, session.skill, folder, world.roots)
+    source, folder = _verified_origin(definition.source, session.skill, folder, environment.roots)
     skill = Skill(
-        session.skill.partition("/")[0], folder, source, _hidden(session.skill, folder, world.roots)
+        session.skill.partition("/")[0], folder, source, _hidden(session.skill, folder, environment.roots)
     )
     file = skill_folder.file_at(folder, session.skill, definition.file)
     if file is None:  # no other file of the folder may be run instead
@@ -124,14 +126,14 @@ def open_again(
             session=session.id,
         )
     try:
-        loaded = world.loader.open(skill, file)
+        loaded = environment.loader.open(skill, file)
     except (DocumentError, WorkflowError) as error:
         raise ChangedError(
             f"the workflow of session `{session.id}` cannot be read: {error.message}",
             hint="fix the file, then run the command again",
             session=session.id,
         ) from None
-    workflow = _with_resources(loaded.definition, world.loader)
+    workflow = _with_resources(loaded.definition, environment.loader)
     if now == definition.files and file.path == definition.file:
         return OpenedWorkflow(workflow, definition, session.source)
     renewed = _skill_definition(workflow, loaded, file, skill)
@@ -182,12 +184,16 @@ def _hidden(address: str, folder: str, roots: Sequence[Root]) -> tuple[tuple[str
     )
 
 
-def start_command(world: World, address: str) -> Command:
+def start_command(environment: Environment, address: str) -> Command:
     """Return the command that starts a session of a skill, with placeholders for its required parameters.
 
     An unknown skill is refused.
     """
-    find(address, world.roots)
+    find(address, environment.roots)
     return Command(
-        "step", address, new=True, params=left_to_give(address, world.loader), store=world.shown_store
+        "step",
+        address,
+        new=True,
+        params=left_to_give(address, environment.loader),
+        store=environment.shown_store,
     )

@@ -15,7 +15,7 @@ from flowrail.machines.guidance.views import PendingQuestions
 from flowrail.machines.sessions.record import RecordNote, memory_note
 from flowrail.machines.sessions.session import BY_AGENT, BY_COMMAND, AnswerOption, AskedQuestion, Session
 from flowrail.machines.sessions.store import SESSION_ID
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import choose, no_open_session, owned, ownership_note
 from flowrail.operations.running.session_files import open_session
@@ -24,7 +24,7 @@ from flowrail.text.phrases import listed
 
 
 def ask(
-    world: World,
+    environment: Environment,
     session_id: str,
     questions: Sequence[Question],
     *,
@@ -33,15 +33,15 @@ def ask(
 ) -> PendingQuestions:
     """Record an agent's questions to the user. Its session waits until they are answered."""
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
-    start_if_reserved(world, session_id)
-    with world.store.change(session_id, wait=world.wait) as change:
-        session = owned(world, change.kept)
-        current_step(open_session(world, session).workflow, session)
-        check_still_dispatched(world.store, session)
+    start_if_reserved(environment, session_id)
+    with environment.store.change(session_id, wait=environment.wait) as change:
+        session = owned(environment, change.kept)
+        current_step(open_session(environment, session).workflow, session)
+        check_still_dispatched(environment.store, session)
         asked = tuple(_from_agent(question, session.questions) for question in questions)
         open_ones = {question.id: question for question in session.questions if question.is_open}
         if all(open_ones.get(question.id) == question for question in asked):
-            return _pending(world, session, asked)
+            return _pending(environment, session, asked)
         taken = sorted(question.id for question in asked if question.id in open_ones)
         if taken:
             raise ConflictError(
@@ -49,7 +49,7 @@ def ask(
                 hint="use another id for the new question",
                 questions=taken,
             )
-        now, ids = world.now(), {question.id for question in asked}
+        now, ids = environment.now, {question.id for question in asked}
         others = [question for question in session.questions if question.id not in ids]
         after = engine_questions.with_questions(session, [*others, *asked])
         after = after.remembering(found, remember, step=str(session.step), at=now)
@@ -58,22 +58,22 @@ def ask(
             **memory_note(found, remember),
             **ownership_note(change.kept.session, after),
         }
-        change.commit(after, kind="ask", at=now, by=world.by, note=note)
-    return _pending(world, session, asked)
+        change.commit(after, kind="ask", at=now, by=environment.by, note=note)
+    return _pending(environment, session, asked)
 
 
-def session_to_answer(world: World, name: str) -> str:
+def session_to_answer(environment: Environment, name: str) -> str:
     """Return the id of the session that *name* means: the id itself, or a skill with an open session."""
     if SESSION_ID.match(name):
         return name
-    record, others = choose(world, name)
+    record, others = choose(environment, name)
     if record is None:
-        raise no_open_session(world, name, others)
+        raise no_open_session(environment, name, others)
     return record.session.id
 
 
 def answer(
-    world: World,
+    environment: Environment,
     session_id: str,
     answers: Mapping[str, Sequence[str]],
     reason: str = "",
@@ -89,11 +89,11 @@ def answer(
     """
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     stripped = {name: [word.strip() for word in words] for name, words in answers.items()}
-    with world.store.change(session_id, wait=world.wait) as change:
-        now = world.now()
-        session = owned(world, change.kept, take_over=take_over)
-        check_expected(world, session, expect)
-        check_still_dispatched(world.store, session)
+    with environment.store.change(session_id, wait=environment.wait) as change:
+        now = environment.now
+        session = owned(environment, change.kept, take_over=take_over)
+        check_expected(environment, session, expect)
+        check_still_dispatched(environment.store, session)
         known = {question.id: question for question in session.questions}
         if not known or not session.is_open:
             raise ConflictError(
@@ -104,19 +104,19 @@ def answer(
         answered = dict(known)
         for name, words in stripped.items():
             answered[name] = _answered(
-                known, name, words, now, world.by, reason, is_person=world.host is None
+                known, name, words, now, environment.by, reason, is_person=environment.conversation is None
             )
         if answered != known:
             after = engine_questions.with_questions(session, list(answered.values()))
             after = engine_questions.with_evidence_answer(after)
-            after = engine_questions.with_command_answers(after, at=now, by=world.by)
+            after = engine_questions.with_command_answers(after, at=now, by=environment.by)
             after = after.remembering(found, remember, step=str(session.step), at=now)
             note: RecordNote = {"answers": stripped, **memory_note(found, remember)}
             note |= ownership_note(change.kept.session, after)
             if reason:
                 note["reason"] = reason
-            change.commit(after, kind="answer", at=now, by=world.by, note=note)
-    return look(world, session_id)
+            change.commit(after, kind="answer", at=now, by=environment.by, note=note)
+    return look(environment, session_id)
 
 
 def _from_agent(question: Question, known: Sequence[AskedQuestion]) -> AskedQuestion:
@@ -133,13 +133,15 @@ def _from_agent(question: Question, known: Sequence[AskedQuestion]) -> AskedQues
     )
 
 
-def _pending(world: World, session: Session, questions: Sequence[AskedQuestion]) -> PendingQuestions:
+def _pending(
+    environment: Environment, session: Session, questions: Sequence[AskedQuestion]
+) -> PendingQuestions:
     answers = {question.id: question.placeholder for question in questions}
     return PendingQuestions(
         session=session.id,
         questions=tuple(questions),
-        answer=Command("answer", session.id, answers=answers, store=world.store.address),
-        resume=Command("resume", session.id, store=world.store.address),
+        answer=Command("answer", session.id, answers=answers, store=environment.store.address),
+        resume=Command("resume", session.id, store=environment.store.address),
     )
 
 

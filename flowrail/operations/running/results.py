@@ -13,23 +13,23 @@ from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION
 from flowrail.handoff.store import Handoffs, missing_parts, payload_path
 from flowrail.machines.guidance.views import SentWork
 from flowrail.machines.sessions.session import Session, WorkingFile
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import session_files
 
 MOST_FILES = 5
 """At most this many result files are named."""
 
 
-def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
+def result_files(environment: Environment, session: Session) -> tuple[WorkingFile, ...]:
     """Return the files that the session's facts name, the pages in its folder, and the folder if that holds more.
 
     A page is a Markdown file at the top of the folder, such as a plan. The page that was changed last comes first. Scratch
     files are not named.
     """
-    project = session_files.project_of(world, session)
-    now = datetime.fromisoformat(world.now()).timestamp()
+    project = session_files.project_of(environment, session)
+    now = datetime.fromisoformat(environment.now).timestamp()
     named = [_file(path, project, now) for path in _paths(session)]
-    working_files = session_files.listed(world, session)
+    working_files = session_files.listed(environment, session)
     pages = [
         file
         for file in working_files
@@ -45,28 +45,28 @@ def result_files(world: World, session: Session) -> tuple[WorkingFile, ...]:
     return tuple(results)
 
 
-def sent_work(world: World, session: Session) -> tuple[SentWork, ...]:
+def sent_work(environment: Environment, session: Session) -> tuple[SentWork, ...]:
     """Return the handoffs that the session has sent, with the command that receives each.
 
     One whose payload or target is gone is not among them.
     """
-    handoffs = Handoffs(world.store).all()
+    handoffs = Handoffs(environment.store).all()
     return tuple(
         SentWork(
             handoff.target,
             handoff.phase == ACKNOWLEDGMENT,
             Command(
                 "handoff receive",
-                payload_path(world.store, handoff),
+                payload_path(environment.store, handoff),
                 sha256=handoff.sha256,
                 root=handoff.root or None,
-                store=world.shown_store,
+                store=environment.shown_store,
             ),
         )
         for handoff in handoffs
         if handoff.session == session.id
         and handoff.phase in {INVOCATION, ACKNOWLEDGMENT}
-        and not missing_parts(world.store, handoff)
+        and not missing_parts(environment.store, handoff)
     )
 
 

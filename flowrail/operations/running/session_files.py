@@ -26,7 +26,7 @@ from flowrail.machines.guidance.guide import now_at
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.record import StoredDefinition
 from flowrail.machines.sessions.session import WORK, Session, WorkingFile
-from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World, definition_folder
+from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, definition_folder
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
 from flowrail.text.safe_text import one_line
@@ -40,14 +40,18 @@ if TYPE_CHECKING:
         def open_skill(self, address: str, loader: Loader) -> OpenedWorkflow: ...
 
         def open_again(
-            self, world: World, session: Session, definition: StoredDefinition, now: Mapping[str, str]
+            self,
+            environment: Environment,
+            session: Session,
+            definition: StoredDefinition,
+            now: Mapping[str, str],
         ) -> OpenedWorkflow: ...
 
         def open_beside(
-            self, world: World, address: str, session: Session, definition: StoredDefinition
+            self, environment: Environment, address: str, session: Session, definition: StoredDefinition
         ) -> OpenedWorkflow: ...
 
-        def start_command(self, world: World, address: str) -> Command: ...
+        def start_command(self, environment: Environment, address: str) -> Command: ...
 
 
 MOST_LISTED = 50
@@ -57,10 +61,10 @@ MOST_BYTES = 16_000_000
 _STORE = ".flow"
 
 
-def open_session(world: World, session: Session) -> OpenedWorkflow:
+def open_session(environment: Environment, session: Session) -> OpenedWorkflow:
     """Return the workflow of a session as it continues; `ChangedError` if it cannot."""
-    definition = world.store.definition(session)
-    opened = as_it_is(world, session, definition)
+    definition = environment.store.definition(session)
+    opened = as_it_is(environment, session, definition)
     return _compared(session, opened) if opened.changed or not definition.functions else opened
 
 
@@ -69,21 +73,21 @@ def file_exists(definition: StoredDefinition) -> bool:
     return os.path.lexists(os.path.join(definition_folder(definition), definition.file))
 
 
-def as_it_is(world: World, session: Session, definition: StoredDefinition) -> OpenedWorkflow:
+def as_it_is(environment: Environment, session: Session, definition: StoredDefinition) -> OpenedWorkflow:
     """Return the workflow of a session as its files are now, even if its current step has changed."""
     is_program, folder = definition.source == PROGRAM, definition_folder(definition)
     known = definition.files
     now = known if is_program else skill_folder.digests(folder, known)
-    if not definition.functions and session.skill not in (world.workflows if is_program else ()):
+    if not definition.functions and session.skill not in (environment.workflows if is_program else ()):
         notes = (
             ()
             if now == known
             else (f"the skill's folder {folder} is missing; the session continues from its copy",)
         )
         if now == known or not any(now.values()):
-            stored = world.store.workflow(session, definition).located(folder or None)
+            stored = environment.store.workflow(session, definition).located(folder or None)
             return OpenedWorkflow(stored, definition, session.source, notes)
-    return loading().open_again(world, session, definition, now)
+    return loading().open_again(environment, session, definition, now)
 
 
 def loading() -> _WorkflowLoading:
@@ -115,38 +119,38 @@ def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:
     raise ChangedError(message, hint=hint, session=session.id, step=step, gone=gone, steps=steps)
 
 
-def on_this_machine(world: World, session: Session) -> Session:
+def on_this_machine(environment: Environment, session: Session) -> Session:
     """Return a new session with its machine and project, if its records may be elsewhere than its files.
 
     A sub-agent's session, and a copy, have the project of the session that they come from.
     """
-    if not world.store.is_database and os.path.basename(world.store.path) == _STORE:
+    if not environment.store.is_database and os.path.basename(environment.store.path) == _STORE:
         return session
-    project = session.project if os.path.isdir(session.project) else os.path.realpath(project_of(world))
+    project = session.project if os.path.isdir(session.project) else os.path.realpath(project_of(environment))
     return replace(
-        session, work_machine=os.uname().nodename if world.store.is_database else "", project=project
+        session, work_machine=os.uname().nodename if environment.store.is_database else "", project=project
     )
 
 
-def with_digest(world: World, session: Session) -> Session:
+def with_digest(environment: Environment, session: Session) -> Session:
     """Return a session in a database with the digest of its working files, if this machine has them.
 
     Files that were copied from the machine that had them belong to this machine from then on.
     """
-    if not world.store.is_database:
+    if not environment.store.is_database:
         return session
-    machine, digest = os.uname().nodename, _digest(path_of(world, session))
+    machine, digest = os.uname().nodename, _digest(path_of(environment, session))
     if session.work_machine == machine:
         return replace(session, work_digest=digest)
     is_copy = bool(digest) and digest == session.work_digest
     return replace(session, work_machine=machine) if is_copy else session
 
 
-def elsewhere(world: World, session: Session) -> tuple[str, ...]:
+def elsewhere(environment: Environment, session: Session) -> tuple[str, ...]:
     """Return a note about the working files if another machine has them and they were not copied."""
     if session.work_machine in {"", os.uname().nodename}:
         return ()
-    digest = _digest(path_of(world, session))
+    digest = _digest(path_of(environment, session))
     if digest and digest == session.work_digest:
         return ()
     machine, folder = one_line(session.work_machine), one_line(session.work_folder)
@@ -156,33 +160,33 @@ def elsewhere(world: World, session: Session) -> tuple[str, ...]:
     return (f"{note}copy what you need from there",)
 
 
-def make(world: World, session: Session) -> None:
+def make(environment: Environment, session: Session) -> None:
     """Make the folder for a session's working files."""
-    files.make_private_dir(path_of(world, session))
+    files.make_private_dir(path_of(environment, session))
 
 
-def path_of(world: World, session: Session) -> str:
+def path_of(environment: Environment, session: Session) -> str:
     """Return the folder of a session's working files as an absolute path. It follows from the store and the id alone."""
-    return f"{world.store.folder(session.id)}/{WORK}"
+    return f"{environment.store.folder(session.id)}/{WORK}"
 
 
-def project_of(world: World, session: Session | None = None) -> str:
+def project_of(environment: Environment, session: Session | None = None) -> str:
     """Return the project root, from which printed paths work: that of *session* if it is on record and exists here."""
     if session is not None and os.path.isdir(session.project):
         return session.project
-    if os.path.basename(world.store.path) == _STORE:
-        return os.path.dirname(world.store.path)
-    return find_project_root(world.cwd or os.getcwd())
+    if os.path.basename(environment.store.path) == _STORE:
+        return os.path.dirname(environment.store.path)
+    return find_project_root(environment.cwd or os.getcwd())
 
 
-def work_tree(world: World, session: Session) -> str:
+def work_tree(environment: Environment, session: Session) -> str:
     """Return the folder in which the work of *session* is done.
 
     It is the project of the store, or the project in which the session started if the store is in none. So a report from
     elsewhere changes nothing. A sub-agent may work in a git worktree of the project.
     """
-    project = os.path.realpath(project_of(world, session))
-    return project if session.parent is None else _worktree_of(project, world.cwd) or project
+    project = os.path.realpath(project_of(environment, session))
+    return project if session.parent is None else _worktree_of(project, environment.cwd) or project
 
 
 def _worktree_of(project: str, cwd: str) -> str | None:
@@ -200,22 +204,22 @@ def _worktree_of(project: str, cwd: str) -> str | None:
     return root if word == "gitdir" and is_inside else None
 
 
-def for_agents(world: World, session: Session, value: object) -> object:
+def for_agents(environment: Environment, session: Session, value: object) -> object:
     """Return a value that a sub-agent gets: a path to the session's working files becomes absolute."""
     folder = session.work_folder
     if not isinstance(value, str) or folder not in value or os.path.isabs(folder):
         return value
-    path = path_of(world, session)
+    path = path_of(environment, session)
     return re.sub(rf"(?<![\w./-]){re.escape(folder)}(?![\w.-])", lambda _: path, value)
 
 
-def listed(world: World, session: Session) -> tuple[WorkingFile, ...]:
+def listed(environment: Environment, session: Session) -> tuple[WorkingFile, ...]:
     """Return a session's working files with size and age: those at the top of the folder, then those below.
 
     In both groups those changed last come first, so a folder with many scratch files does not hide the notes.
     """
-    folder = path_of(world, session)
-    now = datetime.fromisoformat(world.now()).timestamp()
+    folder = path_of(environment, session)
+    now = datetime.fromisoformat(environment.now).timestamp()
     working_files = []
     for path in _paths(folder):
         with suppress(OSError):
@@ -235,17 +239,19 @@ def described(path: str, status: os.stat_result, now: float) -> WorkingFile:
     return WorkingFile(path, status.st_size, _stamp(changed), max(0.0, now - changed))
 
 
-def copy(world: World, source: Session, target: Session) -> tuple[str, ...]:
+def copy(environment: Environment, source: Session, target: Session) -> tuple[str, ...]:
     """Copy working files and the received payload to a fork; return notes about what could not be copied."""
     import shutil  # 2 ms with the archive formats that it imports, and only forks copy files
 
     try:
         with suppress(FileNotFoundError):
-            shutil.copytree(path_of(world, source), path_of(world, target), symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(
+                path_of(environment, source), path_of(environment, target), symlinks=True, dirs_exist_ok=True
+            )
         if source.received is not None:
-            payload = now_at(source.received.payload, world.store.folder(source.id))
+            payload = now_at(source.received.payload, environment.store.folder(source.id))
             with suppress(FileNotFoundError):
-                shutil.copy2(payload, world.store.folder(target.id), follow_symlinks=False)
+                shutil.copy2(payload, environment.store.folder(target.id), follow_symlinks=False)
     except (OSError, shutil.Error) as error:
         return (f"the files of `{source.id}` were not all copied: {error}",)
     return ()

@@ -1,6 +1,6 @@
 """The operations behind the agents' commands: start, show, report to and abandon sessions.
 
-Each function gets the world as an argument and returns an answer. The commit of the store is the only
+Each function gets the environment as an argument and returns an answer. The commit of the store is the only
 point at which anything changes.
 """
 
@@ -50,7 +50,7 @@ from flowrail.machines.sessions.session import (
     Session,
 )
 from flowrail.machines.sessions.store import ForeignSessionError, SessionChange, UnknownSessionError
-from flowrail.operations.environment import OpenedWorkflow, World
+from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.running import commands, conversations, evidence, session_files
 from flowrail.operations.running.briefing import with_past
 from flowrail.operations.running.child_sessions import (
@@ -89,19 +89,19 @@ class Answer(NamedTuple):
 
 
 def begin(
-    world: World,
+    environment: Environment,
     address: str,
     params: Mapping[str, object] | None = None,
     opened: OpenedWorkflow | None = None,
 ) -> Answer:
     """Start a session of the workflow at *address*, which may be *opened* already, and return its first step."""
-    opened = opened or loading().open_skill(address, world.loader)
+    opened = opened or loading().open_skill(address, environment.loader)
     values = read_values(params or {}, opened.workflow.params)
-    return start_session(world, opened, world.store.new_id(address), values)
+    return start_session(environment, opened, environment.store.new_id(address), values)
 
 
 def start_session(
-    world: World,
+    environment: Environment,
     opened: OpenedWorkflow,
     session_id: str,
     params: Mapping[str, object],
@@ -116,7 +116,7 @@ def start_session(
 
     *topic* describes it if no parameter does.
     """
-    now = world.now()
+    now = environment.now
     session = start(
         opened.workflow,
         params,
@@ -124,17 +124,19 @@ def start_session(
         source=opened.source,
         now=now,
         parent=parent,
-        work=world.store.work_folder(session_id, is_child=parent is not None),
+        work=environment.store.work_folder(session_id, is_child=parent is not None),
     )
     topic = session.topic or shortened(topic or (received.summary if received else ""), LONGEST_TOPIC)
-    session = replace(session, project=project, received=received, topic=topic).bound_to(world.host)
-    session = session_files.on_this_machine(world, session)
-    session = with_baseline(world, opened.workflow, None, session)
-    return store_new(world, opened, session, at=now, kind="start", note=note)
+    session = replace(session, project=project, received=received, topic=topic).bound_to(
+        environment.conversation
+    )
+    session = session_files.on_this_machine(environment, session)
+    session = with_baseline(environment, opened.workflow, None, session)
+    return store_new(environment, opened, session, at=now, kind="start", note=note)
 
 
 def store_new(
-    world: World,
+    environment: Environment,
     opened: OpenedWorkflow,
     session: Session,
     *,
@@ -143,26 +145,28 @@ def store_new(
     note: RecordNote | None = None,
 ) -> Answer:
     """Store a new session with its folder for working files."""
-    answer = prepare_answer(world, session, opened)  # before the session exists: a text may be refused
-    stored = world.store.create(session, opened.definition, at=at, by=world.by, note=note, kind=kind)
-    session_files.make(world, session)
+    answer = prepare_answer(environment, session, opened)  # before the session exists: a text may be refused
+    stored = environment.store.create(
+        session, opened.definition, at=at, by=environment.by, note=note, kind=kind
+    )
+    session_files.make(environment, session)
     return answer.with_head(stored.head)
 
 
-def start_child(world: World, child_id: str, *, is_given_up: bool = False) -> Answer:
+def start_child(environment: Environment, child_id: str, *, is_given_up: bool = False) -> Answer:
     """Start the session that is reserved for a sub-agent, and return its first step.
 
     If it *is_given_up*, it gets a workflow of one step, which can always be started.
     """
-    with world.store.change(str(parent_of(child_id)), wait=world.wait) as change:
+    with environment.store.change(str(parent_of(child_id)), wait=environment.wait) as change:
         parent = change.kept.session
         check_dispatched(parent, child_id)
-        check_still_dispatched(world.store, parent)
+        check_still_dispatched(environment.store, parent)
         with suppress(UnknownSessionError):
-            return _look(world, world.store.read(child_id))  # another agent has just started it
-        if os.path.lexists(world.store.folder(child_id)):
-            world.store.delete(child_id)  # its start was interrupted
-        opened = open_session(world, parent)
+            return _look(environment, environment.store.read(child_id))  # another agent has just started it
+        if os.path.lexists(environment.store.folder(child_id)):
+            environment.store.delete(child_id)  # its start was interrupted
+        opened = open_session(environment, parent)
         step = current_step(opened.workflow, parent)
         dispatch, work = find_dispatch(parent, child_id), step.work
         assert work is not None  # noqa: S101 - the step has dispatches
@@ -177,10 +181,10 @@ def start_child(world: World, child_id: str, *, is_given_up: bool = False) -> An
         review = step.id if step.id in reviews(opened.workflow) else parent.parent and parent.parent.review
         has_prompt = work.workflow is None or is_given_up
         above = ParentSession(parent.id, depth, review or None, prompt=has_prompt)
-        convert = partial(session_files.for_agents, world, parent)
+        convert = partial(session_files.for_agents, environment, parent)
         params: dict[str, object] = {}
         if has_prompt:
-            introduction = [_how_to_run_module(world, opened, work)] if work.script else []
+            introduction = [_how_to_run_module(environment, opened, work)] if work.script else []
             by_prompt = workflow_of_prompt(
                 opened.workflow,
                 parent,
@@ -201,10 +205,10 @@ def start_child(world: World, child_id: str, *, is_given_up: bool = False) -> An
             values = names_in(session_context(opened.workflow, parent, step))
             variables = variables_of(work, dispatch, values)
             params = {name: convert(value) for name, value in variables.items() if value is not None}
-            opened = loading().open_beside(world, str(work.workflow), parent, opened.definition)
+            opened = loading().open_beside(environment, str(work.workflow), parent, opened.definition)
         try:
             return start_session(
-                world,
+                environment,
                 opened,
                 child_id,
                 params,
@@ -214,17 +218,17 @@ def start_child(world: World, child_id: str, *, is_given_up: bool = False) -> An
                 note={"for": parent.id},
             )
         except ValuesError as error:  # an agent cannot fix its own parameters
-            abandon = Command("session abandon", child_id, reason="REASON", store=world.store.address)
+            abandon = Command("session abandon", child_id, reason="REASON", store=environment.store.address)
             error.hint = Hint("stop here and say so; the agent that launched this one can give up: ", abandon)
             raise
 
 
-def _how_to_run_module(world: World, opened: OpenedWorkflow, work: Dispatch) -> str:
+def _how_to_run_module(environment: Environment, opened: OpenedWorkflow, work: Dispatch) -> str:
     """Return the instruction to run the Python module of a dispatch, or that the module is missing."""
     module = str(work.script)
-    roots = [root.path for root in world.roots]
+    roots = [root.path for root in environment.roots]
     places = [opened.folder, f"{opened.folder}/{SCRIPTS}", *roots, *map(os.path.dirname, roots)]
-    for place in [session_files.project_of(world), *(place for place in places if place)]:
+    for place in [session_files.project_of(environment), *(place for place in places if place)]:
         path = os.path.join(place, *module.split("."))
         if os.path.isfile(f"{path}.py") or os.path.isfile(os.path.join(path, "__main__.py")):
             total = f" --total-steps {work.total_steps}" if work.total_steps else ""
@@ -236,87 +240,93 @@ def _how_to_run_module(world: World, opened: OpenedWorkflow, work: Dispatch) -> 
     )
 
 
-def replace_agent(world: World, session_id: str, name: str) -> Answer:
+def replace_agent(environment: Environment, session_id: str, name: str) -> Answer:
     """Reserve a new child session for one piece of the current step's work; reports of the old one are refused."""
-    with world.store.change(session_id, wait=world.wait) as change, ExitStack() as lock:
-        session = conversations.owned(world, change.kept)
-        check_still_dispatched(world.store, session)
-        opened = open_session(world, session)
+    with environment.store.change(session_id, wait=environment.wait) as change, ExitStack() as lock:
+        session = conversations.owned(environment, change.kept)
+        check_still_dispatched(environment.store, session)
+        opened = open_session(environment, session)
         current_step(opened.workflow, session)
         old = find_dispatch(session, name)
         with suppress(UnknownSessionError):  # not started
-            lock.enter_context(world.store.change(old.child, wait=world.wait))
-        after = replace_child(opened.workflow, session, name, children_of(world.store, session.dispatches))
+            lock.enter_context(environment.store.change(old.child, wait=environment.wait))
+        after = replace_child(
+            opened.workflow, session, name, children_of(environment.store, session.dispatches)
+        )
         new = find_dispatch(after, str(number_of(old)))
-        answer = prepare_answer(world, after, opened)
+        answer = prepare_answer(environment, after, opened)
         note: RecordNote = {"replaced": old.child, "child": new.child}
-        stored = change.commit(after, kind="again", at=world.now(), by=world.by, note=note)
+        stored = change.commit(after, kind="again", at=environment.now, by=environment.by, note=note)
     return answer.with_head(stored.head)
 
 
-def start_if_reserved(world: World, session_id: str, *, is_given_up: bool = False) -> bool:
+def start_if_reserved(environment: Environment, session_id: str, *, is_given_up: bool = False) -> bool:
     """Start a session that is reserved for a sub-agent, and return whether it had not been started."""
     if parent_of(session_id) is not None:
         try:
-            world.store.read(session_id)
+            environment.store.read(session_id)
         except UnknownSessionError:
-            start_child(world, session_id, is_given_up=is_given_up)
+            start_child(environment, session_id, is_given_up=is_given_up)
             return True
     return False
 
 
-def step_again(world: World, address: str, params: Mapping[str, object] | None = None) -> Answer:
+def step_again(environment: Environment, address: str, params: Mapping[str, object] | None = None) -> Answer:
     """Show the current step of the caller's open session of that skill, or start one.
 
     Sessions of other conversations are mentioned, not used.
     """
-    record, others = conversations.choose(world, address, params)
+    record, others = conversations.choose(environment, address, params)
     if record is None:
-        return _begin_beside(world, address, params, others)
+        return _begin_beside(environment, address, params, others)
     if params and not conversations.has_params(record.session, params):
-        if world.host is not None and not record.session.belongs_to((world.host,)):
-            return _begin_beside(world, address, params, (record, *others))
-        resume = Command("resume", record.session.id, store=world.shown_store)
-        start = Command("step", address, new=True, params=params, store=world.shown_store)
+        if environment.conversation is not None and not record.session.belongs_to(
+            (environment.conversation,)
+        ):
+            return _begin_beside(environment, address, params, (record, *others))
+        resume = Command("resume", record.session.id, store=environment.shown_store)
+        start = Command("step", address, new=True, params=params, store=environment.shown_store)
         raise UsageError(
             f"session `{record.session.id}` of `{address}` is open with other parameters "
-            f"({conversations.described(world, record)})",
+            f"({conversations.described(environment, record)})",
             hint=Hint("continue it: ", resume, "; or start another session: ", start),
             session=record.session.id,
         )
-    return _look(world, record)
+    return _look(environment, record)
 
 
 def _begin_beside(
-    world: World, address: str, params: Mapping[str, object] | None, others: Sequence[Record]
+    environment: Environment, address: str, params: Mapping[str, object] | None, others: Sequence[Record]
 ) -> Answer:
     """Start a session and mention the open ones that are left alone."""
-    answer = begin(world, address, params)
-    return answer._replace(notes=(*answer.notes, *conversations.mention(world, address, others)))
+    answer = begin(environment, address, params)
+    return answer._replace(notes=(*answer.notes, *conversations.mention(environment, address, others)))
 
 
-def look(world: World, session_id: str, address: str | None = None, *, take_over: bool = False) -> Answer:
+def look(
+    environment: Environment, session_id: str, address: str | None = None, *, take_over: bool = False
+) -> Answer:
     """Show the current step of a session again. With *address* the session must belong to that skill.
 
     Nothing changes, unless *take_over* gives the session to the caller's conversation.
     """
-    is_new = start_if_reserved(world, session_id)
+    is_new = start_if_reserved(environment, session_id)
     if take_over:
-        conversations.take_over(world, session_id)
-    record = world.store.read(session_id)
-    _check_skill(world, record.session, address)
-    return _look(world, record, is_new=is_new)
+        conversations.take_over(environment, session_id)
+    record = environment.store.read(session_id)
+    _check_skill(environment, record.session, address)
+    return _look(environment, record, is_new=is_new)
 
 
-def resume(world: World, session_id: str | None, *, take_over: bool = False) -> Answer:
+def resume(environment: Environment, session_id: str | None, *, take_over: bool = False) -> Answer:
     """Show a session's current step again, by default that of the caller's open session."""
     if session_id is not None:
-        return look(world, session_id, take_over=take_over)
-    return _look(world, conversations.own_session(world))
+        return look(environment, session_id, take_over=take_over)
+    return _look(environment, conversations.own_session(environment))
 
 
 def report(
-    world: World,
+    environment: Environment,
     address: str | None,
     outcome: str,
     *,
@@ -336,38 +346,40 @@ def report(
     """
     found, remember = check_memory(found, "found"), check_memory(remember, "remember")
     outcome = read_outcome(outcome)
-    is_started_now = session_id is not None and start_if_reserved(world, session_id)
+    is_started_now = session_id is not None and start_if_reserved(environment, session_id)
     with ExitStack() as lock:
-        change = None if session_id is not None else _lock_meant_session(world, str(address), lock)
+        change = None if session_id is not None else _lock_meant_session(environment, str(address), lock)
         if change is None:
-            session_id = _open_session_id(world, str(address)) if session_id is None else session_id
-            change = lock.enter_context(world.store.change(session_id, wait=world.wait))
+            session_id = _open_session_id(environment, str(address)) if session_id is None else session_id
+            change = lock.enter_context(environment.store.change(session_id, wait=environment.wait))
         record = change.kept
-        _check_skill(world, record.session, address, outcome)
-        session = conversations.owned(world, record, take_over=take_over)
-        opened = open_session(world, session)
+        _check_skill(environment, record.session, address, outcome)
+        session = conversations.owned(environment, record, take_over=take_over)
+        opened = open_session(environment, session)
         if expect is not None and expect != session.revision:
-            return _replayed(world, record, opened, Report(outcome, facts or {}, found, remember), expect)
+            return _replayed(
+                environment, record, opened, Report(outcome, facts or {}, found, remember), expect
+            )
         if session.is_open:
-            check_still_dispatched(world.store, session)
-        children = children_of(world.store, session.dispatches)
+            check_still_dispatched(environment.store, session)
+        children = children_of(environment.store, session.dispatches)
         step = current_step(opened.workflow, session)
-        now = world.now()
+        now = environment.now
         if expect is not None and _has_raised_limit_question(step, session, outcome, facts):
-            return prepare_answer(world, record.session, opened, head=record.head, replayed=True)
+            return prepare_answer(environment, record.session, opened, head=record.head, replayed=True)
         if session.runs:
-            session = replace(session, runs=commands.require_no_running(world, change).runs)
+            session = replace(session, runs=commands.require_no_running(environment, change).runs)
         check_reportable(opened.workflow, step, session, outcome, children)
         definition = opened.definition if opened.changed else None
-        relayed = is_started_now or conversations.is_relayed(world, record.session)
+        relayed = is_started_now or conversations.is_relayed(environment, record.session)
         try:
             reported_facts = _facts(step, facts)
-            if step.commands and world.demands_evidence:
+            if step.commands and environment.demands_evidence:
                 reported_facts = commands.facts_of(opened.workflow, session, step, reported_facts)
             reported = Report(outcome, reported_facts, found, remember)
-            if step.evidence and world.demands_evidence:
+            if step.evidence and environment.demands_evidence:
                 after = evidence.after_report(
-                    world,
+                    environment,
                     change,
                     opened,
                     session,
@@ -377,7 +389,7 @@ def report(
                     relayed=relayed,
                 )
             else:
-                lacking = assumed_evidence(step, passed=False) if world.lacks_evidence else None
+                lacking = assumed_evidence(step, passed=False) if environment.lacks_evidence else None
                 after = follow(
                     opened.workflow,
                     step,
@@ -389,34 +401,36 @@ def report(
                     relayed=relayed,
                 )
         except ValuesError as error:
-            resume = Command("resume", session.id, store=world.shown_store)
+            resume = Command("resume", session.id, store=environment.shown_store)
             error.hint = Hint(error.hint, "; read the step again: ", resume)
             raise
-        after = with_baseline(world, opened.workflow, session, after)
-        after = session_files.with_digest(world, after)
-        answer = prepare_answer(world, after, opened)  # before the session moves: a text may be refused
-        stored = _commit(world, change, session, after, reported, now, definition)
+        after = with_baseline(environment, opened.workflow, session, after)
+        after = session_files.with_digest(environment, after)
+        answer = prepare_answer(environment, after, opened)  # before the session moves: a text may be refused
+        stored = _commit(environment, change, session, after, reported, now, definition)
     return answer.with_head(stored.head)
 
 
-def with_baseline(world: World, workflow: Workflow, before: Session | None, after: Session) -> Session:
+def with_baseline(
+    environment: Environment, workflow: Workflow, before: Session | None, after: Session
+) -> Session:
     """Return *after* with the baseline of its step if that demands evidence and was just entered."""
     step = workflow.get(after.step)
     if step is None or not step.evidence or (before is not None and before.revision == after.revision):
         return after
-    return evidence.entered(world, workflow, after)
+    return evidence.entered(environment, workflow, after)
 
 
-def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionChange | None:
+def _lock_meant_session(environment: Environment, address: str, lock: ExitStack) -> SessionChange | None:
     """Lock the only session that may be of the skill, so that exactly one journal is opened, once.
 
     Return `None` if there are several, or if the session cannot be read or does not match.
     """
-    ids, host = list(conversations.ids_of(world, address)), world.host
+    ids, host = list(conversations.ids_of(environment, address)), environment.conversation
     if len(ids) != 1:
         return None
     try:
-        change = lock.enter_context(world.store.change(ids[0], wait=world.wait))
+        change = lock.enter_context(environment.store.change(ids[0], wait=environment.wait))
     except (UnknownSessionError, ForeignSessionError, StorageError) as error:
         if isinstance(error, LockTimeoutError):
             raise
@@ -429,15 +443,15 @@ def _lock_meant_session(world: World, address: str, lock: ExitStack) -> SessionC
     return None
 
 
-def _open_session_id(world: World, address: str) -> str:
-    record, others = conversations.choose(world, address)
+def _open_session_id(environment: Environment, address: str) -> str:
+    record, others = conversations.choose(environment, address)
     if record is None:
-        raise conversations.no_open_session(world, address, others)
+        raise conversations.no_open_session(environment, address, others)
     return record.session.id
 
 
 def _commit(
-    world: World,
+    environment: Environment,
     change: SessionChange,
     before: Session,
     after: Session,
@@ -449,35 +463,37 @@ def _commit(
     note = conversations.ownership_note(change.kept.session, after)
     if after.revision == before.revision:
         note |= memory_note(reported.found, reported.remember)
-        return change.commit(after, kind="limit", at=now, by=world.by, note=note, definition=definition)
-    return change.commit(after, kind="move", at=now, by=world.by, note=note, definition=definition)
+        return change.commit(after, kind="limit", at=now, by=environment.by, note=note, definition=definition)
+    return change.commit(after, kind="move", at=now, by=environment.by, note=note, definition=definition)
 
 
 def _because(reason: str) -> RecordNote:
     return {"reason": reason} if reason else {}
 
 
-def abandon(world: World, session_id: str, reason: str = "", *, expect: int | None = None) -> Record:
+def abandon(
+    environment: Environment, session_id: str, reason: str = "", *, expect: int | None = None
+) -> Record:
     """End a session that will not be finished. Its journal stays. The dispatch of a sub-agent's session has failed.
 
     *expect* is the revision that the decision is based on, if it matters.
     """
-    start_if_reserved(world, session_id, is_given_up=True)
-    with world.store.change(session_id, wait=world.wait) as change:
+    start_if_reserved(environment, session_id, is_given_up=True)
+    with environment.store.change(session_id, wait=environment.wait) as change:
         if not change.kept.session.is_open:
             return change.kept
-        session = conversations.owned(world, change.kept)
-        check_expected(world, session, expect)
-        now = world.now()
+        session = conversations.owned(environment, change.kept)
+        check_expected(environment, session, expect)
+        now = environment.now
         ended = replace(session, status=ABANDONED)
         if reason and session.parent:  # its parent reads the notes
             ended = ended.remembering(reason, "", step=str(session.step), at=now)
-        return change.commit(ended, kind="abandon", at=now, by=world.by, note=_because(reason))
+        return change.commit(ended, kind="abandon", at=now, by=environment.by, note=_because(reason))
 
 
-def _check_skill(world: World, session: Session, address: str | None, *outcome: str) -> None:
+def _check_skill(environment: Environment, session: Session, address: str | None, *outcome: str) -> None:
     if address is not None and session.skill != address:
-        named = Command("step", session.skill, *outcome, session=session.id, store=world.shown_store)
+        named = Command("step", session.skill, *outcome, session=session.id, store=environment.shown_store)
         raise UsageError(
             f"session `{session.id}` belongs to `{session.skill}`, not to `{address}`",
             hint=Hint("use: ", named),
@@ -485,33 +501,33 @@ def _check_skill(world: World, session: Session, address: str | None, *outcome: 
         )
 
 
-def _look(world: World, record: Record, *, is_new: bool = False) -> Answer:
-    opened = open_session(world, record.session)
-    notes = session_files.elsewhere(world, record.session)
+def _look(environment: Environment, record: Record, *, is_new: bool = False) -> Answer:
+    opened = open_session(environment, record.session)
+    notes = session_files.elsewhere(environment, record.session)
     reason = record.note.get("reason") if record.kind == "abandon" else None
     if reason:
         notes = (*notes, f"abandoned because: {reason}")
     resumed = record.session.is_open and not is_new
-    answer = prepare_answer(world, record.session, opened, notes, head=record.head, resumed=resumed)
-    if conversations.belongs_to_other(world, record):
-        return _left_alone(world, record, answer)
-    return _without_lost_work(world, record.session, answer) if record.session.parent else answer
+    answer = prepare_answer(environment, record.session, opened, notes, head=record.head, resumed=resumed)
+    if conversations.belongs_to_other(environment, record):
+        return _left_alone(environment, record, answer)
+    return _without_lost_work(environment, record.session, answer) if record.session.parent else answer
 
 
-def _left_alone(world: World, record: Record, answer: Answer) -> Answer:
+def _left_alone(environment: Environment, record: Record, answer: Answer) -> Answer:
     """Return *answer* without instructions and commands: the session belongs to another conversation."""
     text = (
-        f"This session belongs to another conversation ({conversations.described(world, record)}). "
+        f"This session belongs to another conversation ({conversations.described(environment, record)}). "
         "Leave it alone unless the user asks you to continue it."
     )
-    take_over = Command("resume", record.session.id, take_over=True, store=world.shown_store)
+    take_over = Command("resume", record.session.id, take_over=True, store=environment.shown_store)
     bare = _bare(answer.guidance, text)
     return answer._replace(guidance=bare._replace(briefing=None, take_over_command=take_over))
 
 
-def _without_lost_work(world: World, session: Session, answer: Answer) -> Answer:
+def _without_lost_work(environment: Environment, session: Session, answer: Answer) -> Answer:
     """Return *answer* without work and commands if no report of its agent would count."""
-    lost = lost_dispatch(world.store, session)
+    lost = lost_dispatch(environment.store, session)
     if lost is None:
         return answer
     hint = str(lost.hint)
@@ -527,7 +543,9 @@ def _bare(guidance: Guidance, text: str) -> Guidance:
     return bare._replace(ask_command=None, launcher_command=None)
 
 
-def _replayed(world: World, record: Record, opened: OpenedWorkflow, reported: Report, expect: int) -> Answer:
+def _replayed(
+    environment: Environment, record: Record, opened: OpenedWorkflow, reported: Report, expect: int
+) -> Answer:
     """Answer an accepted report again in the same way; refuse any other report at an old revision."""
     session, last = record.session, record.session.last
     if last is not None and expect == session.revision - 1 and reported.outcome == last.reported:
@@ -546,14 +564,14 @@ def _replayed(world: World, record: Record, opened: OpenedWorkflow, reported: Re
                 f"this report was recorded before, without your note: {one_line(shortened(text, 200))}"
                 for text in lost
             ]
-            return prepare_answer(world, session, opened, tuple(notes), head=record.head, replayed=True)
-    raise _conflict(world, session, expect)
+            return prepare_answer(environment, session, opened, tuple(notes), head=record.head, replayed=True)
+    raise _conflict(environment, session, expect)
 
 
-def check_expected(world: World, session: Session, expect: int | None) -> None:
+def check_expected(environment: Environment, session: Session, expect: int | None) -> None:
     """Refuse a command for another revision than that of *session*."""
     if expect is not None and expect != session.revision:
-        raise _conflict(world, session, expect)
+        raise _conflict(environment, session, expect)
 
 
 def _has_raised_limit_question(
@@ -572,8 +590,8 @@ def _has_raised_limit_question(
     return all(_plain(session.state.get(name)) == _plain(value) for name, value in values.items())
 
 
-def _conflict(world: World, session: Session, expect: int) -> ConflictError:
-    after = world.store.arrival(session.id, min(expect + 1, session.revision), most=_LOOKED_BACK)
+def _conflict(environment: Environment, session: Session, expect: int) -> ConflictError:
+    after = environment.store.arrival(session.id, min(expect + 1, session.revision), most=_LOOKED_BACK)
     last = after.session.last if after else None
     moved = f"; `{last.reported}` was reported for step `{last.step}` at {last.at}" if last else ""
     if after and after.kind in _MOVED:
@@ -582,7 +600,7 @@ def _conflict(world: World, session: Session, expect: int) -> ConflictError:
     return ConflictError(
         f"session `{session.id}`{topic} is at revision {session.revision}, not {expect}{moved}",
         code="REVISION_CONFLICT",
-        hint=Hint("see its state: ", Command("resume", session.id, store=world.shown_store)),
+        hint=Hint("see its state: ", Command("resume", session.id, store=environment.shown_store)),
         session=session.id,
         revision=session.revision,
         expected=expect,
@@ -593,7 +611,7 @@ def _conflict(world: World, session: Session, expect: int) -> ConflictError:
 
 
 def prepare_answer(
-    world: World,
+    environment: Environment,
     session: Session,
     opened: OpenedWorkflow,
     notes: tuple[str, ...] = (),
@@ -604,28 +622,28 @@ def prepare_answer(
 ) -> Answer:
     """Return the answer for *session*. If it is not stored yet, the *head* of its journal is unknown."""
     last = session.last.dispatches if session.last and session.last.outcome == Outcome.FAIL else ()
-    children = children_of(world.store, session.dispatches + last)
+    children = children_of(environment.store, session.dispatches + last)
     guidance = guide(
         opened.workflow,
         session,
         head=head,
-        store=world.shown_store,
-        place=world.store.address,
-        folder=world.store.folder(session.id),
+        store=environment.shown_store,
+        place=environment.store.address,
+        folder=environment.store.folder(session.id),
         replayed=replayed,
         resumed=resumed,
         children=children,
     )
     if session.parent:
-        is_elsewhere = session.owner not in {None, world.host}
+        is_elsewhere = session.owner not in {None, environment.conversation}
         relaunch = Command(
-            "step", session=session.id, take_over=is_elsewhere or None, store=world.store.address
+            "step", session=session.id, take_over=is_elsewhere or None, store=environment.store.address
         )
         guidance = guidance._replace(relaunch_command=relaunch)
     if resumed or not session.is_open:
-        guidance = with_past(world, session, opened.workflow, guidance)
-    if resumed and guidance.evidence and world.demands_evidence:
-        checks = evidence.with_verdicts(world, opened.workflow, session, guidance.evidence)
+        guidance = with_past(environment, session, opened.workflow, guidance)
+    if resumed and guidance.evidence and environment.demands_evidence:
+        checks = evidence.with_verdicts(environment, opened.workflow, session, guidance.evidence)
         guidance = guidance._replace(evidence=checks)
     return Answer(guidance, session, opened.workflow, (*opened.notes, *notes))
 

@@ -10,7 +10,7 @@ from flowrail.handoff.store import Handoffs
 from flowrail.machines.definition.validation import raw_findings
 from flowrail.machines.sessions.record import Record, StoredDefinition
 from flowrail.machines.sessions.session import Session
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import evidence
 from flowrail.operations.running.session_files import open_session
 from flowrail.text.safe_text import shortened
@@ -39,24 +39,24 @@ class AcceptedSession:
     """How to continue it, if it is open."""
 
 
-def accept(world: World, session_id: str) -> AcceptedSession:
+def accept(environment: Environment, session_id: str) -> AcceptedSession:
     """Make a foreign session this user's own. All its records are checked first, and none is changed."""
-    store = world.store
+    store = environment.store
     was_foreign = store.is_foreign(session_id)
     records = list(store.records(session_id, foreign=True))
     newest = records[-1].session
     definition = records[newest.definition].definition if newest.definition < len(records) else None
     if was_foreign:
-        problem = "it has no workflow" if definition is None else _problem_in(world, definition, newest)
+        problem = "it has no workflow" if definition is None else _problem_in(environment, definition, newest)
         if problem:
             raise StorageError(
                 f"session `{session_id}` is damaged: {problem}",
                 hint="restore it from a copy",
                 session=session_id,
             )
-        store.accept(session_id, at=world.now(), by=world.by)
-        Handoffs(store).accept_of(session_id, at=world.now(), by=world.by)
-        _take_baseline(world, newest)
+        store.accept(session_id, at=environment.now, by=environment.by)
+        Handoffs(store).accept_of(session_id, at=environment.now, by=environment.by)
+        _take_baseline(environment, newest)
     return AcceptedSession(
         record=store.read(session_id),
         started_by=records[0].by,
@@ -65,28 +65,28 @@ def accept(world: World, session_id: str) -> AcceptedSession:
         folder=definition.folder if definition else "unknown",
         code=definition is not None and definition.functions,
         was_foreign=was_foreign,
-        command=Command("resume", session_id, store=world.shown_store) if newest.is_open else None,
+        command=Command("resume", session_id, store=environment.shown_store) if newest.is_open else None,
     )
 
 
-def _take_baseline(world: World, session: Session) -> None:
+def _take_baseline(environment: Environment, session: Session) -> None:
     """Record the current state of the files that the step's evidence compares with."""
     if not session.is_open or not session.evidence:
         return
-    with world.store.change(session.id, wait=world.wait) as change:
+    with environment.store.change(session.id, wait=environment.wait) as change:
         try:
-            workflow = open_session(world, change.kept.session).workflow
-            after = evidence.entered(world, workflow, replace(change.kept.session, evidence=None))
+            workflow = open_session(environment, change.kept.session).workflow
+            after = evidence.entered(environment, workflow, replace(change.kept.session, evidence=None))
         except FlowError:
             return  # the next command says what is wrong with the workflow
         if after != change.kept.session:
-            change.commit(after, kind="accept", at=world.now(), by=world.by)
+            change.commit(after, kind="accept", at=environment.now, by=environment.by)
 
 
-def _problem_in(world: World, definition: StoredDefinition, session: Session) -> str | None:
+def _problem_in(environment: Environment, definition: StoredDefinition, session: Session) -> str | None:
     """Return why no session could have started with this definition, if so."""
     try:
-        workflow = world.store.workflow(session, definition)
+        workflow = environment.store.workflow(session, definition)
         errors = [finding for finding in raw_findings(workflow) if finding.severity == "error"]
     except FlowError as error:
         return f"it has no workflow ({shortened(error.message, LONGEST_REASON)})"

@@ -15,7 +15,7 @@ from flowrail.machines.engine.migration import ACCEPT, MAP, PARAMS, MigrationPla
 from flowrail.machines.engine.reports import read_values
 from flowrail.machines.sessions.record import StoredDefinition
 from flowrail.machines.sessions.session import Session
-from flowrail.operations.environment import PROGRAM, OpenedWorkflow, World
+from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow
 from flowrail.operations.running import evidence
 from flowrail.operations.running.commands import require_no_running
 from flowrail.operations.running.conversations import owned
@@ -34,17 +34,17 @@ class MigrationResult(NamedTuple):
 
 
 def outlook(
-    world: World,
+    environment: Environment,
     session_id: str,
     maps: Mapping[str, str] = Frozen(),
     params: Mapping[str, object] = Frozen(),
 ) -> MigrationPlan:
     """Return the plan of a migration of the session; nothing changes."""
-    return _outlook(world, world.store.read(session_id).session, maps, params)[0]
+    return _outlook(environment, environment.store.read(session_id).session, maps, params)[0]
 
 
 def migrate(
-    world: World,
+    environment: Environment,
     session_id: str,
     maps: Mapping[str, str] = Frozen(),
     params: Mapping[str, object] = Frozen(),
@@ -52,51 +52,53 @@ def migrate(
     accept: bool = False,
 ) -> MigrationResult:
     """Migrate the session to its current workflow; refused if a person must decide something first."""
-    with world.store.change(session_id, wait=world.wait) as change:
-        session = require_no_running(world, change)
-        decided, opened = _outlook(world, session, maps, params)
+    with environment.store.change(session_id, wait=environment.wait) as change:
+        session = require_no_running(environment, change)
+        decided, opened = _outlook(environment, session, maps, params)
         workflow = opened.workflow
         missing = [need for need in decided.needs if need != ACCEPT or not accept]
         if missing:
-            raise _needs(world, decided, missing, workflow)
+            raise _needs(environment, decided, missing, workflow)
         if not opened.changed and not decided.renamed:
-            answer = prepare_answer(world, session, opened, head=change.kept.head)
+            answer = prepare_answer(environment, session, opened, head=change.kept.head)
             return MigrationResult(decided, answer, changed=False)
-        owned(world, change.kept)
-        now = world.now()
+        owned(environment, change.kept)
+        now = environment.now
         after = migrated(decided, session, workflow, now)
-        after = evidence.entered(world, workflow, after)
-        answer = prepare_answer(world, after, opened)  # before the record: a text may be refused
+        after = evidence.entered(environment, workflow, after)
+        answer = prepare_answer(environment, after, opened)  # before the record: a text may be refused
         note = note_of(decided, session, after)
         if accept:
             note["accepted"] = True
         stored = change.commit(
-            after, kind="migrate", at=now, by=world.by, note=note, definition=opened.definition
+            after, kind="migrate", at=now, by=environment.by, note=note, definition=opened.definition
         )
     return MigrationResult(decided, answer.with_head(stored.head), changed=True)
 
 
 def _outlook(
-    world: World, session: Session, maps: Mapping[str, str], params: Mapping[str, object]
+    environment: Environment, session: Session, maps: Mapping[str, str], params: Mapping[str, object]
 ) -> tuple[MigrationPlan, OpenedWorkflow]:
     """Return the plan, and the workflow, which counts as changed if the session does not use it yet."""
     definition: StoredDefinition | None = None
     old: Workflow | None = None
     with suppress(StorageError):  # the definition is damaged
-        definition = world.store.definition(session)
-        old = world.store.workflow(session, definition)
-    opened = _as_it_is(world, session, definition)
+        definition = environment.store.definition(session)
+        old = environment.store.workflow(session, definition)
+    opened = _as_it_is(environment, session, definition)
     values = read_values(params, opened.workflow.params)
     decided = plan(session, old, opened.workflow, given=maps, params=values)
     is_different = workflow_fingerprint(opened.workflow) != session.workflow_fingerprint
     return decided, opened._replace(changed=opened.changed or is_different or old is None or bool(values))
 
 
-def _as_it_is(world: World, session: Session, definition: StoredDefinition | None) -> OpenedWorkflow:
+def _as_it_is(
+    environment: Environment, session: Session, definition: StoredDefinition | None
+) -> OpenedWorkflow:
     """Return the current workflow from its old folder, or from the folder in which it is found by name."""
-    if definition is not None and (file_exists(definition) or session.skill in world.workflows):
+    if definition is not None and (file_exists(definition) or session.skill in environment.workflows):
         with suppress(StorageError):  # the stored definition is damaged
-            return as_it_is(world, session, definition)
+            return as_it_is(environment, session, definition)
     if session.source == PROGRAM:
         raise ChangedError(
             f"a Python program defines the workflow of session `{session.id}`",
@@ -104,7 +106,7 @@ def _as_it_is(world: World, session: Session, definition: StoredDefinition | Non
             session=session.id,
         )
     try:
-        opened = open_skill(session.skill, world.loader)
+        opened = open_skill(session.skill, environment.loader)
     except UsageError as error:
         raise ChangedError(
             f"there is nothing to migrate session `{session.id}` to: {error.message}",
@@ -114,7 +116,9 @@ def _as_it_is(world: World, session: Session, definition: StoredDefinition | Non
     return opened._replace(changed=True)
 
 
-def _needs(world: World, decided: MigrationPlan, missing: Sequence[str], workflow: Workflow) -> FlowError:
+def _needs(
+    environment: Environment, decided: MigrationPlan, missing: Sequence[str], workflow: Workflow
+) -> FlowError:
     ids = [step.id for step in workflow.steps]
     facts: list[str] = []
     options: dict[str, Any] = {}
@@ -138,7 +142,7 @@ def _needs(world: World, decided: MigrationPlan, missing: Sequence[str], workflo
     return ChangedError(
         f"session `{decided.session}` needs a decision: {'; '.join(facts)}",
         code="MIGRATION_NEEDS",
-        hint=Command("session migrate", decided.session, store=world.shown_store, **options),
+        hint=Command("session migrate", decided.session, store=environment.shown_store, **options),
         session=decided.session,
         needs=list(missing),
         verdict=decided.verdict,

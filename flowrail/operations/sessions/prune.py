@@ -15,7 +15,7 @@ from flowrail.errors import FlowError
 from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import lost_dispatch
 from flowrail.storage import files
 from flowrail.storage.files import LockTimeoutError
@@ -45,22 +45,27 @@ class PruneResult(NamedTuple):
 
 
 def prune(
-    world: World, *, older_than: float, statuses: Collection[str] = (), dry_run: bool = False
+    environment: Environment, *, older_than: float, statuses: Collection[str] = (), dry_run: bool = False
 ) -> PruneResult:
     """Delete sessions that ended more than *older_than* days ago; with *dry_run*, only return them."""
-    now = world.now()
-    handoffs = Handoffs(world.store)
+    now = environment.now
+    handoffs = Handoffs(environment.store)
     if not dry_run:
-        _sweep(world.store, _seconds(now))
+        _sweep(environment.store, _seconds(now))
     gone: list[OldSession] = []
     stayed: list[OldSession] = []
-    for old in _old_sessions(world.store, _seconds(now), older_than, statuses, open_handoffs(handoffs, now)):
+    for old in _old_sessions(
+        environment.store, _seconds(now), older_than, statuses, open_handoffs(handoffs, now)
+    ):
         why = old.why
         if not why and not dry_run:
             try:
-                why = _remove(world, old, handoffs)
+                why = _remove(environment, old, handoffs)
             except LockTimeoutError as error:
-                why, world = error.message, world._replace(wait=0.0)  # wait once, not for each session
+                why, environment = (
+                    error.message,
+                    environment.replaced(wait=0.0),
+                )  # wait once, not for each session
         (stayed if why else gone).append(old._replace(why=why))
     return PruneResult(tuple(gone), tuple(stayed))
 
@@ -107,18 +112,20 @@ def _parent_needs(store: Store, session: Session) -> str:
         return f"its parent session `{parent}` cannot be read: {error.message}"
 
 
-def _remove(world: World, old: OldSession, handoffs: Handoffs) -> str:
+def _remove(environment: Environment, old: OldSession, handoffs: Handoffs) -> str:
     """Delete one session under its lock; return why it stayed, if it changed meanwhile."""
-    store = world.store
+    store = environment.store
     if old.status == UNBEGUN:
         store.delete(old.session)
         return ""
     try:
-        with store.change(old.session, wait=world.wait) as change:
+        with store.change(old.session, wait=environment.wait) as change:
             session = change.kept.session
             if session.is_open and not (old.status == LOST and lost_dispatch(store, session)):
                 return "it was opened again"
-            record_pruned(handoffs, now=world.now, by=world.by, wait=world.wait)(old.session)
+            record_pruned(handoffs, now=environment.clock, by=environment.by, wait=environment.wait)(
+                old.session
+            )
             store.delete(old.session)
     except UnknownSessionError as error:
         return error.message

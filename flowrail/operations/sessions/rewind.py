@@ -18,7 +18,7 @@ from flowrail.machines.engine.migration import renamed
 from flowrail.machines.sessions.record import Record, RecordNote
 from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
 from flowrail.machines.sessions.store import ForeignSessionError
-from flowrail.operations.environment import OpenedWorkflow, World
+from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.running import evidence, session_files
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.commands import require_no_running
@@ -40,18 +40,18 @@ class EarlierState(NamedTuple):
 
 
 def rewind(
-    world: World, session_id: str, revision: int, *, expect: int | None = None, reason: str = ""
+    environment: Environment, session_id: str, revision: int, *, expect: int | None = None, reason: str = ""
 ) -> Answer:
     """Return a session to an earlier revision with a new record; the number of the revision still increases."""
-    with world.store.change(session_id, wait=world.wait) as change:
-        session = require_no_running(world, change)
-        owner = owned(world, change.kept).host
-        check_expected(world, session, expect)
+    with environment.store.change(session_id, wait=environment.wait) as change:
+        session = require_no_running(environment, change)
+        owner = owned(environment, change.kept).host
+        check_expected(environment, session, expect)
         if session.parent:
-            check_still_dispatched(world.store, session)
-        earlier = _earlier_state(world, session_id, revision, at=session.revision)
-        opened = as_it_is(world, session, world.store.definition(session))
-        now = world.now()
+            check_still_dispatched(environment.store, session)
+        earlier = _earlier_state(environment, session_id, revision, at=session.revision)
+        opened = as_it_is(environment, session, environment.store.definition(session))
+        now = environment.now
         after = _from(
             earlier,
             opened,
@@ -64,41 +64,45 @@ def rewind(
         after = replace(
             after, host=owner, memory=session.memory, runs=session.runs, definition=session.definition
         )
-        after = evidence.entered(world, opened.workflow, after)
+        after = evidence.entered(environment, opened.workflow, after)
         note: RecordNote = {
             "to": revision,
             "from": session.revision,
             **({"reason": reason} if reason else {}),
         }
-        answer = prepare_answer(world, after, opened)  # before the record: a text may be refused
+        answer = prepare_answer(environment, after, opened)  # before the record: a text may be refused
         definition = opened.definition if opened.changed else None
-        stored = change.commit(after, kind="rewind", at=now, by=world.by, note=note, definition=definition)
+        stored = change.commit(
+            after, kind="rewind", at=now, by=environment.by, note=note, definition=definition
+        )
     if not session.is_open:
         reopened = f"session `{session.id}` was {session.status}; it is open again"
         answer = answer._replace(notes=(*answer.notes, reopened))
     return answer.with_head(stored.head)
 
 
-def fork(world: World, session_id: str, revision: int, *, reason: str = "") -> Answer:
+def fork(environment: Environment, session_id: str, revision: int, *, reason: str = "") -> Answer:
     """Start a new session from a revision of another one, which stays open unless its journal is full."""
-    earlier = _earlier_state(world, session_id, revision)
+    earlier = _earlier_state(environment, session_id, revision)
     source = replace(earlier.record.session, runs=earlier.newest.runs)
-    opened = as_it_is(world, earlier.newest, world.store.definition(earlier.newest))
-    now = world.now()
-    new_id = world.store.new_id(source.skill)
-    work = world.store.work_folder(new_id)
+    opened = as_it_is(environment, earlier.newest, environment.store.definition(earlier.newest))
+    now = environment.now
+    new_id = environment.store.new_id(source.skill)
+    work = environment.store.work_folder(new_id)
     after = _from(earlier, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
-    after = replace(after, started_at=now, host=None, runs=source.runs).bound_to(world.host)
-    after = session_files.on_this_machine(world, after)
+    after = replace(after, started_at=now, host=None, runs=source.runs).bound_to(environment.conversation)
+    after = session_files.on_this_machine(environment, after)
     origin = {"session": session_id, "revision": revision, "hash": earlier.record.hash}
     note: RecordNote = {"from": origin, **({"reason": reason} if reason else {})}
-    answer = store_new(world, opened, after, at=now, kind="fork", note=note)
-    notes = _noted(world, session_id, new_id, revision, now)
-    notes += session_files.copy(world, source, after)
+    answer = store_new(environment, opened, after, at=now, kind="fork", note=note)
+    notes = _noted(environment, session_id, new_id, revision, now)
+    notes += session_files.copy(environment, source, after)
     return answer._replace(notes=(*answer.notes, *notes))
 
 
-def _earlier_state(world: World, session_id: str, revision: int, *, at: int | None = None) -> EarlierState:
+def _earlier_state(
+    environment: Environment, session_id: str, revision: int, *, at: int | None = None
+) -> EarlierState:
     """Return the session as it was at *revision*, after checking all records.
 
     *at* is the current revision. Without it, damage after *revision* does not matter, because the records before it are
@@ -108,7 +112,7 @@ def _earlier_state(world: World, session_id: str, revision: int, *, at: int | No
     newest: Session | None = None
     names: list[Mapping[str, str]] = []
     try:
-        for record in world.store.records(session_id):
+        for record in environment.store.records(session_id):
             newest = record.session
             if reached is None:
                 reached = record if newest.revision == revision else None
@@ -178,16 +182,16 @@ def _from(
     return entered(workflow, continued)
 
 
-def _noted(world: World, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:
+def _noted(environment: Environment, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:
     """Record the fork in its source, and close the source if its journal is full."""
     note: RecordNote = {"into": into, "at": revision}
     try:
-        with world.store.change(session_id, wait=world.wait) as change:
+        with environment.store.change(session_id, wait=environment.wait) as change:
             session = change.kept.session
             closes = change.is_full and session.is_open
             if closes:
                 session = replace(session, status=ABANDONED)
-            change.commit(session, kind="fork", at=now, by=world.by, note=note, last=True)
+            change.commit(session, kind="fork", at=now, by=environment.by, note=note, last=True)
     except (StorageError, LockTimeoutError, ForeignSessionError) as error:
         return (f"the journal of `{session_id}` does not record the fork: {error.message}",)
     return (f"the journal of `{session_id}` is full, so it is abandoned",) if closes else ()

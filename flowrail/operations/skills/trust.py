@@ -17,7 +17,7 @@ from flowrail.discovery.locations import BUNDLED
 from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import FlowError, TrustError, UsageError
 from flowrail.machines.sessions.record import Record
-from flowrail.operations.environment import Confirmation, Environment, world_of
+from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill
 from flowrail.operations.sessions.accept import accept
@@ -214,8 +214,7 @@ def _removed(environment: Environment, name: str) -> TrustedSkill:
 
 
 def _accept(environment: Environment, session_id: str) -> AcceptedSession:
-    world = world_of(environment, wait=WAIT_SECONDS)
-    store = world.store
+    store = environment.store
     if store.is_foreign(session_id):
         records: list[Record] = list(store.records(session_id, foreign=True))
         first, last = records[0], records[-1]
@@ -226,9 +225,9 @@ def _accept(environment: Environment, session_id: str) -> AcceptedSession:
             *(f"  parameter {key}: {str(value)[:200]}" for key, value in last.session.params.items()),
             *(f"  fact {key}: {str(value)[:200]}" for key, value in last.session.state.items()),
         ]
-        hint = Hint("a person runs: ", Command("trust", session=session_id, store=world.shown_store))
+        hint = Hint("a person runs: ", Command("trust", session=session_id, store=environment.shown_store))
         environment.confirm(Confirmation("Continue this session as yours?", lines, hint))
-    accepted = accept(world, session_id)
+    accepted = accept(environment, session_id)
     return AcceptedSession(session_id, accepted.record.session.skill, accepted.was_foreign, accepted.command)
 
 

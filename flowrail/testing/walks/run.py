@@ -19,7 +19,7 @@ from flowrail.machines.exploration.inputs import without_example
 from flowrail.machines.exploration.walks import Plan, plan
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.environment import Environment, World
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills.check import Progress
 from flowrail.skills.catalog import find, named_root
 from flowrail.storage.ownership import Owner
@@ -138,18 +138,19 @@ def _memory() -> str | None:
 @contextmanager
 def stage_for(files: Iterable[WorkflowFile], environment: Environment) -> Iterator[Stage]:
     """Yield a stage for the workflows of *files*, with a temporary store."""
-    roots = environment.roots
+    roots = (*_roots_of(files, environment.roots), *environment.roots)
     with tempfile.TemporaryDirectory(prefix="flow-test-", dir=_memory()) as folder:
         store = os.path.join(folder, "store")
-        world = World(
+        staged = environment.replaced(
             store=Store(store, Owner(os.path.join(folder, "state"))),
-            loader=replace(environment.loader, roots=(*_roots_of(files, roots), *roots)),
-            now=lambda: environment.now,
-            by="flow test",
             shown_store=store,
+            roots=roots,
+            loader=replace(environment.loader, roots=roots),
+            conversation=None,
+            by="flow test",
             demands_evidence=False,
         )
-        yield Stage(world)
+        yield Stage(staged)
 
 
 def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WorkflowResult]:

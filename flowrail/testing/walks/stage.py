@@ -17,7 +17,7 @@ from flowrail.formatters.guidance import work as as_working
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import COMPLETED
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import findings, questions, steps
 from flowrail.operations.running.load_workflow import open_skill
 
@@ -50,8 +50,8 @@ class Reply(NamedTuple):
 class Stage:
     """Runs commands in this process, and knows their workflows."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
         self._workflows: dict[str, Workflow] = {}
 
     def run(self, command: Command) -> Reply:
@@ -65,46 +65,46 @@ class Stage:
     def workflow(self, address: str) -> Workflow:
         """Return a workflow, loaded once."""
         if address not in self._workflows:
-            self._workflows[address] = open_skill(address, self.world.loader).workflow
+            self._workflows[address] = open_skill(address, self.environment.loader).workflow
         return self._workflows[address]
 
     def complete(self, session_id: str) -> None:
         """Complete an agent's session as if all its steps had been walked."""
-        with self.world.store.change(session_id) as change:
+        with self.environment.store.change(session_id) as change:
             ended = replace(change.kept.session, status=COMPLETED, step=None, dispatches=(), questions=())
-            change.commit(ended, kind="move", at=self.world.now(), by=self.world.by)
+            change.commit(ended, kind="move", at=self.environment.now, by=self.environment.by)
 
     def assume_evidence(self, *, passed: bool) -> None:
         """Treat the checks of steps as passed, or as not passed, from now on."""
-        self.world = self.world._replace(lacks_evidence=not passed)
+        self.environment = self.environment.replaced(lacks_evidence=not passed)
 
     def _answer(self, command: Command) -> object:
-        world, arguments = self.world, command.arguments
+        environment, arguments = self.environment, command.arguments
         match command.verb:
             case "step" if command.options.get("new"):
-                return steps.begin(world, arguments[0], _texts(command, "params"))
+                return steps.begin(environment, arguments[0], _texts(command, "params"))
             case "step" if not arguments:
-                return steps.look(world, _text(command, "session"))
+                return steps.look(environment, _text(command, "session"))
             case "step":
                 return steps.report(
-                    world,
+                    environment,
                     *arguments,
                     facts=_texts(command, "facts"),
                     session_id=_text(command, "session"),
                     expect=int(_text(command, "expect")),
                 )
             case "resume":
-                return steps.resume(world, arguments[0])
+                return steps.resume(environment, arguments[0])
             case "answer":
                 answers = {name: [label] for name, label in _texts(command, "answers").items()}
-                return questions.answer(world, arguments[0], answers, _text(command, "reason"))
+                return questions.answer(environment, arguments[0], answers, _text(command, "reason"))
             case "finding add":
                 severity, text = _text(command, "severity"), _text(command, "text")
                 return as_working.finding_data(
-                    *findings.add_finding(world, arguments[0], severity=severity, text=text)
+                    *findings.add_finding(environment, arguments[0], severity=severity, text=text)
                 )
             case "session abandon":
-                return as_data.session_item(steps.abandon(world, arguments[0]))
+                return as_data.session_item(steps.abandon(environment, arguments[0]))
             case _:
                 raise ValueError(f"a walk cannot run `{command}`")
 

@@ -248,7 +248,7 @@ def test_a_report_for_an_agent_that_only_returned_text_is_marked(free: Team) -> 
 
 
 def test_a_child_belongs_to_its_parents_conversation_and_to_the_first_other_one(team: Team) -> None:
-    lead, agent, other = (team.world._replace(host=name) for name in ("lead", "agent", "other"))
+    lead, agent, other = (team.world.replaced(conversation=name) for name in ("lead", "agent", "other"))
     parent = steps.begin(lead, "lead").guidance.session
     child = f"{parent}.0.1"
     steps.look(agent, child)
@@ -263,7 +263,7 @@ def test_a_child_belongs_to_its_parents_conversation_and_to_the_first_other_one(
 
 
 def test_an_open_child_of_another_conversation_is_launched_again_by_taking_it_over(team: Team) -> None:
-    lead, agent, fresh = (team.world._replace(host=name) for name in ("lead", "agent", "fresh"))
+    lead, agent, fresh = (team.world.replaced(conversation=name) for name in ("lead", "agent", "fresh"))
     parent = steps.begin(lead, "lead").guidance.session
     child = f"{parent}.0.1"
     steps.look(agent, child)

@@ -82,7 +82,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 @pytest.mark.parametrize("named", [True, False])
 def test_a_report_opens_parses_guides_and_flushes_once(calls: Counter[str], named: bool) -> None:
     put_skill("small")
-    world = SessionCall().world
+    world = SessionCall().environment
     session = steps.begin(world, "small").guidance.session
     calls.clear()
 
@@ -94,7 +94,7 @@ def test_a_report_opens_parses_guides_and_flushes_once(calls: Counter[str], name
 
 def test_looking_at_a_session_writes_nothing_and_reads_everything_once(calls: Counter[str]) -> None:
     put_skill("small")
-    world = SessionCall().world
+    world = SessionCall().environment
     session = steps.begin(world, "small").guidance.session
     calls.clear()
 
@@ -109,7 +109,7 @@ def test_a_report_calls_each_function_of_the_author_once(
     log = tmp_path / "calls"
     monkeypatch.setenv("CALLS", str(log))
     put_skill("authored", AUTHORED, where=home_skills(), file="workflow.py")
-    world = SessionCall().world
+    world = SessionCall().environment
     steps.begin(world, "authored")
     log.write_text("")
 

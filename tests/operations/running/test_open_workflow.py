@@ -234,7 +234,7 @@ def test_a_session_keeps_to_the_folder_that_it_was_begun_in() -> None:
 def test_a_session_without_its_place_among_the_roots_is_still_judged() -> None:
     folder = put_skill("small", where=Path.cwd() / "more")
     told("step", "small", "--root", "more")
-    world = SessionCall().world
+    world = SessionCall().environment
     (path,) = sessions_folder().iterdir()
     stored = world.store.read(path.name)
     (folder / "workflow.yaml").write_text((folder / "workflow.yaml").read_text() + "# changed\n")

@@ -9,20 +9,20 @@ from support.sandbox import ASKING, SMALL, put_skill
 
 from flowrail.cli.environment import SessionCall
 from flowrail.machines.sessions.store import UnknownSessionError
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps
 from flowrail.operations.running.conversations import summaries
 
 
 @pytest.fixture
-def world() -> World:
+def world() -> Environment:
     put_skill("small")
     put_skill("asking", ASKING)
     moments = iter(range(1_000))
-    return SessionCall().world._replace(now=lambda: f"2026-01-01T00:00:{next(moments):02}Z", by="me")
+    return SessionCall().environment.replaced(clock=lambda: f"2026-01-01T00:00:{next(moments):02}Z", by="me")
 
 
-def test_sessions_of_a_skill_and_of_its_agents_are_distinguished(world: World) -> None:
+def test_sessions_of_a_skill_and_of_its_agents_are_distinguished(world: Environment) -> None:
     put_skill("a", texts={"workflows/b.yaml": SMALL.replace("NAME", "NAME/b")})
     put_skill("a-b")
     begun = {address: steps.begin(world, address).guidance for address in ("a", "a/b", "a-b")}
@@ -32,7 +32,7 @@ def test_sessions_of_a_skill_and_of_its_agents_are_distinguished(world: World) -
         assert str(guidance.next[0].command).startswith(f"flow step {address} ok --session ")
 
 
-def test_a_start_that_was_interrupted_never_was(world: World) -> None:
+def test_a_start_that_was_interrupted_never_was(world: Environment) -> None:
     for torn in (None, b"", b'{"seq":0,'):
         folder = Path(world.store.folder(world.store.new_id("small")))
         folder.mkdir(parents=True)

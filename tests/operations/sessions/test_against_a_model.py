@@ -29,7 +29,7 @@ from flowrail.cli.environment import SessionCall
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps as running_steps
 from flowrail.operations.running.conversations import summaries
 from flowrail.operations.running.steps import Answer
@@ -110,7 +110,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         self.folder = tempfile.mkdtemp()
         self.clock = 1_800_000_000.0
         store = Store(os.path.join(self.folder, ".flow"), Owner(os.path.join(self.folder, "state")))
-        self.world: World = SessionCall().world._replace(store=store, now=self.tick, by="me")
+        self.world: Environment = SessionCall().environment.replaced(store=store, clock=self.tick, by="me")
         self.models: dict[str, Model] = {}
 
     def tick(self) -> str:

@@ -168,7 +168,7 @@ def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_g
 def test_a_locked_session_stays_after_a_short_wait() -> None:
     session = ended()
 
-    with after(MUCH_LATER), SessionCall().world.store.change(session):
+    with after(MUCH_LATER), SessionCall().environment.store.change(session):
         (why,) = stays("--wait", "0").values()
 
     assert why.startswith(f"session `{session}` is held by process {os.getpid()}")

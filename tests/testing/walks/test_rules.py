@@ -14,7 +14,7 @@ from support.sandbox import ASKING, put_skill
 from flowrail.command import Command
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.sessions.store import Store
-from flowrail.operations.environment import World
+from flowrail.operations.environment import Environment
 from flowrail.skills.loader import Loader
 from flowrail.storage.ownership import Owner
 from flowrail.testing.walks import rules
@@ -27,7 +27,7 @@ def reply(tmp_path: Path) -> Reply:
     put_skill("asking", ASKING)
     roots = skill_roots(os.getcwd(), os.environ["HOME"], os.environ)
     store = Store(str(tmp_path / "store"), Owner(str(tmp_path / "state")))
-    world = World(store, Loader(roots, str(tmp_path / "state")), lambda: "2026-01-02T12:00:00.000Z", "test")
+    world = Environment().replaced(store=store, loader=Loader(roots, str(tmp_path / "state")))
     return Stage(world).run(Command("step", "asking", new=True))
 
 
