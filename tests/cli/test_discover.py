@@ -131,7 +131,8 @@ def test_a_skill_with_an_error_is_always_named_with_its_line() -> None:
         name: [finding["severity"] for finding in flow("check", str(path.parent), "--json").data["findings"]]
         for name, path in (("broken", broken), ("loose", loose), ("old", old))
     }
-    examined = [finding["place"] for finding in flow("doctor", "--json").data["findings"]]
+    sections = flow("doctor", "--json").data["sections"]
+    examined = [finding["place"] for section in sections for finding in section["findings"]]
 
     assert "  broken: `metadata.handoff` cannot be read: " in out
     assert f"({broken}:5)" in out

@@ -37,8 +37,8 @@ def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def findings(*words: str) -> list[dict[str, Any]]:
-    reported: list[dict[str, Any]] = flow("doctor", *words, "--json").data["findings"]
-    return reported
+    sections = flow("doctor", *words, "--json").data["sections"]
+    return [finding for section in sections for finding in section["findings"]]
 
 
 def codes(*words: str) -> list[str]:
@@ -78,24 +78,27 @@ def test_a_set_up_in_order_is_told_so() -> None:
     assert "not found; `flow step SKILL` creates it" in ran.out
 
 
-def test_the_json_has_sections_and_findings() -> None:
-    put(home_skills(), "reader")
+def test_the_json_has_sections_with_facts_and_findings() -> None:
     put(home_skills(), "named", head("other"))
 
     data = told("doctor")
+    skills = next(section for section in data["sections"] if section["name"] == "skills")
 
-    assert (data["ok"], data["errors"], data["warnings"]) == (True, 0, len(data["findings"]))
-    assert data["sections"]["skills"]["accepting"] == 1
-    assert data["sections"]["installation"]["version"] == __version__
-    assert {"name", "installed"} == set(data["sections"]["installation"]["requires"][0])
-    assert [location["origin"] for location in data["sections"]["locations"]["locations"]] == [
-        "cwd",
-        "cwd",
-        "home",
-        "home",
-    ]
-    assert data["sections"]["sessions"]["open"] == 0
-    assert {"section", "code", "severity", "message", "remedy", "place"} <= set(data["findings"][0])
+    assert (data["errors"], data["warnings"]) == (0, len(findings()))
+    assert skills["facts"][0].startswith("1 folder with a SKILL.md")
+    assert {"code", "severity", "message", "remedy", "place"} <= set(skills["findings"][0])
+
+
+def test_errors_come_first_and_each_has_its_remedy() -> None:
+    put(home_skills(), "none", "no frontmatter")
+    put(home_skills(), "nocat", head("nocat", 'handoff: {accepts_from: ["*"]}'))
+
+    skills = flow("doctor").out.partition("\n\nskills\n")[2].partition("\n\n")[0].splitlines()
+    kinds = [row.split()[0] for row in skills if row.startswith(("  error", "  warning"))]
+
+    assert kinds == sorted(kinds)
+    assert "  error SKILL_LEFT_OUT (2 times)" in skills
+    assert skills.count("      = fix its SKILL.md") == 2
 
 
 def test_looking_writes_nothing() -> None:
@@ -116,7 +119,7 @@ def test_a_command_that_is_not_on_the_path_is_wrong(on_path: Path) -> None:
     ran = flow("doctor")
 
     assert ran.status == 1
-    assert "\n  error FLOW_NOT_ON_PATH: `flow` is not on PATH, and every" in ran.out
+    assert "\n  error FLOW_NOT_ON_PATH\n    `flow` is not on PATH, and every" in ran.out
     assert "1 error, 0 warnings." in ran.out
 
 
@@ -124,9 +127,9 @@ def test_a_requirement_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPat
     required = ["click>=8", "nosuch-thing>=2", "extra-one>=1; extra == 'x'"]
     monkeypatch.setattr(metadata, "requires", lambda _: required)
 
-    (finding,) = findings()
+    finding = only("REQUIREMENT_MISSING")
 
-    assert (finding["code"], finding["severity"]) == ("REQUIREMENT_MISSING", "error")
+    assert finding["severity"] == "error"
     assert finding["message"] == "nosuch-thing is not installed"
 
 
@@ -177,7 +180,7 @@ def test_mistakes_in_workflows_are_told_with_their_place_and_no_code_of_a_projec
 
     finding = next(finding for finding in findings() if finding["code"] == "FR114")
 
-    assert (finding["severity"], finding["section"]) == ("error", "workflows")
+    assert finding["severity"] == "error"
     assert finding["place"].startswith(f"{folder}/workflow.yaml")
     assert not canary.exists()
 
@@ -251,18 +254,17 @@ def test_a_store_that_is_no_folder_is_wrong() -> None:
 # --- trust ----------------------------------------------------------------------------------------
 
 
-def test_a_projects_code_is_told_with_its_leave() -> None:
+def test_a_skill_that_waits_for_approval_is_named_with_the_command() -> None:
     folder = put_python("py")
     put_skill("plain")
 
     finding = only("NOT_TRUSTED")
 
-    assert (finding["severity"], finding["place"]) == ("warning", str(folder))
-    assert "`py` is not approved" in finding["message"]
+    assert (finding["severity"], finding["place"]) == ("warning", "py")
     assert finding["remedy"] == "a person runs: flow trust py"
     allow("py")
     assert "NOT_TRUSTED" not in codes()
-    assert "that need approval: 1 approved\n" in flow("doctor").out
+    assert "0 skills waiting for approval\n" in flow("doctor").out
     (folder / "workflow.py").write_text("x = 1\n")
     assert "changed since it was approved" in only("NOT_TRUSTED")["message"]
     (folder / "link").symlink_to("/")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 from support.skills import candidate
@@ -13,7 +11,7 @@ from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Locations, Root, Scope
 from flowrail.discovery.menu import MenuRequest, offer
 from flowrail.discovery.scores import Query, Synthesis
-from flowrail.formatters.reports import doctor, menu
+from flowrail.formatters.reports import menu
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import visible
 
@@ -79,40 +77,3 @@ def test_no_text_of_a_skill_can_touch_a_terminal(
 
         assert visible(page + lettered) == page + lettered
         assert "\t" not in page + lettered
-
-
-# --- the diagnosis --------------------------------------------------------------------------------
-
-
-def finding(code: str = "CODE", severity: str = "warning", **more: str) -> dict[str, str]:
-    defaults = {"message": "it is so", "remedy": "fix it", "place": ""}
-    return {"section": "skills", "code": code, "severity": severity, **defaults, **more}
-
-
-def diagnosis(*findings: dict[str, str]) -> dict[str, Any]:
-    errors = sum(finding["severity"] == "error" for finding in findings)
-    sections = {"installation": {"facts": ["x 1"]}, "skills": {"facts": []}}
-    return {
-        "errors": errors,
-        "warnings": len(findings) - errors,
-        "findings": findings,
-        "sections": sections,
-    }
-
-
-def test_errors_come_first_and_a_shared_remedy_is_shown_once() -> None:
-    page = doctor.report(
-        **diagnosis(
-            finding("SOFT", place="/a:1"),
-            finding("HARD", "error", remedy="do a"),
-            finding("HARD", "error", remedy="do b"),
-        )
-    )
-
-    assert plain_text(page) == (
-        "installation\n  x 1\n\n"
-        "skills\n"
-        "  error HARD (2 times)\n    it is so\n      = do a\n    it is so\n      = do b\n"
-        "  warning SOFT: it is so (/a:1)\n    = fix it\n\n"
-        "2 errors, 1 warning."
-    )

@@ -38,8 +38,8 @@ def put(text: str) -> None:
 
 def findings() -> list[dict[str, Any]]:
     """Return the findings of `flow doctor` about hooks."""
-    reported = flow("doctor", "--json").data["findings"]
-    return [finding for finding in reported if finding["section"] == "hooks"]
+    sections = flow("doctor", "--json").data["sections"]
+    return next(section["findings"] for section in sections if section["name"] == "hooks")
 
 
 def entries() -> dict[str, Any]:
@@ -52,7 +52,7 @@ def test_one_command_writes_hooks_permissions_and_the_skill_and_another_removes_
     assert json.loads(PROJECT.read_text()) == {"hooks": entries(), "permissions": {"allow": [*PERMISSIONS]}}
     assert Path(".claude/skills/problem-analysis/SKILL.md").exists()
     assert "Restart Claude Code" in ran.out
-    assert "without asking: start, step, resume, run," in ran.out
+    assert "without asking: step, resume, run," in ran.out
     assert "has the hooks of flow already" in flow("setup", "problem-analysis").out
 
     flow("setup", "--remove")

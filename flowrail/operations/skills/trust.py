@@ -161,7 +161,7 @@ def trust(
     if skill is None:
         if remove or edits or digest:
             raise UsageError("the skill is missing", hint=Hint("see what waits: ", Command("trust")))
-        return WaitingForApproval((*_waiting_skills(environment), *_foreign_sessions(environment)))
+        return WaitingForApproval((*waiting_skills(environment), *_foreign_sessions(environment)))
     return _removed(environment, skill) if remove else _approved(environment, skill, digest, edits=edits)
 
 
@@ -231,7 +231,8 @@ def _accept(environment: Environment, session_id: str) -> AcceptedSession:
     return AcceptedSession(session_id, accepted.record.session.skill, accepted.was_foreign, accepted.command)
 
 
-def _waiting_skills(environment: Environment) -> Iterator[Waiting]:
+def waiting_skills(environment: Environment) -> Iterator[Waiting]:
+    """Yield the skills that do not run before a person approves them."""
     loader = environment.loader
     for skill in listing(environment.roots):
         why = ""
