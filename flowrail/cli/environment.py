@@ -13,7 +13,8 @@ import click
 from flowrail.cli import options, output
 from flowrail.command import Command
 from flowrail.errors import DocumentError, UsageError
-from flowrail.formatters.guidance import as_xml
+from flowrail.formatters.data import as_data
+from flowrail.formatters.guidance import blocks
 from flowrail.machines.engine.reports import refuse_left_open
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.operations.environment import Environment
@@ -62,14 +63,11 @@ class SessionCall(options.Call):
         output.together()
         form = self.form or output.usual_form()
         if form == "xml":
-            output.text(as_xml.render(guidance))
-            return
-        from flowrail.formatters.guidance import as_data, as_text  # an agent reads XML
-
-        if form == "text":
-            output.report(as_text.report(guidance))
+            output.text(blocks.xml(guidance))
+        elif form == "text":
+            output.report(blocks.report(guidance))
         else:
-            output.data(as_data.render(guidance))
+            output.data(as_data(guidance))
 
 
 class OwnCall(SessionCall):

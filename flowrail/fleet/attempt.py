@@ -19,7 +19,7 @@ from flowrail.fleet.configuration import Limits
 from flowrail.fleet.programs import LogSummary
 from flowrail.fleet.records import AgentRun, RunOutcome
 from flowrail.fleet.targets import Target
-from flowrail.formatters.guidance import as_xml
+from flowrail.formatters.guidance import blocks
 from flowrail.hosts.conversation import FLEET
 from flowrail.machines.engine.dispatched_work import DispatchGoneError, parent_of
 from flowrail.machines.guidance.agents import PENDING
@@ -68,7 +68,7 @@ def take(environment: Environment, target: Target, *, runs: Collection[str]) -> 
     answer = steps.look(environment, session_id, take_over=True)
     if not answer.session.is_open:
         raise DispatchGoneError(f"session `{session_id}` has ended", hint="nothing is left to do")
-    return Work(session_id, as_xml.render(answer.guidance), model)
+    return Work(session_id, blocks.xml(answer.guidance), model)
 
 
 def run(

@@ -16,9 +16,8 @@ from pydantic import Field
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, UsageError
 from flowrail.formatters.data import as_data
-from flowrail.formatters.guidance.as_data import broken_item, render, session_item
-from flowrail.formatters.guidance.as_text import standing
-from flowrail.formatters.guidance.as_xml import render as as_xml
+from flowrail.formatters.guidance import blocks
+from flowrail.formatters.guidance.as_data import broken_item, session_item
 from flowrail.formatters.guidance.work import finding_data, put_data, put_text
 from flowrail.formatters.reports.handoff import HandoffAnswer
 from flowrail.hosts.conversation import host_id
@@ -186,7 +185,7 @@ class Tools:
         environment = self.environment
         if session:
             guidance = steps.resume(environment, session).guidance
-            return ToolAnswer(standing(guidance, self.show), render(guidance, self.show))
+            return ToolAnswer(plain_text(blocks.state_report(guidance, self.show)), as_data(guidance))
         items = [
             session_item(listed.kept, store=environment.shown_store)
             if listed.kept
@@ -368,8 +367,10 @@ class Tools:
         return ToolAnswer(plain_text(result.report()), as_data(result))
 
     def _step(self, answer: Answer) -> ToolAnswer:
-        text = "\n".join([as_xml(answer.guidance, self.show), *(f"note: {note}" for note in answer.notes)])
-        return ToolAnswer(text, {**render(answer.guidance, self.show), "notes": answer.notes})
+        text = "\n".join(
+            [blocks.xml(answer.guidance, self.show), *(f"note: {note}" for note in answer.notes)]
+        )
+        return ToolAnswer(text, {**as_data(answer.guidance), "notes": answer.notes})
 
 
 def as_sdk_tools(tools: Tools) -> list[Tool]:
@@ -476,15 +477,12 @@ def call_of(command: Command, store: str | None) -> ToolCall | None:
 
 
 def with_calls(value: Any, store: str | None) -> Any:
-    """Return plain data with its commands as shell lines, their calls beside them, and every character visible."""
+    """Return plain data with its commands as calls, or as shell lines if no tool does it, and every character visible."""
+    if isinstance(value, Command):
+        call = call_of(value, store)
+        return with_calls(call._asdict() if call is not None else str(value), store)
     if isinstance(value, (list, tuple)):
         return [with_calls(item, store) for item in value]
-    if not isinstance(value, Mapping):
-        return value if value is None or isinstance(value, (bool, int, float)) else visible(str(value))
-    shown: dict[str, Any] = {}
-    for key, item in value.items():
-        shown[visible(key)] = with_calls(item, store)
-        if isinstance(item, Command) or (item is None and key.endswith("command")):
-            call = call_of(item, store) if item is not None else None
-            shown[key.removesuffix("command") + "call"] = call and with_calls(call._asdict(), store)
-    return shown
+    if isinstance(value, Mapping):
+        return {visible(key): with_calls(item, store) for key, item in value.items()}
+    return value if value is None or isinstance(value, (bool, int, float)) else visible(str(value))

@@ -13,7 +13,7 @@ from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance import as_text
+from flowrail.formatters.guidance import blocks
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGED, PREPARED, RECEIVED, SENT, Handoff
 from flowrail.handoff.store import Handoffs, payload_path
@@ -32,6 +32,7 @@ from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.storage.files import read_bounded
 from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words, iso_time
+from flowrail.text.report import plain_text
 from flowrail.text.safe_text import shortened, visible
 from flowrail.web.access import Keys
 from flowrail.web.session_page import SessionPage, view
@@ -112,7 +113,7 @@ class Pages:
             view=shown,
             entry=entry,
             drawing=self._drawing(shown.picture),
-            text=as_text.render(shown.guidance) if shown.guidance else "",
+            text=plain_text(blocks.report(shown.guidance)) if shown.guidance else "",
             children={child.session: child for child in entries if child.parent == session_id},
             handoffs=[timeline for timeline in report.handoffs if session_id in timeline.handoff.sessions],
             evidence=results,

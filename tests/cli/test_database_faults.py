@@ -79,11 +79,11 @@ def test_a_claim_that_is_killed_at_a_statement_counts_once_or_not_at_all(stride:
         lead = told("step", "lead", "--new", "-p", 'areas=["a"]')
         killed = killed_at_statement(words_of(lead["dispatches"][0]["command"]), at)
         dispatch = told("resume", lead["session"])["dispatches"][0]
-        child = told(*words_of(dispatch["resume"] or dispatch["command"]))
+        child = told(*words_of(dispatch["command"]))
         second = told(*words_of(child["next"][0]["command"]))
         last = [*words_of(second["next"][0]["command"]), "-s", "found=x"]
         died = killed_at_statement(last, at)
-        assert "RESULT completed" in told(*last)["actions"][1]
+        assert "completed" in told(*last)["result"]["of"]
         joined = told("resume", lead["session"])
         assert joined["dispatches"][0]["result"] == {"found": "x"}
         assert (joined["join"]["succeeded"], joined["dispatches"][0]["child"]) == (1, child["session"])

@@ -62,7 +62,8 @@ class Agent:
 
     def answer(self, label: str) -> Any:
         (question,) = self.printed["questions"]
-        self.run(next(option["command"] for option in question["options"] if option["label"] == label))
+        labels = [option["label"] for option in question["options"]]
+        self.run(question["choices"][labels.index(label)])
         return self.report("done")
 
     def shown(self, form: str = "xml") -> str:
@@ -83,7 +84,6 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
             in shown
         )
         assert "Decide." in shown
-    assert agent.printed["actions"][0].startswith("<state_banner")
     assert agent.printed["loop"] == {
         "gate": "gate",
         "name": "Quality",

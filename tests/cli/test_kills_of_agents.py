@@ -52,7 +52,7 @@ def test_a_start_of_a_child_that_is_killed_counts_once_or_not_at_all(stride: int
         seen.add(dispatch["status"])
         child = told(*words(dispatch["command"]))
         second = told(*words(child["next"][0]["command"]))
-        assert "RESULT completed" in told(*words(second["next"][0]["command"]), "-s", "found=x")["actions"][1]
+        assert "completed" in told(*words(second["next"][0]["command"]), "-s", "found=x")["result"]["of"]
         after = told("resume", begun["session"])
         assert (after["join"]["succeeded"], after["dispatches"][0]["child"]) == (1, child["session"])
 
@@ -85,7 +85,7 @@ def test_the_last_report_of_an_agent_counts_once_if_it_is_killed(stride: int) ->
 
     for _ in deaths(command, stride):
         seen.add(told("resume", begun["session"])["join"]["succeeded"])
-        assert "RESULT completed" in told(*command)["actions"][1]
+        assert "completed" in told(*command)["result"]["of"]
         resumed = told("resume", begun["session"])
         assert resumed["dispatches"][0]["result"] == {"found": "x"}
         assert told(*words(resumed["next"][0]["command"]))["step"]["id"] == "tell"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.dispatching_skill import REVIEW, put_lead
-from support.sandbox import flow, told
+from support.sandbox import ASKING, flow, put_skill, told
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +22,11 @@ def test_what_a_step_would_hand_out_is_shown_without_commands() -> None:
 
 
 def test_transitions_that_differ_in_a_fact_show_it() -> None:
-    out = flow("skill", "preview", "planner", "developer_fills_diffs").out
+    put_skill("asking", ASKING)
 
-    assert ['facts="size=small"' in out, 'facts="size=large"' in out] == [True, True]
+    out = flow("skill", "preview", "asking", "look").out
+
+    assert ['facts="sure=low"' in out, 'facts="sure=high"' in out] == [True, True]
 
 
 def test_what_a_step_would_ask_is_shown_without_commands() -> None:

@@ -129,7 +129,7 @@ def test_after_several_refusals_a_person_is_asked() -> None:
     question = shown["questions"][0]
     assert question["text"] == "Build: 3 reports lacked evidence (`plan`). What next?"
     assert [option["label"] for option in question["options"]] == ["Try again", "Waive", "Stop"]
-    assert question["options"][1]["command"] == f"flow waive plan --session {session} --reason REASON"
+    assert question["choices"][1] == f"flow waive plan --session {session} --reason REASON"
     error = refused("step", "built", "ok", "--session", session)[1]
     assert error["code"] == "QUESTION_OPEN"
     assert (

@@ -88,7 +88,7 @@ NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True), max_size
 TEMPLATES = st.builds(_template, NAMES, LISTS, TEXTS)
 BLOCKS = sorted(
     name
-    for name in dir(formatters)
+    for name in formatters.__all__
     if inspect.signature(getattr(formatters, name)).return_annotation == "Markup"
 )
 
@@ -168,4 +168,4 @@ def test_a_failed_gate_names_the_severities_that_block_in_its_round(iteration: i
 def test_the_reference_page_shows_every_block() -> None:
     text = PAGE.read_text(encoding="utf-8")
 
-    assert [name for name in dir(flowrail.formatters) if f"{name}(" not in text] == []
+    assert [name for name in flowrail.formatters.__all__ if f"{name}(" not in text] == []

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -17,7 +18,8 @@ from support.random_workflows import MODE, WORDS, facts_of, workflows
 from support.workflows import step, workflow
 
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance import as_data, as_text, as_xml
+from flowrail.formatters.data import as_data
+from flowrail.formatters.guidance.blocks import report, state_report, xml
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import advance, start
@@ -25,6 +27,7 @@ from flowrail.machines.guidance.agents import PENDING
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep
 from flowrail.machines.sessions.session import ACTIVE, COMPLETED, Report, Session, WorkingFile
+from flowrail.text.report import plain_text
 from flowrail.text.safe_text import one_line, visible
 
 ANY = st.text(st.characters(exclude_categories=[]), max_size=20)
@@ -59,23 +62,21 @@ def _agent(number: int, status: str, moved_at: str = "") -> DispatchView:
 
 
 BRIEFING = Briefing(
-    asked={"topic": 'it\'s "here" & <now>', "areas_wanted": ("a",), "mode": ""},
-    topic='it\'s "here" & <now>',
-    started_at=NOON,
-    moved_at="2026-01-02T13:20:00Z",
     now="2026-01-02T14:00:00Z",
     done=(DoneStep("look", "iterate", "the pool is exhausted"), DoneStep("look", "ok")),
     earlier=3,
     found=("billing (d1-2): the cache is cold",),
     remember=("the user wants no downtime", "ask before deploying."),
-    dispatches=(
-        *(_agent(number, COMPLETED, NOON) for number in (1, 2)),
-        _agent(3, ACTIVE, "2026-01-02T13:20:00Z"),
-        _agent(4, PENDING),
-        _agent(5, PENDING),
-    ),
     notes_path=".flow/sessions/a-skill-abc234/work/notes.md",
     notes=WorkingFile(".flow/sessions/a-skill-abc234/work/notes.md", 6_140, "2026-01-02T13:57:00Z", 180.0),
+)
+
+
+DISPATCHES = (
+    *(_agent(number, COMPLETED, NOON) for number in (1, 2)),
+    _agent(3, ACTIVE, "2026-01-02T13:20:00Z"),
+    _agent(4, PENDING),
+    _agent(5, PENDING),
 )
 
 
@@ -84,9 +85,11 @@ def started(**params: Any) -> Session:
 
 
 def guidance_resumed() -> Guidance:
-    session = started(topic='it\'s "here"', areas_wanted=["a"])
+    session = replace(
+        started(topic='it\'s "here" & <now>', areas_wanted=["a"]), moved_at="2026-01-02T13:20:00Z"
+    )
     guidance = guide(LOOK, session, head="0123456789abcdef", store="/a b", resumed=True, replayed=True)
-    return guidance._replace(briefing=BRIEFING)
+    return replace(guidance, briefing=BRIEFING, dispatches=DISPATCHES)
 
 
 def guidance_later() -> Guidance:
@@ -106,9 +109,9 @@ GUIDANCE: dict[str, Callable[[], Guidance]] = {
     "completed": lambda: guidance_ended("ok"),
 }
 FORMS: dict[str, Callable[[Guidance], str]] = {
-    "xml": as_xml.render,
-    "txt": as_text.render,
-    "standing.txt": as_text.standing,
+    "xml": xml,
+    "txt": lambda guidance: plain_text(report(guidance)),
+    "standing.txt": lambda guidance: plain_text(state_report(guidance)),
 }
 
 
@@ -129,9 +132,9 @@ def test_all_forms_contain_the_same_transitions(
     session = start(definition, params)
     for _ in range(3):
         guidance = guide(definition, session)
-        data = json.loads(json.dumps(as_data.render(guidance), default=str))
-        tree = ET.fromstring(as_xml.render(guidance))  # noqa: S314 - our own output
-        text = as_text.render(guidance)
+        data = json.loads(json.dumps(as_data(guidance), default=str))
+        tree = ET.fromstring(xml(guidance))  # noqa: S314 - our own output
+        text = FORMS["txt"](guidance)
 
         cases = tree.findall("next/case")
         assert [element.text for element in cases] == [transition["command"] for transition in data["next"]]
@@ -150,7 +153,8 @@ def test_all_forms_contain_the_same_transitions(
                 decided_by = (
                     "decided by the user's answer" if is_question_open else "decided from your report"
                 )
-                target = transition["to"] or ("(end)" if transition["ends"] else decided_by)
+                undecided = "the user decides" if transition["capped"] else decided_by
+                target = transition["to"] or ("(end)" if transition["ends"] else undecided)
                 assert case.get("to") == target
             else:
                 targets = (f"{to} if {one_line(condition)}" if condition else to for to, condition in routes)
@@ -179,11 +183,9 @@ def test_any_text_is_well_formed_and_visible_in_every_form(texts: list[str]) -> 
         params={"topic": Arg()},
     )
     session = start(definition, {"topic": topic}, now=NOON)
-    guidance = guide(definition, session)._replace(
-        briefing=Briefing(session.params, session.topic, NOON, NOON, NOON)
-    )
+    guidance = replace(guide(definition, session), briefing=Briefing(NOON))
 
-    tree = ET.fromstring(as_xml.render(guidance).encode())  # noqa: S314 - our own output
+    tree = ET.fromstring(xml(guidance).encode())  # noqa: S314 - our own output
 
     action, header = tree.find("current_action"), tree.find("step_header")
     assert action is not None
@@ -196,7 +198,7 @@ def test_any_text_is_well_formed_and_visible_in_every_form(texts: list[str]) -> 
     assert wants["fact"].get("example") == visible(example)
     assert (wants["fact"].text or "").endswith(visible(about))
     assert one_line(topic)[:60] in (tree.findtext("briefing") or "")
-    for shown in (as_text.render(guidance), as_text.standing(guidance)):
+    for shown in (FORMS["txt"](guidance), FORMS["standing.txt"](guidance)):
         assert visible(shown) == shown
 
 
@@ -206,11 +208,11 @@ def test_a_fact_that_quotes_what_was_printed_before_stays_a_text() -> None:
         step("tell", actions=["You found: $found"]),
     )
     session = start(definition, session_id="dull-abc234")
-    printed = [as_xml.render(guide(definition, session))]
+    printed = [xml(guide(definition, session))]
 
     for case in re.findall(r"<case.*?</case>|<ask_command.*?</ask_command>", "".join(printed)):
         later = guide(definition, advance(definition, session, Report("ok", {"found": case})))
-        action = ET.fromstring(as_xml.render(later)).find("current_action")  # noqa: S314 - our own output
+        action = ET.fromstring(xml(later)).find("current_action")  # noqa: S314 - our own output
 
         assert action is not None
         assert action.text == f"\nYou found: {case}\n"

@@ -19,7 +19,7 @@ from flowrail.formatters import (
 from flowrail.machines import QRState
 
 BLOCKS = """
-from flowrail import Outcome, StepDef, Workflow
+from flowrail import Arg, Outcome, StepDef, Workflow
 from flowrail.formatters import format_expected_output, format_forbidden
 
 BEFORE = "\\n".join(["Look at $topic:", "", format_forbidden(["a < b"]), "", format_expected_output(["c"]), "Then stop."])

@@ -1,11 +1,11 @@
-"""Reports for people: every kind of record of a session, every part of a workflow, every problem of a registry."""
+"""Reports for people: every kind of record of a session, every part of a workflow."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from support.sandbox import flow, home_skills, told
+from support.sandbox import flow, told
 from support.workflows import step, workflow
 
 from flowrail.formatters.reports.history import entries, report
@@ -60,18 +60,3 @@ def test_a_workflow_is_shown_with_its_agents_questions_and_gates(skill: str) -> 
             assert question["header"] in text.partition("\nQuestions to the user\n")[2]
         if gate := shown_step.get("gate"):
             assert gate["name"] in text.partition("\nGates\n")[2]
-
-
-def test_a_check_of_the_registry_names_each_problem_with_a_hint() -> None:
-    file = home_skills().parent / "handoff-registry.yaml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(
-        'version: "1.0"\nworkflows:\n  - name: gone\n    skill_path: ~/.claude/skills/gone/SKILL.md\n'
-    )
-
-    result = flow("registry", "check")
-
-    assert result.status == 1
-    assert "error REGISTRY_STALE: `gone`: " in result.out
-    assert "\n    remove the entry, or correct its `skill_path`\n" in result.out
-    assert result.out.endswith(" checked, 1 finding\n")

@@ -10,10 +10,11 @@ from support.workflows import NOW, ended, fan, found, report, review_loop, step,
 
 from flowrail import Arg
 from flowrail.command import Command
-from flowrail.formatters.guidance import as_text, as_xml
+from flowrail.formatters.guidance import blocks
 from flowrail.machines.engine.advance import NOTHING, start
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.session import ParentSession
+from flowrail.text.report import plain_text
 
 MOST, MOST_AT_REVIEWS = 600, 900
 TEXT = "The author's text. " * 40
@@ -22,7 +23,7 @@ STORE = "/home/somebody/projects/a-project-of-some-size/.flow"
 
 def surrounding_bytes(guidance: Guidance) -> int:
     """Return how many bytes of the XML are not the author's."""
-    shown = as_xml.render(guidance)
+    shown = blocks.xml(guidance)
     title = guidance.step.title if guidance.step else ""
     assert TEXT in shown
     return len(shown.encode()) - len(TEXT) - len(title)
@@ -63,23 +64,25 @@ def test_what_surrounds_a_gate_and_the_work_that_it_sent_back_is_small() -> None
         guidance = guide(flow, replace(session, id="planner-k3x9q2"), place=STORE)
         own_length = sum(map(len, guidance.actions)) + len(guidance.step.title if guidance.step else "")
         findings_length = sum(len(finding.text) for finding in guidance.findings)
-        assert len(as_xml.render(guidance).encode()) - own_length - findings_length <= MOST_AT_REVIEWS, (
-            as_xml.render(guidance)
+        assert len(blocks.xml(guidance).encode()) - own_length - findings_length <= MOST_AT_REVIEWS, (
+            blocks.xml(guidance)
         )
 
 
 def test_a_sub_agent_reads_how_to_ask_once() -> None:
-    guidance = two_transitions()._replace(
-        parent=ParentSession("x"), ask_command=Command("ask", "x", "-", store=STORE)
+    guidance = replace(
+        two_transitions(), parent=ParentSession("x"), ask_command=Command("ask", "x", "-", store=STORE)
     )
 
-    first, later = surrounding_bytes(guidance), surrounding_bytes(guidance._replace(revision=1))
+    first, later = surrounding_bytes(guidance), surrounding_bytes(replace(guidance, revision=1))
 
     assert first > 2 * MOST
     assert later <= MOST
 
 
-@pytest.mark.parametrize("render", [as_xml.render, as_text.render], ids=["xml", "text"])
+@pytest.mark.parametrize(
+    "render", [blocks.xml, lambda guidance: plain_text(blocks.report(guidance))], ids=["xml", "text"]
+)
 def test_no_time_and_no_hash_is_printed(render: Any) -> None:
     guidance = two_transitions()
 
@@ -87,7 +90,7 @@ def test_no_time_and_no_hash_is_printed(render: Any) -> None:
 
     assert "2026" not in shown
     assert guidance.head not in shown
-    assert shown == render(guidance._replace(head="fedcba9876543210", started_at="2027-01-01"))
+    assert shown == render(replace(guidance, head="fedcba9876543210", started_at="2027-01-01"))
 
 
 def test_what_changes_while_agents_work_is_after_the_text() -> None:
@@ -96,7 +99,7 @@ def test_what_changes_while_agents_work_is_after_the_text() -> None:
     started = ended(session, "ok")
 
     before, after = (
-        as_xml.render(guide(flow, session, place=STORE, children=children)) for children in (NOTHING, started)
+        blocks.xml(guide(flow, session, place=STORE, children=children)) for children in (NOTHING, started)
     )
 
     difference = next(n for n, (left, right) in enumerate(zip(before, after, strict=False)) if left != right)

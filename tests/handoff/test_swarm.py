@@ -88,8 +88,8 @@ def handed_over_by_the_swarm(answer: Any = None) -> Any:
         "facts.json",
     )
     [question] = answer["questions"]
-    option = next(option for option in question["options"] if option["label"] == "Hand it to another skill")
-    answer = run(option["command"])
+    labels = [option["label"] for option in question["options"]]
+    answer = run(question["choices"][labels.index("Hand it to another skill")])
     if answer["step"]["id"] != "handoff":
         answer = run(answer["next"][0]["command"])
     return answer

@@ -57,21 +57,21 @@ def test_it_offers_the_verbs_each_well_described(tools: Tools) -> None:
     assert "`flow VERB …` is the tool VERB" in str(tools.client.instructions)
 
 
-def test_a_step_is_told_as_a_command_tells_it_with_calls_beside_the_commands(tools: Tools) -> None:
+def test_a_step_is_told_as_a_command_tells_it_with_calls_in_place_of_commands(tools: Tools) -> None:
     by_tool = tools.told("step", skill="small")
     by_command = told("step", "small", "--session", by_tool["session"])
 
-    assert by_tool["next"][0]["call"] == {
+    assert by_tool["next"][0]["command"] == {
         "tool": "step",
         "arguments": {"skill": "small", "outcome": "ok", "session": by_tool["session"], "expect": 0},
     }
     assert by_tool["notes"] == []
-    for transition in by_tool["next"]:
-        del transition["call"]
+    for transition in (*by_tool["next"], *by_command["next"]):
+        del transition["command"]
     for key in by_command.keys() - {"resumed", "briefing"}:
         assert by_tool[key] == by_command[key], key
     again = tools.told("step", skill="small")
-    assert again["briefing"] == by_command["briefing"]
+    assert again["briefing"]["done"] == by_command["briefing"]["done"]
 
 
 def test_calls_and_commands_go_on_with_one_session(tools: Tools) -> None:
@@ -180,7 +180,7 @@ def test_questions_and_findings_go_by_calls(tools: Tools) -> None:
     assert "needs_user_input" in put["block"]
     waiting = tools.told("status", session=session)
     assert waiting["status"] == "waiting"
-    answer = waiting["questions"][0]["options"][0]["call"]
+    answer = waiting["questions"][0]["choices"][0]
     assert answer == {"tool": "answer", "arguments": {"session": session, "answers": {"go": "Yes"}}}
     assert tools.told(answer["tool"], **answer["arguments"])["status"] == "active"
     added = tools.told("finding", session=session, severity="MUST", text="It is wrong.")
@@ -197,12 +197,14 @@ def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
     assert tools.told("handoff", action="status")["handoffs"][0]["id"] == sent["id"]
     assert tools.told("handoff", action="status", handoff=sent["id"])["phase"] == "invocation"
     taken = tools.told(
-        sent["receive_call"]["tool"], **sent["receive_call"]["arguments"], params={"prompt": "Should we?"}
+        sent["receive_command"]["tool"],
+        **sent["receive_command"]["arguments"],
+        params={"prompt": "Should we?"},
     )
     assert (taken["step"]["skill"], taken["step"]["params"]["prompt"]) == ("next", "Should we?")
     assert taken["handoff"]["claim"]["session"] == taken["step"]["session"]
     within = tools.told("handoff", action="send", target="outside", session=session_to_hand_over())
-    received = tools.told("handoff", **within["receive_call"]["arguments"])
+    received = tools.told("handoff", **within["receive_command"]["arguments"])
     assert received["payload"]["target"]["skill"] == "outside"
     third = tools.told("handoff", action="send", target="next", session=session_to_hand_over())
     cancelled = tools.told("handoff", action="cancel", handoff=third["id"], reason="no need")
@@ -216,7 +218,7 @@ def test_the_store_and_the_folder_can_be_named(tmp_path: Path) -> None:
     put_skill("small")
     with served("--store", str(tmp_path / "kept")) as tools:
         begun = tools.told("step", new=True, skill="small")
-        assert begun["next"][0]["call"]["arguments"]["session"] == begun["session"]
+        assert begun["next"][0]["command"]["arguments"]["session"] == begun["session"]
         assert ToolTeam(tools).run(as_command("step", {"session": begun["session"]})).status == "completed"
     assert len(list(sessions_folder(tmp_path / "kept").glob("small-*"))) == 1
     project = os.getcwd()
@@ -271,7 +273,7 @@ def test_a_session_continues_after_its_server_was_killed(tmp_path: Path) -> None
         params = params_of(tools, "decision-critic")
         shown = tools.told("step", new=True, skill="decision-critic", params=params)
         for _ in range(3):
-            call = shown["next"][0]["call"]
+            call = shown["next"][0]["command"]
             shown = tools.told(call["tool"], **call["arguments"], facts={})
         os.kill(int(pid.read_text()), signal.SIGKILL)
         with pytest.raises(Exception):  # noqa: B017 - however the client reports that nobody answers

@@ -7,7 +7,7 @@ import click
 from flowrail.cli import options, output
 from flowrail.cli.environment import SessionCall, given_answers, read_given, read_text
 from flowrail.errors import UsageError
-from flowrail.formatters.guidance import as_data
+from flowrail.formatters.data import as_data
 from flowrail.formatters.guidance.work import answered, finding_data, put_data, put_text
 from flowrail.machines.engine.question_input import parse_questions
 from flowrail.machines.sessions.session import RecordedFinding
@@ -77,7 +77,7 @@ def answer_command(
         take_over=take_over,
     )
     output.notes(answer.notes)
-    call.answer(as_data.render(answer.guidance), answered(answer.guidance, call.environment.store.address))
+    call.answer(as_data(answer.guidance), answered(answer.guidance, call.environment.store.address))
 
 
 def _open_questions(environment: Environment, session_id: str) -> list[str]:

@@ -11,7 +11,8 @@ from flowrail.cli.environment import SessionCall
 from flowrail.cli.progress import ProgressBar
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
-from flowrail.formatters.guidance import as_data, as_text
+from flowrail.formatters.data import as_data
+from flowrail.formatters.guidance import blocks
 from flowrail.formatters.guidance.as_data import broken_item, session_item
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.formatters.reports.history import done_text, entries, plan_data, plan_report, report
@@ -118,7 +119,7 @@ def status_command(call: SessionCall, session_id: str | None) -> None:
     """
     answer = steps.resume(call.environment, call.session(session_id))
     output.notes(answer.notes)
-    call.answer(as_data.render(answer.guidance), as_text.state_report(answer.guidance))
+    call.answer(as_data(answer.guidance), blocks.state_report(answer.guidance))
 
 
 @SessionCall.command("history", "flow history problem-analysis-k3x9q2")
@@ -244,7 +245,7 @@ def migrate_command(
     if call.as_json:
         output.notes(notes)
         migration = {**plan_data(done.plan), "changed": done.changed}
-        output.data({**as_data.render(done.answer.guidance), "migration": migration})
+        output.data({**as_data(done.answer.guidance), "migration": migration})
     else:
         call.show(done.answer.guidance, notes)
 

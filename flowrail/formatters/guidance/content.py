@@ -62,10 +62,10 @@ SEVERAL = "If multi is true, append one ID=LABEL for each further choice."
 NO_ITEMS = "There is nothing to dispatch: the list of items is empty. Launch no agent."
 """Printed if the list of a dispatch is empty."""
 LAUNCH_ONE = "Launch one agent"
-LAUNCH_EACH = "Launch one agent for each pending dispatch, in parallel unless the text above says otherwise,"
+LAUNCH_EACH = "Launch one agent for each pending dispatch, at once unless the text above says otherwise,"
 LAUNCH = (
-    " with just the prompt that is printed for it. If your host has no agent of that name, use one that can run commands. "
-    "Without agents, do the work yourself, one dispatch after the other, and say so with the result."
+    " with just its prompt. If your host has no agent of that name, use one that can run commands. Without agents, do the "
+    "work yourself, one dispatch after the other, and say so."
 )
 SOME = " You may report once {needed} of {total} succeeded; the rest is then called off."
 LAUNCH_AGAIN = (
@@ -75,13 +75,12 @@ LAUNCH_AGAIN = (
 PROMPT = "Run `{command}`, and do what it prints, step by step, to the end."
 """The prompt for the agent of a dispatch."""
 RELAUNCH = (
-    "An active dispatch is in progress. If its agent came back or is gone, launch a new agent with the same prompt: it "
-    "continues the session. To start the work over in a new session, for example of dispatch {number}: {again} . To give it "
-    "up: {give_up}"
+    "If the agent of an active dispatch came back or is gone, launch a new one with the same prompt: it continues. To start "
+    "over, for example dispatch {number}: {again} . To give it up: {give_up}"
 )
 RELAY = (
-    "If an agent only returned its result as text, report for it, with the facts as -s NAME=VALUE, for example of dispatch "
-    "{number}: {command}"
+    "If an agent only returned text, report for it, with the facts as -s NAME=VALUE, for example dispatch {number}: "
+    "{command}"
 )
 ALL_ENDED = (
     "All agents have finished: launch no more. Do what the text above asks after their work, then report."
@@ -118,15 +117,12 @@ FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
 
 def how_to_ask(guidance: Guidance, show: Show) -> str:
     """Return what to do with open questions; an empty text without any."""
-    waiting = [question for question in guidance.questions if question.answer is None]
+    waiting = guidance.open_questions
     if waiting and guidance.launcher_command:
         return f"{ASK_ABOVE}{show(guidance.launcher_command)}"
     sources = {question.source for question in waiting}
     commands = [
-        option.command
-        for question in waiting
-        for option in question.options
-        if option.command and question.source != BY_EVIDENCE
+        command for question in waiting if question.source != BY_EVIDENCE for command in question.choices
     ]
     sentences = (
         (ASK_USER, bool(waiting)),
@@ -183,7 +179,7 @@ def destination(guidance: Guidance, offer: OfferedTransition) -> str:
         is_one = len(set(map(_target, offer.routes))) == 1
         others = "; " if offer.routes[-1].condition else "; otherwise "  # an answer has no last resort
         return _target(offer.routes[0]) if is_one else others.join(routes)
-    asks = any(question.answer is None or question.source == BY_LIMIT for question in guidance.questions)
+    asks = guidance.open_questions or any(question.source == BY_LIMIT for question in guidance.questions)
     return "decided by the user's answer" if asks else "decided from your report"
 
 
@@ -214,9 +210,8 @@ def how_to_launch(guidance: Guidance, show: Show) -> Iterator[str]:
         yield f"{LAUNCH_ONE if len(dispatches) == 1 else LAUNCH_EACH}{LAUNCH}{some}"
     if any(dispatch.again for dispatch in dispatches):
         yield LAUNCH_AGAIN
-    has_questions = any(question.answer is None for question in guidance.questions)
     active = [dispatch for dispatch in dispatches if dispatch.status in OPEN and dispatch.again_command]
-    if active and active[0].again_command and not has_questions:
+    if active and active[0].again_command and not guidance.open_questions:
         again = active[0].again_command
         give_up = Command("session abandon", active[0].child, reason="REASON", store=again.store)
         yield RELAUNCH.format(number=active[0].number, again=show(again), give_up=show(give_up))
@@ -431,24 +426,24 @@ REQUESTS = frozenset({"original_prompt", "prompt", "question", "request", "task"
 """Parameters that contain the user's request in the user's words. Any other text parameter is the topic."""
 
 
-def briefing_text(briefing: Briefing) -> str:
+def briefing_text(guidance: Guidance, briefing: Briefing) -> str:
     """Return the text that an agent reads first when it continues a session: one paragraph, without commands."""
     sentences = ["You are continuing."]
-    beginning = briefing.topic.removesuffix("…")
-    texts = {name: one_line(value) for name, value in briefing.asked.items() if isinstance(value, str)}
+    beginning = guidance.topic.removesuffix("…")
+    texts = {name: one_line(value) for name, value in guidance.params.items() if isinstance(value, str)}
     topic = next((name for name, text in texts.items() if beginning and text.startswith(beginning)), None)
     if topic is not None:
-        request = shortened(in_words(briefing.asked[topic]), LONGEST_REQUEST)
+        request = shortened(in_words(guidance.params[topic]), LONGEST_REQUEST)
         is_request = topic in REQUESTS
-        label = "Your task" if briefing.for_agent else "The user asked" if is_request else "Topic"
+        label = "Your task" if guidance.parent else "The user asked" if is_request else "Topic"
         sentences.append(_sentence(label, request))
     others = [
         f"{one_line(name)}={shortened(in_words(value), LONGEST_ASKED)}"
-        for name, value in briefing.asked.items()
+        for name, value in guidance.params.items()
         if name != topic and value not in (None, "", (), [])
     ]
     sentences += [_sentence("Parameters", ", ".join(others))] if others else []
-    started, moved = (one_line(ago(at, briefing.now)) for at in (briefing.started_at, briefing.moved_at))
+    started, moved = (one_line(ago(at, briefing.now)) for at in (guidance.started_at, guidance.moved_at))
     sentences.append(f"Started {started}{f', last report {moved}' if briefing.done else ''}.")
     earlier = [count(briefing.earlier, "earlier report")] if briefing.earlier else []
     done = ", then ".join([*earlier, ", ".join(map(_done_text, briefing.done))] if briefing.done else earlier)
@@ -462,7 +457,7 @@ def briefing_text(briefing: Briefing) -> str:
     elif briefing.notes_path:
         sentences.append(f"Notes: {one_line(briefing.notes_path)} is missing.")
     progress = agents_progress(
-        [(dispatch.status, dispatch.moved_at) for dispatch in briefing.dispatches], briefing.now
+        [(dispatch.status, dispatch.moved_at) for dispatch in guidance.dispatches], briefing.now
     )
     sentences += [f"{progress}."] if progress else []
     if briefing.remember:

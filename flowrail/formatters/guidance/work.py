@@ -30,7 +30,7 @@ def put_data(pending: PendingQuestions, show: Show = str) -> dict[str, object]:
 
 def answered(guidance: Guidance, store: str | None) -> str:
     """Return what to do after answers were recorded, in at most three lines."""
-    waiting = [question for question in guidance.questions if question.answer is None]
+    waiting = guidance.open_questions
     if waiting:
         names = ", ".join(question.id for question in waiting)
         commands = [visible(str(question.command)) for question in waiting[:1] if question.command]

@@ -38,7 +38,7 @@ HOW_TO_REVIEW = (
     "Record each finding before you report. Then report your verdict: `pass` if what you reviewed passes, `fail` with "
     "-s reason=TEXT if it does not. Append each other fact of the result as -s NAME=VALUE."
 )
-_CHILD = re.compile(r"(.+)\.\d{1,9}\.(\d{1,3})(?:-(\d{1,4}))?\Z")
+_CHILD = re.compile(r"(.*)\.\d{1,9}\.(\d{1,3})(?:-(\d{1,4}))?\Z")
 _WHOLE = r"\$([a-z][a-z0-9_]*)\Z"
 
 
@@ -78,7 +78,7 @@ def child_id(parent: str, revision: int, number: int, agent: int = 1) -> str:
 def parent_of(session_id: str) -> str | None:
     """Return the id of the session that a child with this id works for; `None` if the id is not a child's."""
     match = _CHILD.match(session_id)
-    return match[1] if match else None
+    return match[1] or None if match else None
 
 
 def piece_of(child: str) -> str:

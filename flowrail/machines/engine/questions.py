@@ -63,10 +63,9 @@ If you do this dispatch yourself, ask the user directly and ignore this block. I
 
 QUESTION_RELAY_HANDLER = Markup("""\
 <question_relay>
-Only if an agent answers with a needs_user_input block: it has questions and is not finished. Do not report the step yet. Ignore text around the block.
-1. Wait until the other agents have returned. Then ask the user all questions in one call of your question tool (AskUserQuestion in Claude Code), word for word. Answer none yourself.
-2. If the block has an answer attribute, run that command with the answers as ID=LABEL, or ID=other:TEXT for the user's own words. It prints how to launch the agent that continues.
-3. Otherwise pass the block to `flow ask SESSION -`, with the session of its dispatch, and continue with 2.
+An agent that answers with a needs_user_input block has questions and is not finished. Do not report the step yet.
+1. Wait for the other agents. Then ask the user all questions in one call of your question tool (AskUserQuestion in Claude Code), word for word. Answer none yourself.
+2. Run the command in the block's answer attribute with the answers as ID=LABEL, or ID=other:TEXT for the user's own words. It prints how to launch the agent that continues. If the attribute is missing, first pass the block to `flow ask SESSION -`, with the session of its dispatch.
 </question_relay>""")  # noqa: E501 - the same
 """For an agent that launches others: how to recognise their questions and return answers."""
 

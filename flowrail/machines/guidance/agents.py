@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from flowrail.command import Command
 from flowrail.machines.definition.step import Outcome, StepDef
@@ -10,67 +10,67 @@ from flowrail.machines.definition.step_parts import Severity
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import dispatched_work, reviews
 from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.dispatched_work import Children
+from flowrail.machines.engine.dispatched_work import Children, Join
 from flowrail.machines.engine.outcome import name_of, names_in, session_context
 from flowrail.machines.engine.reports import ReviewPendingError
 from flowrail.machines.engine.reviews import blocking_now, round_findings, verdict
-from flowrail.machines.guidance.evidence import command_views, views
-from flowrail.machines.guidance.views import DispatchView, LoopView, OptionView, QuestionView
+from flowrail.machines.guidance.views import DispatchView, LoopView, QuestionView
 from flowrail.machines.sessions.session import (
     BY_EVIDENCE,
     AnswerOption,
     AskedQuestion,
     Dispatched,
+    RecordedFinding,
     Session,
 )
-
-if TYPE_CHECKING:
-    from flowrail.machines.guidance.guide import Guidance
 
 FIX, FAILED, REVERIFY = "fix", "failed", "re-verify"
 PENDING = "pending"
 """The status of a dispatch whose child session has not started."""
 
 
-def with_others(
-    guidance: Guidance,
+def dispatches_of(
     workflow: Workflow,
     step: StepDef,
     session: Session,
     children: Children,
-    *,
-    store: str | None,
+    join: Join | None,
     address: str | None,
-) -> Guidance:
-    """Return *guidance* with the dispatches, questions, findings and evidence of the current step."""
-    dispatches = session.dispatches
+) -> tuple[DispatchView, ...]:
+    """Return the dispatches of the current step. *address* is the store's."""
+    needed = join is not None and not join.met
+    return tuple(
+        _dispatch(workflow, step, session, dispatch, children, address=address, needed=needed)
+        for dispatch in session.dispatches
+    )
+
+
+def join_at(workflow: Workflow, step: StepDef, session: Session, children: Children) -> Join | None:
+    """Return the progress of the step's dispatches; `None` if it has none."""
+    goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
+    if not (session.dispatches or goes_over):
+        return None
+    return dispatched_work.join_of(workflow, step, session, children)
+
+
+def questions_of(
+    session: Session, children: Children, store: str | None, address: str | None
+) -> tuple[QuestionView, ...]:
+    """Return the questions of the session, and the open ones of its agents."""
     questions = [_question(question, session, store) for question in session.questions]
     for agent in children.values():
         if agent.is_open:
-            questions += [
-                _question(question, agent, address) for question in agent.questions if question.is_open
-            ]
-    loop = loop_at(workflow, step, session)
+            questions += [_question(asked, agent, address) for asked in agent.questions if asked.is_open]
+    return tuple(questions)
+
+
+def findings_at(workflow: Workflow, step: StepDef, session: Session) -> tuple[RecordedFinding, ...]:
+    """Return the findings of this round that matter at the step: its own, its gate's, or those it fixes."""
     review = step.id if step.gate is None else step.gate.review
+    loop = loop_at(workflow, step, session)
     if loop is not None and loop.mode == FIX:
         review = reviews.gates(workflow)[loop.gate].review
-    findings = round_findings(session, review)
-    goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
-    join = dispatched_work.join_of(workflow, step, session, children) if dispatches or goes_over else None
-    needed = join is not None and not join.met
-    values = names_in(session_context(workflow, session, step))
-    return guidance._replace(
-        dispatches=tuple(
-            _dispatch(workflow, step, session, dispatch, children, address=address, needed=needed)
-            for dispatch in dispatches
-        ),
-        join=join,
-        questions=tuple(questions),
-        findings=findings,
-        loop=loop,
-        commands=tuple(command_views(step, session, values, store=store)),
-        evidence=tuple(views(workflow, step, session, values, store=store)),
-    )
+    return round_findings(session, review)
 
 
 def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | None:
@@ -81,7 +81,7 @@ def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | N
     gate = next((name for name, config in gates.items() if config.review == step.id), None)
     if gate is not None:
         view = _view(workflow, workflow.step(gate), session, session.visit, REVERIFY)
-        return view._replace(severities=()) if session.visit > 1 else None
+        return replace(view, severities=()) if session.visit > 1 else None
     last = session.last
     if last is not None and last.step in gates and last.outcome == Outcome.FAIL:
         return _sent_back(workflow, workflow.step(last.step), session)
@@ -95,14 +95,15 @@ def _at_gate(workflow: Workflow, step: StepDef, session: Session) -> LoopView:
     except ReviewPendingError:
         return view
     fixed_in = _name(workflow, step.next_step(Outcome.FAIL), session, 1)
-    view = view._replace(
+    view = replace(
+        view,
         blocking=tuple(finding.id for finding in judged.blocking),
         fixed_in=fixed_in,
         unreviewed=judged.unreviewed,
     )
     if judged.outcome is Outcome.OK:
-        return view._replace(mode="passed")
-    return view._replace(mode="ask-user" if session.visit >= view.limit else FAILED)
+        return replace(view, mode="passed")
+    return replace(view, mode="ask-user" if session.visit >= view.limit else FAILED)
 
 
 def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
@@ -115,7 +116,8 @@ def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
         if finding.severity in view.severities
     ]
     since = session.entered.get(gate.gate.review, 0)
-    return view._replace(
+    return replace(
+        view,
         blocking=tuple(blocking),
         fixed_in=_name(workflow, session.step, session),
         unreviewed=bool(session.id)  # a preview has nothing on record
@@ -198,20 +200,9 @@ def _answer(session: Session, question: AskedQuestion, option: AnswerOption, sto
 
 
 def _question(question: AskedQuestion, session: Session, store: str | None) -> QuestionView:
-    options = [
-        OptionView(
-            option.label, option.description, option.outcome, _answer(session, question, option, store)
-        )
-        for option in question.options
-    ]
     return QuestionView(
-        id=question.id,
-        header=question.header,
-        text=question.text,
-        options=tuple(options),
-        multi=question.multi,
-        answer=question.answer,
+        **vars(question),
         session=session.id,
-        source=question.source,
         command=Command("answer", session.id, answers={question.id: question.placeholder}, store=store),
+        choices=tuple(_answer(session, question, option, store) for option in question.options),
     )

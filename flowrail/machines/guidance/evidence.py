@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from flowrail.command import Command
 from flowrail.machines.definition.evidence import Evidence, Verdict
@@ -18,32 +18,38 @@ from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill
 
 
-class EvidenceView(NamedTuple):
-    """A check of the current step.
-
-    It counts for the ``outcomes``, and always if ``is_always``. If the step decides the outcome by rules, answers or
-    findings, ``condition`` says when. ``verdict`` is the result now if the step was resumed, otherwise empty.
-    ``command`` runs the command of a check. For a review, it records that it found nothing.
-    """
+@dataclass(frozen=True)
+class EvidenceView:
+    """A check of the current step."""
 
     id: str
     outcomes: tuple[str, ...]
+    """The outcomes that need it."""
     kind: str
     expected: str
+    """What must be so, in words."""
     command: Command | None
+    """Runs the command of a check. For a review, it records that it found nothing."""
     verdict: str
+    """The result at this moment, if the step is shown again; otherwise empty."""
     is_always: bool
+    """Whether every report needs it."""
     condition: str
+    """When it counts, if the step decides the outcome by rules, answers or findings."""
 
 
-class CommandView(NamedTuple):
-    """A command that the current step declares. ``command`` runs it, ``state`` is the verdict on its newest run here."""
+@dataclass(frozen=True)
+class CommandView:
+    """A command that the current step declares."""
 
     name: str
     run: str
+    """Its words, as a shell shows them."""
     once: bool
     command: Command | None
+    """Runs it; `None` in a preview."""
     state: str
+    """The verdict on its newest run in this step, or `running`."""
 
 
 def command_views(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from flowrail.command import Command, value_text
 from flowrail.machines.definition.evidence import tally
@@ -30,6 +31,8 @@ from flowrail.machines.engine.outcome import (
 )
 from flowrail.machines.engine.reports import ReviewPendingError
 from flowrail.machines.engine.transitions import effective_outcome, find_transition
+from flowrail.machines.guidance.agents import dispatches_of, findings_at, join_at, loop_at, questions_of
+from flowrail.machines.guidance.evidence import CommandView, EvidenceView, command_views, views
 from flowrail.machines.guidance.views import (
     Briefing,
     DispatchView,
@@ -48,11 +51,8 @@ from flowrail.machines.sessions.session import (
     WorkingFile,
 )
 from flowrail.text.phrases import in_words, listed
-from flowrail.text.placeholders import fill
+from flowrail.text.placeholders import BLOCK_PREFIX, fill
 from flowrail.text.safe_text import is_shown
-
-if TYPE_CHECKING:
-    from flowrail.machines.guidance.evidence import CommandView, EvidenceView
 
 COPY = "received-payload"
 """The name of the payload in the session's folder, without its extension."""
@@ -94,11 +94,9 @@ MOST_LISTED = 2
 """More consecutive dispatches than these are printed as a range."""
 
 
-class Want(NamedTuple):
-    """A value to append to a command: ``-s NAME=VALUE``, or in a file given by ``--facts``.
-
-    ``choices`` are the allowed values, empty if any value of the type is allowed. ``range`` are its bounds in words.
-    """
+@dataclass(frozen=True)
+class Want:
+    """A value to append to a command: `-s NAME=VALUE`, or in a file given by `--facts`."""
 
     name: str
     type: str
@@ -106,10 +104,13 @@ class Want(NamedTuple):
     required: bool
     description: str
     choices: tuple[Any, ...] = ()
+    """The allowed values; empty if any value of the type is allowed."""
     range: str = ""
+    """The bounds in words."""
 
 
-class Route(NamedTuple):
+@dataclass(frozen=True)
+class Route:
     """Where a report leads under a condition: the first whose condition holds is taken. The last may have none."""
 
     condition: str
@@ -118,26 +119,30 @@ class Route(NamedTuple):
     capped: bool
 
 
-class OfferedTransition(NamedTuple):
-    """A command that can be reported.
-
-    ``to`` without ``ends`` is `None` if the report decides it, or if the limit is reached (``capped``) and the user decides.
-    If the report decides it, ``routes`` are the possible ones, if they are known.
-    """
+@dataclass(frozen=True)
+class OfferedTransition:
+    """An outcome that can be reported."""
 
     outcome: str
     facts: Mapping[str, Any]
+    """The facts that the command reports."""
     wants: tuple[Want, ...]
+    """The facts to append to it."""
     to: str | None
+    """The next step. Without `ends`, `None` means that the report decides it, or at the limit (`capped`) the user."""
     ends: bool
     capped: bool
+    """Whether the limit is reached and changes where it leads."""
     waits_for: tuple[str, ...]
+    """What must happen before it can be reported."""
     command: Command | None
     """Reports this outcome; `None` in a preview."""
     routes: tuple[Route, ...] = ()
+    """The possible transitions if the report decides, as far as they are known."""
 
 
-class StepView(NamedTuple):
+@dataclass(frozen=True)
+class StepView:
     """The current step with its placeholders filled."""
 
     id: str
@@ -151,8 +156,9 @@ class StepView(NamedTuple):
     """The steps that were skipped on the way to this one, because their condition was false."""
 
 
-class Guidance(NamedTuple):
-    """Everything that is printed about a session at one moment."""
+@dataclass(frozen=True)
+class Guidance:
+    """Everything that is printed about a session at one moment. Its fields are the JSON of a step."""
 
     session: str
     skill: str
@@ -178,7 +184,7 @@ class Guidance(NamedTuple):
     then_command: Command | None = None
     """The command that starts the workflow after this one."""
     resources: Mapping[str, str] = Frozen()
-    """Reference texts that this conversation has read, and that are not printed again."""
+    """The reference texts that the instructions name."""
     finding_command: Command | None = None
     """In a review: the command that records a finding, without the finding."""
     loop: LoopView | None = None
@@ -215,6 +221,11 @@ class Guidance(NamedTuple):
     take_over_command: Command | None = None
     """For a session of another conversation: the command that takes it over."""
 
+    @property
+    def open_questions(self) -> tuple[QuestionView, ...]:
+        """The questions that wait for an answer, of this session and of its agents."""
+        return tuple(question for question in self.questions if question.is_open)
+
 
 def guide(
     workflow: Workflow,
@@ -234,6 +245,10 @@ def guide(
     start in another folder. *folder* contains the session's files. *children* are the sessions of the step's agents.
     """
     step = workflow.get(session.step)
+    actions: tuple[str, ...] = ()
+    if step is not None:
+        context = session_context(workflow, session, step)
+        actions = (*_received_work(session, folder), *actions_of(step, context))
     guidance = Guidance(
         session=session.id,
         skill=session.skill,
@@ -242,12 +257,7 @@ def guide(
         revision=session.revision,
         head=head,
         step=_view(workflow, session, step) if step else None,
-        actions=(
-            *_received_work(session, folder),
-            *actions_of(step, session_context(workflow, session, step)),
-        )
-        if step
-        else (),
+        actions=actions,
         next=(),
         started_at=session.started_at,
         moved_at=session.moved_at,
@@ -264,23 +274,33 @@ def guide(
         launcher_command=Command("resume", session.parent.session, store=place) if session.parent else None,
         answers=session.last.answers if session.last and session.is_open else (),
         failures=tuple(_failures(session, children)),
-        resources=workflow.resources,
+        resources=_named(workflow.resources, actions),
         forbids=tuple(step.forbids) if step is not None and session.is_open else (),
         claim=_claim(session),
     )
     if step is None or not session.is_open:
         return farewell(guidance, workflow, session, store=store, address=place)
-    reviewed = step.gate is not None or step.id in reviews(workflow)
-    has_others = session.dispatches or session.questions or session.decided or step.work
-    if reviewed or has_others or step.evidence or step.commands:
-        # only for steps with agents, questions, reviews or evidence
-        from flowrail.machines.guidance.agents import with_others
+    values, join = names_in(context), join_at(workflow, step, session, children)
+    demanded = any(check.review == "submitted" for check in step.checks.values())
+    is_review = step.id in reviews(workflow) or (session.parent is not None and session.parent.review)
+    guidance = replace(
+        guidance,
+        join=join,
+        dispatches=dispatches_of(workflow, step, session, children, join, place),
+        questions=questions_of(session, children, store, place),
+        findings=findings_at(workflow, step, session),
+        loop=loop_at(workflow, step, session),
+        commands=tuple(command_views(step, session, values, store=store)),
+        evidence=tuple(views(workflow, step, session, values, store=store)),
+        finding_command=Command("finding add", session.id, store=store) if is_review or demanded else None,
+    )
+    return replace(guidance, next=tuple(_offered_transitions(workflow, session, step, store, guidance)))
 
-        guidance = with_others(guidance, workflow, step, session, children, store=store, address=place)
-    demanded = any(check.review == "submitted" for check in step.checks.values()) if step.evidence else False
-    if step.id in reviews(workflow) or demanded or (session.parent is not None and session.parent.review):
-        guidance = guidance._replace(finding_command=Command("finding add", session.id, store=store))
-    return guidance._replace(next=tuple(_offered_transitions(workflow, session, step, store, guidance)))
+
+def _named(resources: Mapping[str, str], actions: Sequence[str]) -> dict[str, str]:
+    """Return the resources whose names are in a fence of the instructions."""
+    texts = [action for action in actions if BLOCK_PREFIX in action]
+    return {name: text for name, text in resources.items() if any(name in action for action in texts)}
 
 
 def _failures(session: Session, children: Children) -> Iterator[str]:
@@ -314,17 +334,16 @@ def farewell(
 ) -> Guidance:
     """Return the guidance for a run that has ended: for its user, or the result for the agent that launched it."""
     if session.parent:
-        return guidance._replace(actions=(), result=handed_back(session, address))
+        return replace(guidance, actions=(), result=handed_back(session, address))
     then = workflow.then if session.status == "completed" else None
     following = fill(then, {**session.params, **session.state}) if then else ""
     if not WORKFLOW_NAME.match(
         following
     ):  # a fact may hold any text, and only names become part of a command
-        return guidance._replace(actions=_farewell(session))
+        return replace(guidance, actions=_farewell(session))
     continues = ("This workflow is finished. Run the next one to continue.",)
-    return guidance._replace(
-        actions=continues, then_command=Command("step", following, new=True, store=store)
-    )
+    then_command = Command("step", following, new=True, store=store)
+    return replace(guidance, actions=continues, then_command=then_command)
 
 
 def handed_back(session: Session, address: str | None) -> WorkResult:
@@ -345,7 +364,7 @@ def _waits_for(guidance: Guidance, decided: Outcome | None, *, at_limit: bool) -
     An outcome other than `ok` can also be reported once so many agents have failed that the step cannot succeed. At the
     limit, only the user's answer is needed.
     """
-    unanswered = [question.id for question in guidance.questions if question.answer is None]
+    unanswered = [question.id for question in guidance.open_questions]
     answers = (f"the user's answer to {listed(unanswered)}",) if unanswered else ()
     join = guidance.join
     if join is None or join.met or not join.open or at_limit:
@@ -430,8 +449,9 @@ def _offered_transitions(
             to, ends, capped = forecast.destination(decided)
             command = step_command(session, outcome, facts, store)
             routes = forecast.routes() if decided is None and not at_limit else ()
-            if len({route[1:] for route in routes}) == 1:
-                _, to, ends, capped = routes[0]
+            targets = {(route.to, route.ends, route.capped) for route in routes}
+            if len(targets) == 1:
+                ((to, ends, capped),) = targets
             yield OfferedTransition(outcome, facts, wants, to, ends, capped, waits_for, command, routes)
 
 

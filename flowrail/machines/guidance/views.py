@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from flowrail.command import Command
 from flowrail.machines.sessions.session import AskedQuestion, WorkingFile
@@ -61,49 +61,40 @@ class DispatchView:
     """Reports for an agent that works from a prompt and only returned text; `None` for other agents."""
 
 
-class OptionView(NamedTuple):
-    """One answer to a question, and the command that gives it."""
+@dataclass(frozen=True)
+class QuestionView(AskedQuestion):
+    """A question of this session, or of an agent at work for it, and how to answer it."""
 
-    label: str
-    description: str
-    outcome: str | None
-    command: Command | None
-
-
-class QuestionView(NamedTuple):
-    """A question of this session, or of an agent at work for it; ``command`` gives its answer."""
-
-    id: str
-    header: str
-    text: str
-    options: tuple[OptionView, ...]
-    multi: bool
-    answer: tuple[str, ...] | None
-    session: str
-    source: str
-    command: Command | None
+    session: str = ""
+    """The id of the session that asks."""
+    command: Command | None = None
+    """Gives an answer in the user's words; `None` in a preview."""
+    choices: tuple[Command, ...] = ()
+    """One command for each option; empty in a preview."""
 
 
-class LoopView(NamedTuple):
-    """The state of a review loop, at its gate, at its review, or at the step that it sent back to.
-
-    ``mode`` is review, passed, failed or ask-user at a gate, re-verify at a review entered again,
-    fix at the work. ``blocking`` are the findings that block, ``fixed_in`` the step that fixes them.
-    """
+@dataclass(frozen=True)
+class LoopView:
+    """The state of a review loop, at its gate, at its review, or at the step that it sent back to."""
 
     gate: str
     name: str
     round: int
     limit: int
     mode: str
+    """At a gate: review, passed, failed or ask-user. At a review that was entered again: re-verify. At the work: fix."""
     severities: tuple[str, ...] = ()
+    """The severities that block in this round."""
     blocking: tuple[str, ...] = ()
+    """The findings that block."""
     fixed_in: str | None = None
+    """The step that fixes them."""
     unreviewed: bool = False
     """Whether the review of the round failed without recording a finding."""
 
 
-class DoneStep(NamedTuple):
+@dataclass(frozen=True)
+class DoneStep:
     """A step that was reported, its outcome, and what was found."""
 
     step: str
@@ -111,40 +102,38 @@ class DoneStep(NamedTuple):
     found: str = ""
 
 
-class Briefing(NamedTuple):
-    """What an agent must know to continue a session that it does not remember.
+@dataclass(frozen=True)
+class Briefing:
+    """What an agent must know to continue a session that it does not remember."""
 
-    ``asked`` are the parameters of the session. ``done`` are the newest reports, the oldest first, and
-    ``earlier`` counts those before them. ``found`` and ``remember`` are what sub-agents and reports passed on.
-    """
-
-    asked: Mapping[str, object]
-    topic: str
-    started_at: str
-    moved_at: str
     now: str
     done: tuple[DoneStep, ...] = ()
+    """The newest reports, the oldest first."""
     earlier: int = 0
+    """How many reports came before them."""
     found: tuple[str, ...] = ()
+    """What sub-agents and reports found."""
     remember: tuple[str, ...] = ()
-    dispatches: tuple[DispatchView, ...] = ()
-    """The current step's dispatches as they are now."""
+    """What sub-agents and reports passed on."""
     notes_path: str = ""
-    """The session's notes, if the workflow keeps any; ``notes`` is `None` if the file is missing."""
+    """The session's notes, if the workflow keeps any."""
     notes: WorkingFile | None = None
-    for_agent: bool = False
-    """Whether the session does the work of a sub-agent."""
+    """`None` if that file is missing."""
 
 
-class SentWork(NamedTuple):
-    """A handoff that a session has sent: the target skill, whether it was received, and the command that receives it."""
+@dataclass(frozen=True)
+class SentWork:
+    """A handoff that a session has sent."""
 
     target: str
+    """The skill that takes over."""
     received: bool
     command: Command
+    """Receives it."""
 
 
-class PendingQuestions(NamedTuple):
+@dataclass(frozen=True)
+class PendingQuestions:
     """Questions to the user, and the session that waits for the answers."""
 
     session: str

@@ -19,7 +19,8 @@ from typing import Annotated, Any
 from flowrail.command import Command, Hint
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.errors import DocumentError, FlowError
-from flowrail.formatters.guidance import as_data, as_text, as_xml
+from flowrail.formatters.data import as_data
+from flowrail.formatters.guidance import blocks
 from flowrail.formatters.reports.handoff import HandoffAnswer, conversion_notes, receive_command
 from flowrail.handoff.checks import check_arrival, find_target
 from flowrail.handoff.errors import (
@@ -95,11 +96,11 @@ class ReceivedHandoff:
 
     def report(self) -> Report:
         """Return the first step of the session, or the state of the handoff."""
-        return as_text.report(self.answer.guidance) if self.answer else self.handoff.report()
+        return blocks.report(self.answer.guidance) if self.answer else self.handoff.report()
 
     def xml(self) -> str:
         """Return the first step of the session for the agent, or the state of the handoff as text."""
-        return as_xml.render(self.answer.guidance) if self.answer else plain_text(self.report())
+        return blocks.xml(self.answer.guidance) if self.answer else plain_text(self.report())
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,7 @@ class _Receipt:
             answer_of(environment, handoff),
             converted.handoff if converted else payload.handoff,
             ConvertedFile(converted.version, copy, converted.added, converted.lost) if converted else None,
-            as_data.render(answer.guidance) if answer else None,
+            as_data(answer.guidance) if answer else None,
             tuple(notes) + (answer.notes if answer else ()),
             answer,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import Briefing, DoneStep
@@ -21,15 +23,17 @@ LONGEST_ITEM = 40
 
 def with_past(environment: Environment, session: Session, workflow: Workflow, guidance: Guidance) -> Guidance:
     """Return *guidance* with working files, and a briefing, or the results after the end."""
-    guidance = guidance._replace(working_files=session_files.listed(environment, session))
+    guidance = replace(guidance, working_files=session_files.listed(environment, session))
     if session.is_open:
-        return guidance._replace(
-            briefing=_briefing(environment.store, session, workflow, guidance, environment.now)
+        return replace(
+            guidance, briefing=_briefing(environment.store, session, workflow, guidance, environment.now)
         )
     if session.parent:
         return guidance
-    return guidance._replace(
-        results=results.result_files(environment, session), sent=results.sent_work(environment, session)
+    return replace(
+        guidance,
+        results=results.result_files(environment, session),
+        sent=results.sent_work(environment, session),
     )
 
 
@@ -50,19 +54,13 @@ def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guid
     notes = next((file for file in guidance.working_files if file.path == session.notes), None)
     has_notes = notes is not None or (session.revision > 0 and _uses_notes(workflow))
     return Briefing(
-        asked=session.params,
-        topic=session.topic,
-        started_at=session.started_at,
-        moved_at=session.moved_at,
         now=now,
         done=done,
         earlier=earlier,
         found=tuple(found[-MOST_FOUND:]),
         remember=tuple(remember),
-        dispatches=guidance.dispatches,
         notes_path=session.notes if has_notes else "",
         notes=notes,
-        for_agent=session.parent is not None,
     )
 
 

@@ -153,7 +153,7 @@ def with_verdicts(
 ) -> tuple[EvidenceView, ...]:
     """Return the checks of the current step with their results now; nothing is recorded."""
     verdicts = {result.check: result.verdict for result in results_of(environment, workflow, session)}
-    return tuple(view._replace(verdict=verdicts[view.id]) for view in views)
+    return tuple(replace(view, verdict=verdicts[view.id]) for view in views)
 
 
 def _values(

@@ -85,7 +85,7 @@ class Answer(NamedTuple):
 
     def with_head(self, head: str) -> Answer:
         """Return the answer for the record with this hash."""
-        return self._replace(guidance=self.guidance._replace(head=head))
+        return self._replace(guidance=replace(self.guidance, head=head))
 
 
 def begin(
@@ -522,7 +522,7 @@ def _left_alone(environment: Environment, record: Record, answer: Answer) -> Ans
     )
     take_over = Command("resume", record.session.id, take_over=True, store=environment.shown_store)
     bare = _bare(answer.guidance, text)
-    return answer._replace(guidance=bare._replace(briefing=None, take_over_command=take_over))
+    return answer._replace(guidance=replace(bare, briefing=None, take_over_command=take_over))
 
 
 def _without_lost_work(environment: Environment, session: Session, answer: Answer) -> Answer:
@@ -537,10 +537,23 @@ def _without_lost_work(environment: Environment, session: Session, answer: Answe
 
 def _bare(guidance: Guidance, text: str) -> Guidance:
     """Return *guidance* with *text* instead of its instructions, and without work and commands."""
-    bare = guidance._replace(actions=(text,), next=(), dispatches=(), join=None, questions=(), answers=())
-    bare = bare._replace(findings=(), finding_command=None, loop=None, forbids=())
-    bare = bare._replace(evidence=())
-    return bare._replace(ask_command=None, launcher_command=None)
+    return replace(
+        guidance,
+        actions=(text,),
+        next=(),
+        dispatches=(),
+        join=None,
+        questions=(),
+        answers=(),
+        findings=(),
+        finding_command=None,
+        loop=None,
+        forbids=(),
+        commands=(),
+        evidence=(),
+        ask_command=None,
+        launcher_command=None,
+    )
 
 
 def _replayed(
@@ -639,12 +652,12 @@ def prepare_answer(
         relaunch = Command(
             "step", session=session.id, take_over=is_elsewhere or None, store=environment.store.address
         )
-        guidance = guidance._replace(relaunch_command=relaunch)
+        guidance = replace(guidance, relaunch_command=relaunch)
     if resumed or not session.is_open:
         guidance = with_past(environment, session, opened.workflow, guidance)
     if resumed and guidance.evidence and environment.demands_evidence:
         checks = evidence.with_verdicts(environment, opened.workflow, session, guidance.evidence)
-        guidance = guidance._replace(evidence=checks)
+        guidance = replace(guidance, evidence=checks)
     return Answer(guidance, session, opened.workflow, (*opened.notes, *notes))
 
 

@@ -102,19 +102,15 @@ def _without_commands(guidance: Guidance) -> Guidance:
     """Return the guidance without commands that need a session."""
     loop = guidance.loop
     if loop is not None and loop.severities and loop.mode in {"fix", "failed", "ask-user"}:
-        loop = loop._replace(blocking=("the findings on record",))
-    return guidance._replace(
-        next=tuple(transition._replace(command=None) for transition in guidance.next),
+        loop = replace(loop, blocking=("the findings on record",))
+    return replace(
+        guidance,
+        next=tuple(replace(transition, command=None) for transition in guidance.next),
         dispatches=tuple(
             replace(dispatch, command=None, again_command=None, relay_command=None)
             for dispatch in guidance.dispatches
         ),
-        questions=tuple(
-            question._replace(
-                command=None, options=tuple(option._replace(command=None) for option in question.options)
-            )
-            for question in guidance.questions
-        ),
+        questions=tuple(replace(asked, command=None, choices=()) for asked in guidance.questions),
         findings=(),
         finding_command=None,
         loop=loop,

@@ -50,7 +50,7 @@ def transition_problems(
 
 
 def _content_problems(reply: Reply) -> Iterator[str]:
-    if not any(str(action).strip() for action in reply.data["actions"]):
+    if not (reply.data["result"] or any(str(action).strip() for action in reply.data["actions"])):
         yield "the step has no instructions"
     step = reply.data["step"]
     if step is not None and not str(step["title"]).strip():

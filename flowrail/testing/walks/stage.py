@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance import as_data, as_xml
+from flowrail.formatters.data import as_data
+from flowrail.formatters.guidance import blocks
 from flowrail.formatters.guidance import work as as_working
+from flowrail.formatters.guidance.as_data import session_item
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import COMPLETED
@@ -104,7 +106,7 @@ class Stage:
                     *findings.add_finding(environment, arguments[0], severity=severity, text=text)
                 )
             case "session abandon":
-                return as_data.session_item(steps.abandon(environment, arguments[0]))
+                return session_item(steps.abandon(environment, arguments[0]))
             case _:
                 raise ValueError(f"a walk cannot run `{command}`")
 
@@ -122,5 +124,5 @@ def _text(command: Command, option: str) -> str:
 def _reply(answer: Any) -> Reply:
     if isinstance(answer, steps.Answer):
         guidance: Guidance = answer.guidance
-        return Reply(0, as_data.render(guidance), as_xml.render(guidance))
+        return Reply(0, as_data(guidance), blocks.xml(guidance))
     return Reply(0, answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import pytest
@@ -64,7 +65,7 @@ def test_a_no_op_handler_changes_nothing_for_the_agent_but_the_printed_done() ->
         (wanted,), (offered,) = expected.next, seen.next
         assert str(offered.command) == str(wanted.command).replace(" ok ", " done ")
         assert (offered.to, offered.ends) == (wanted.to, wanted.ends)
-        assert seen._replace(next=()) == expected._replace(next=())
+        assert replace(seen, next=()) == replace(expected, next=())
         before, after = report(plain, before, "ok"), report(handled, after, "done")
         assert (after.step, after.status, after.state) == (before.step, before.status, before.state)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 from hypothesis import given
@@ -147,7 +147,7 @@ def test_other_facts_are_wanted_with_their_kind_an_example_and_their_choices() -
     guidance = guide(definition, start(definition))
 
     assert [transition.facts for transition in guidance.next] == [{"few": "a"}, {"few": "b"}, {"few": "c"}]
-    assert [tuple(want) for want in guidance.next[0].wants] == [
+    assert [astuple(want) for want in guidance.next[0].wants] == [
         ("many", "string", "a", True, "", kinds, ""),
         ("topic", "string", "slow login", True, "What it is about", (), ""),
         ("areas", "list", ["x"], False, "", (), ""),

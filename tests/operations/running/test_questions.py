@@ -35,7 +35,7 @@ def test_a_question_of_an_agent_surfaces_where_its_work_was_given_out(team: Team
         "Store",
         "Which db?",
     )
-    assert [str(option.command) for option in question.options] == [
+    assert [str(choice) for choice in question.choices] == [
         f"flow answer {child} db=Redis --store {store}",
         f"flow answer {child} db=Postgres --store {store}",
     ]
@@ -152,9 +152,10 @@ def test_the_limit_of_an_agents_loop_is_a_question_for_the_top() -> None:
     team.report("fail", child)
 
     (question,) = team.told().questions
-    accept = next(option for option in question.options if option.outcome == "accept-the-risk")
+    pairs = zip(question.options, question.choices, strict=True)
+    accept = next(command for option, command in pairs if option.outcome == "accept-the-risk")
     store = team.world.store.path
-    assert str(accept.command) == (
+    assert str(accept) == (
         f"flow answer {child} 'limit=Accept the risk' "
         f"--reason 'the user accepts what is still open' --store {store}"
     )
