@@ -34,6 +34,7 @@ from flowrail.discovery.locations import Root, Scope, bundled_folder
 from flowrail.discovery.scan import FoundSkill, scan
 from flowrail.discovery.scores import CATEGORIES
 from flowrail.error_codes import CODES
+from flowrail.machines.definition.finding_codes import FINDING_CODES
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.operation import Operation
 from flowrail.skills.loader import Loader
@@ -241,10 +242,14 @@ def _parameters_and_steps(workflow: Workflow) -> None:
     out(markdown.render(picture(workflow)), "")
 
 
-# --- findings
+# --- findings and errors
 
 
-# --- errors
+def findings() -> None:
+    """Write every code of `flow check`."""
+    table(
+        "Code", "When", "Do", rows=[(code, row.when, row.do) for code, row in sorted(FINDING_CODES.items())]
+    )
 
 
 def errors() -> None:

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flowrail.command import Command
@@ -37,7 +38,7 @@ def plain_report(reports: Sequence[CheckReport], *, cwd: str) -> Report:
     """Return two lines for each finding: place, severity, code and message; then what to do."""
     for report in reports:
         for finding in report.findings:
-            place = finding.place._replace(file=_relative(report, finding, cwd))
+            place = replace(finding.place, file=_relative(report, finding, cwd))
             where = f"{place}: {finding.severity} {finding.code}"
             yield f"{one_line(where)}: {one_line(finding.message)}"
             yield f"    {one_line(finding.remedy)}"

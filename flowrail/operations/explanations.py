@@ -1,24 +1,17 @@
 """Explain a code: of a finding of `flow check`, or of an error.
 
-The texts about findings are those in the reference. A wheel contains them; a checkout has them in `docs`.
+The reference prints the same rows of the two tables.
 """
 
 from __future__ import annotations
 
-import os
-import re
 from typing import NamedTuple
 
-import flowrail
 from flowrail.command import Command, Hint
 from flowrail.error_codes import CODES
 from flowrail.errors import UsageError
-from flowrail.storage.files import read_bounded
-from flowrail.text import limits
+from flowrail.machines.definition.finding_codes import FINDING_CODES
 from flowrail.text.phrases import did_you_mean
-
-PACKAGE = os.path.dirname(flowrail.__file__)
-_FINDING = re.compile(r"^\| (FR\d+) \| (.+) \| (.+) \|$", re.MULTILINE)
 
 
 class Explanation(NamedTuple):
@@ -40,9 +33,9 @@ class ListedCode(NamedTuple):
 def explain(code: str) -> Explanation:
     """Return the explanation of *code*, which may be in small letters."""
     wanted = code.upper()
-    if wanted in (findings := _findings()):
-        when, remedy = findings[wanted]
-        text = f"A finding of `flow check`. {when}\n\nWhat to do: {remedy}"
+    if wanted in FINDING_CODES:
+        finding = FINDING_CODES[wanted]
+        text = f"A finding of `flow check`. {finding.when}\n\nWhat to do: {finding.do}"
         return Explanation(wanted, "finding", f"# {wanted}\n\n{text}\n")
     if wanted in CODES:
         row = CODES[wanted]
@@ -64,18 +57,6 @@ def known_codes() -> list[str]:
 def listed_codes() -> list[ListedCode]:
     """Return every code that can be explained, with its meaning: findings, then errors."""
     return [
-        *(ListedCode(code, "finding", when) for code, (when, _) in _findings().items()),
+        *(ListedCode(code, "finding", row.when) for code, row in FINDING_CODES.items()),
         *(ListedCode(code, "error", row.when) for code, row in sorted(CODES.items())),
     ]
-
-
-def _findings() -> dict[str, tuple[str, str]]:
-    """Return when each finding is reported and what to do, by its code."""
-    return {code: (when, remedy) for code, when, remedy in _FINDING.findall(_reference("findings.md"))}
-
-
-def _reference(name: str) -> str:
-    installed = os.path.join(PACKAGE, "reference")
-    checkout = os.path.join(os.path.dirname(PACKAGE), "docs", "reference")
-    folder = installed if os.path.isdir(installed) else checkout
-    return read_bounded(os.path.join(folder, name), limit=limits.TEXT_BYTES, what="the page").decode()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from flowrail.machines.checks import conditions, data_flow, delegation, evidence, loops, prose
+from flowrail.machines.checks.scope import findings_of
+from flowrail.machines.checks.validation import part_of, raw_findings
 from flowrail.machines.definition.findings import Finding, Locate, step_index
 from flowrail.machines.definition.reader import type_findings
-from flowrail.machines.definition.validation import part_of, raw_findings
-from flowrail.machines.definition.validation.scope import findings_of
 from flowrail.machines.definition.workflow import Workflow
 
-_WORKFLOW_RULES = (*data_flow.WORKFLOW_RULES, *loops.WORKFLOW_RULES, *conditions.WORKFLOW_RULES)
-_STEP_RULES = (*loops.STEP_RULES, *prose.STEP_RULES, *delegation.STEP_RULES, *evidence.STEP_RULES)
+_WORKFLOW_WARNINGS = (*data_flow.WORKFLOW_RULES, *loops.WORKFLOW_RULES, *conditions.WORKFLOW_RULES)
+_STEP_WARNINGS = (*loops.STEP_RULES, *prose.STEP_RULES, *delegation.STEP_WARNINGS, *evidence.STEP_WARNINGS)
 
 
 def check_workflow(
@@ -32,5 +32,4 @@ def check_workflow(
 
 def advise(workflow: Workflow, where: Locate) -> list[Finding]:
     """Return warnings about *workflow*, which must have no errors."""
-    warnings = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
-    return [raw._replace(severity="warning").at(where(raw.path)) for raw in warnings]
+    return [raw.at(where(raw.path)) for raw in findings_of(workflow, _WORKFLOW_WARNINGS, _STEP_WARNINGS)]

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, lru_cache, reduce
 from operator import or_
 from typing import NamedTuple
 
 from flowrail.machines.checks.loops import guard_of
+from flowrail.machines.checks.scope import Scope
 from flowrail.machines.definition import graph
 from flowrail.machines.definition.contents import conditions_of, texts_of
 from flowrail.machines.definition.expressions import EVIDENCE, parse
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.validation.scope import Scope
 from flowrail.text import placeholders
 
 MOST_FOLLOWED = 500_000
@@ -134,7 +135,7 @@ def _values(scope: Scope) -> Iterator[UnplacedFinding]:
         for index, step in enumerate(scope.workflow.steps):
             if step.id in paths.always:
                 for raw in _unknown_values(step, paths, scope):
-                    yield raw._replace(path=("steps", index, *raw.path))
+                    yield replace(raw, path=("steps", index, *raw.path))
 
 
 def _unknown_values(step: StepDef, paths: _Paths, scope: Scope) -> Iterator[UnplacedFinding]:
@@ -157,10 +158,10 @@ def _unknown_values(step: StepDef, paths: _Paths, scope: Scope) -> Iterator[Unpl
         is_reported = name in paths.ever(step.id) or (guard_of(use.variant).again and name in step.reports)
         if arg is None and not is_reported:
             message = f"{label} reads `{name}`, which no step before `{step.id}` reports"
-            yield UnplacedFinding("FR126", use.path, message, "report it earlier, or declare it in `params`")
+            yield UnplacedFinding("FR126", use.path, message)
         elif use.path == ("dispatch", "over"):
             message = f"step `{step.id}` goes over `{name}`, which is not reported on every path to it"
-            yield UnplacedFinding("FR160", use.path, message, "make it required where it is reported")
+            yield UnplacedFinding("FR160", use.path, message)
         elif use.is_text:
             message = f"{label} has `${name}`, which has no value on every path to `{step.id}`"
             hint = "make it required where it is reported, or write a variant for the case without it"

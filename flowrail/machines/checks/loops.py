@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from flowrail.machines.checks.scope import Scope
 from flowrail.machines.definition import graph
 from flowrail.machines.definition.contents import instructions_of
 from flowrail.machines.definition.expressions import EVIDENCE, parse
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import Outcome, StepDef
-from flowrail.machines.definition.validation.scope import Scope
 from flowrail.machines.engine.transitions import is_limited
 from flowrail.text import phrases
 
@@ -53,8 +53,7 @@ def _outcomes(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     taken = {*graph.chosen_outcomes(step), Outcome.DEFAULT, skip}
     for outcome in (outcome for outcome in step.next if outcome not in taken):
         message = f"step `{step.id}` never decides `{outcome}`, so that transition is never taken"
-        hint = "let a rule or an answer decide it, or remove it from `next`"
-        yield UnplacedFinding("FR162", ("next", str(outcome)), message, hint)
+        yield UnplacedFinding("FR162", ("next", str(outcome)), message)
 
 
 def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -113,16 +112,14 @@ def _sizes(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     for (label, path), size in sizes.items():
         if size > LARGEST_INSTRUCTIONS:
             message = f"{label} of step `{step.id}` has {size} bytes; agents miss parts of texts above {LARGEST_INSTRUCTIONS}"
-            hint = "split the step, or move reference material to a resource"
-            yield UnplacedFinding("FR165", path, message, hint)
+            yield UnplacedFinding("FR165", path, message)
 
 
 def _defaults(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     for name, arg in step.reports.items():
         if arg.has_default:
             message = f"the default of fact `{name}` is never used: a fact that is not reported has no value"
-            hint = "make it required, or write a rule for the case without it"
-            yield UnplacedFinding("FR180", ("reports", name), message, hint)
+            yield UnplacedFinding("FR180", ("reports", name), message)
 
 
 def _unchanging(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -140,8 +137,7 @@ def _unchanging(scope: Scope) -> Iterator[UnplacedFinding]:
             if names and leads_back and names.isdisjoint(changing) and not from_evidence:
                 decided = f"step `{step.id}` goes back by {phrases.listed(sorted(names))}"
                 message = f"{decided}, which no step of the loop reports: every attempt has the same result"
-                hint = "report it in the loop, or decide by what is reported there"
-                yield UnplacedFinding("FR173", ("steps", scope.index[step.id], "rules"), message, hint)
+                yield UnplacedFinding("FR173", ("steps", scope.index[step.id], "rules"), message)
 
 
 WORKFLOW_RULES = (_unbounded, _attempts, _unchanging)

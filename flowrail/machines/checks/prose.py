@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from flowrail.machines.checks.scope import Scope
 from flowrail.machines.definition.contents import instructions_of
 from flowrail.machines.definition.findings import UnplacedFinding
 from flowrail.machines.definition.step import DONE, REPORTABLE, StepDef
-from flowrail.machines.definition.validation.scope import Scope
 from flowrail.text import phrases
 from flowrail.text.placeholders import BLOCK_PREFIX, fences
 

@@ -7,8 +7,8 @@ a step that is gone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any
 
 from flowrail.machines.definition.plain_form import structure, to_plain
 from flowrail.machines.definition.step import Outcome, StepDef
@@ -29,7 +29,8 @@ _BY_NAME = ("id", "next", "gate")
 """Keys that contain ids of steps, which a new version may have renamed."""
 
 
-class StepChange(NamedTuple):
+@dataclass(frozen=True)
+class StepChange:
     """The change of one step: ``to`` is its new name, ``what`` lists the differences."""
 
     step: str

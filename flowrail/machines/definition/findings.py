@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
+from flowrail.machines.definition.finding_codes import FINDING_CODES
 
 Path = tuple[str | int, ...]
 MOST_FOUND = 5_000
@@ -16,7 +18,8 @@ LARGEST_FOUND = 3_000_000
 """Characters of findings that are reported together. The first finding of each rule is always reported."""
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True)
+class Place:
     """Where a finding is: a file in the skill's folder, a line and a column from 1, or 0 if unknown.
 
     `part` names the part of the workflow in words, if the line alone does not say it.
@@ -41,7 +44,8 @@ class Place(NamedTuple):
 Locate = Callable[[Path], Place]
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True)
+class Finding:
     """One finding, worded for the author who fixes it."""
 
     code: str
@@ -53,7 +57,7 @@ class Finding(NamedTuple):
 
     def data(self) -> dict[str, object]:
         """Return the finding as plain data."""
-        values = {**self._asdict(), "place": str(self.place)}
+        values = {**asdict(self), "place": str(self.place)}
         return {**values, "file": self.place.file, "line": self.place.line, "column": self.place.column}
 
     @property
@@ -62,19 +66,22 @@ class Finding(NamedTuple):
         return f"{self.place}: {self.severity} {self.code}: {self.message}; {self.remedy}"
 
 
-class UnplacedFinding(NamedTuple):
-    """A finding before its place is turned into words."""
+@dataclass(frozen=True)
+class UnplacedFinding:
+    """A finding before its place is turned into words. The table has the severity and the remedy that it does not name."""
 
     code: str
     path: Path
     message: str
-    remedy: str
+    remedy: str = ""
     step: str | None = None
-    severity: str = "error"
+    severity: str = ""
 
     def at(self, place: Place) -> Finding:
         """Return the finding with its place."""
-        return Finding(self.code, self.severity, self.message, self.remedy, place, self.step)
+        row = FINDING_CODES[self.code]
+        remedy = self.remedy or row.do[0].lower() + row.do[1:].rstrip(".")
+        return Finding(self.code, self.severity or row.severity, self.message, remedy, place, self.step)
 
 
 _AnyFinding = TypeVar("_AnyFinding", Finding, UnplacedFinding)

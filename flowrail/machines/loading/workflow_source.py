@@ -6,10 +6,12 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 
 from flowrail.errors import DocumentError
+from flowrail.machines.checks.validation import part_of, raw_findings
 from flowrail.machines.definition.contents import texts_of
 from flowrail.machines.definition.findings import (
     MOST_FOUND,
@@ -21,7 +23,6 @@ from flowrail.machines.definition.findings import (
     in_order,
 )
 from flowrail.machines.definition.step import LARGEST_TOGETHER
-from flowrail.machines.definition.validation import part_of, raw_findings
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import python_file
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
@@ -71,7 +72,7 @@ def _read_python(data: bytes, file: WorkflowFile, texts: SkillTexts) -> LoadedWo
         workflow = python_file.run(data, file.address, os.path.join(file.folder, file.path))
     except WorkflowError as error:
         findings = [
-            finding._replace(place=place_of(finding.step, finding.place.part)) for finding in error.findings
+            replace(finding, place=place_of(finding.step, finding.place.part)) for finding in error.findings
         ]
         empty = Workflow(file.address, validate=False)
         return LoadedWorkflow(empty, tuple(findings), lambda _: Place(file.path))

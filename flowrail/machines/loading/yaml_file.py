@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from flowrail.errors import DocumentError
+from flowrail.machines.checks.validation import independent, raw_findings
 from flowrail.machines.definition.findings import (
     Finding,
     Locate,
@@ -15,7 +17,6 @@ from flowrail.machines.definition.findings import (
     step_index,
 )
 from flowrail.machines.definition.reader import read_workflow
-from flowrail.machines.definition.validation import independent, raw_findings
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow, misnamed
 from flowrail.machines.loading.step_texts import ReadText, position_in, with_texts
@@ -72,17 +73,17 @@ def read_data(
     def locate(path: Path) -> Place:
         return texts.place(path) or place(read.path(path))
 
-    problems = [raw._replace(step=ids.get(step_index(raw))) for raw in read.problems]
+    problems = [replace(raw, step=ids.get(step_index(raw))) for raw in read.problems]
     if "name" not in data:
         problems.insert(0, UnplacedFinding("FR130", (), "`name` is missing", "add it"))
     findings = misnamed(data.get("name"), name, place)
     findings += [raw.at(place(raw.path)) for raw in problems]
-    unread = [raw._replace(step=workflow.steps[step_index(raw)].id) for raw in texts.problems]
+    unread = [replace(raw, step=workflow.steps[step_index(raw)].id) for raw in texts.problems]
     findings += [raw.at(place(read.path(raw.path))) for raw in unread]
     steps = data.get("steps")
     rest = independent(
-        [raw._replace(path=read.path(raw.path)) for raw in raw_findings(workflow)],
-        [*(raw for raw in problems if raw.path), *(raw._replace(path=read.path(raw.path)) for raw in unread)],
+        [replace(raw, path=read.path(raw.path)) for raw in raw_findings(workflow)],
+        [*(raw for raw in problems if raw.path), *(replace(raw, path=read.path(raw.path)) for raw in unread)],
         lacks_steps=isinstance(steps, list) and len(steps) > len(read.steps),
     )
     is_misnamed = bool(misnamed(data.get("name"), name, place))

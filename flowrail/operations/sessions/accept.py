@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from flowrail.command import Command
 from flowrail.errors import FlowError, StorageError
 from flowrail.handoff.store import Handoffs
-from flowrail.machines.definition.validation import raw_findings
+from flowrail.machines.checks.validation import raw_findings
 from flowrail.machines.sessions.record import Record, StoredDefinition
 from flowrail.machines.sessions.session import Session
 from flowrail.operations.environment import Environment

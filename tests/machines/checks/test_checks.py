@@ -16,6 +16,7 @@ from support.random_workflows import workflows
 from support.workflows import AREAS, fan, linear, loop, step, unchecked, workflow, yes_no
 
 from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.checks.structure import LARGEST_ACTIONS, MOST_TRANSITIONS
 from flowrail.machines.definition.step import Outcome, StepContext, StepDef, Variant
 from flowrail.machines.definition.step_parts import (
     MOST_DISPATCHES,
@@ -24,7 +25,6 @@ from flowrail.machines.definition.step_parts import (
     Option,
     Question,
 )
-from flowrail.machines.definition.validation.structure import LARGEST_ACTIONS, MOST_TRANSITIONS
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from flowrail.machines.checks import delegation, evidence, structure, values
+from flowrail.machines.checks.scope import findings_of
 from flowrail.machines.definition.findings import (
     Locate,
     Path,
@@ -17,8 +19,6 @@ from flowrail.machines.definition.findings import (
     raise_errors,
     step_index,
 )
-from flowrail.machines.definition.validation import delegation, evidence, structure, values
-from flowrail.machines.definition.validation.scope import findings_of
 
 if TYPE_CHECKING:
     from flowrail.machines.definition.workflow import Workflow

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from inspect import Parameter
 from types import UnionType
 
+from flowrail.machines.checks.scope import Scope
 from flowrail.machines.definition import expressions
 from flowrail.machines.definition.contents import StepCondition, conditions_of, texts_of
 from flowrail.machines.definition.findings import Path, UnplacedFinding
@@ -25,7 +26,6 @@ from flowrail.machines.definition.step import (
     parameters_of,
 )
 from flowrail.machines.definition.step_parts import Dispatch
-from flowrail.machines.definition.validation.scope import Scope
 from flowrail.machines.definition.values import LARGEST_LEAST, Arg, kind_of, misfit, same
 from flowrail.text import phrases
 from flowrail.text.safe_text import in_quotes
@@ -66,7 +66,7 @@ def _deciders(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     named = [name for name, decider in deciders.items() if decider]
     if len(named) > 1:
         message = f"the outcome of step `{step.id}` is decided by {phrases.listed(named)}"
-        yield UnplacedFinding("FR124", (named[0],), message, "let one of them decide")
+        yield UnplacedFinding("FR124", (named[0],), message)
 
 
 def _functions(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
@@ -135,8 +135,7 @@ def _handlers(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
     for name, declared in handler_signature(step.handler).items():
         if declared is False and name not in scope.workflow.params and name not in step.reports:
             message = f"the handler of step `{step.id}` asks for `{name}`, which nothing provides"
-            hint = "declare it with `Arg`, as a parameter of the workflow, or as a fact of the step"
-            yield UnplacedFinding("FR105", ("handler",), message, hint)
+            yield UnplacedFinding("FR105", ("handler",), message)
     for outcome in _declared_outcomes(step.handler):
         if outcome not in step.transitions:
             message = f"the handler of step `{step.id}` may decide `{outcome}`, which leads nowhere"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from flowrail.machines.checks.scope import Scope
 from flowrail.machines.definition import graph
 from flowrail.machines.definition.findings import Path, UnplacedFinding
 from flowrail.machines.definition.step import (
@@ -16,7 +17,6 @@ from flowrail.machines.definition.step import (
     Outcome,
     StepDef,
 )
-from flowrail.machines.definition.validation.scope import Scope
 from flowrail.rules import tools
 from flowrail.text import phrases
 
@@ -44,7 +44,7 @@ def _repeated_ids(scope: Scope) -> Iterator[UnplacedFinding]:
     for index, step in enumerate(scope.workflow.steps):
         if scope.index[step.id] != index:
             message = f"step `{step.id}` is defined twice, first as step {scope.index[step.id] + 1}"
-            yield UnplacedFinding("FR106", ("steps", index, "id"), message, "give one of them another id")
+            yield UnplacedFinding("FR106", ("steps", index, "id"), message)
 
 
 def _targets(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -183,8 +183,7 @@ def _forbids(step: StepDef, _: Scope) -> Iterator[UnplacedFinding]:
     for rule, problem in problems:
         if problem is not None:
             message = f"step `{step.id}` has an invalid rule in `forbids`: `{rule[:60]}` {problem}"
-            hint = "name a tool, or a tool and its arguments: `Edit`, `Bash(git push*)`"
-            yield UnplacedFinding("FR156", ("forbids",), message, hint)
+            yield UnplacedFinding("FR156", ("forbids",), message)
 
 
 WORKFLOW_RULES = (_workflow_keys, _repeated_ids, _targets, _ends, _compiled_size, _skipping)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -75,9 +76,9 @@ def findings_of(
     def in_steps(rule: StepRule) -> Iterator[UnplacedFinding]:
         for index, step in enumerate(workflow.steps):
             for raw in rule(step, scope):
-                yield raw._replace(path=("steps", index, *raw.path))
+                yield replace(raw, path=("steps", index, *raw.path))
 
     rules = [*(rule(scope) for rule in workflow_rules), *map(in_steps, step_rules)]
     ids = [step.id for step in workflow.steps] + [None]  # the last one is for findings about the workflow
     findings = sorted(first(rules), key=step_index)
-    return [raw._replace(step=ids[step_index(raw)]) for raw in findings]
+    return [replace(raw, step=ids[step_index(raw)]) for raw in findings]
