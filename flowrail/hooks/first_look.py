@@ -193,7 +193,7 @@ def _is_own(path: str) -> bool:
 
 
 def _last_line(path: str) -> bytes:
-    """Return the last whole line of a file; empty if there is none."""
+    """Return the last whole line of a file; empty without one."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(fd)

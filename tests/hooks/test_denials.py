@@ -33,7 +33,7 @@ def before(line: str, conversation: str = A, **more: Any) -> str:
 
 
 def after(tool: str, tool_input: dict[str, str], response: dict[str, Any]) -> str:
-    """Return what an agent is told after a tool was used."""
+    """Return what an agent reads after a tool was used."""
     given: dict[str, Any] = {"tool_name": tool, "tool_input": tool_input, "tool_response": response}
     answer = hook("post-tool-use", claude_code("post-tool-use", **given))
     return str(answer["hookSpecificOutput"]["additionalContext"]) if answer else ""

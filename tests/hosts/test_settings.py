@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.sandbox import flow, refused, told, unchanged
+from support.hooks import conversation
+from support.sandbox import SMALL, flow, put_skill, refused, told, unchanged
 
-from flowrail.hosts.host import CLAUDE_CODE, CODEX, EVENTS, HOSTS
+from flowrail.hosts.host import CLAUDE_CODE, CODEX, EVENTS, HOSTS, Host
 from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks, with_ours, without_ours
 
 PROJECT, LOCAL = Path(".claude/settings.json"), Path(".claude/settings.local.json")
@@ -289,6 +290,31 @@ def test_permissions_name_commands_of_agents_and_none_of_people() -> None:
         "approve", "waive", "trust", "session", "setup", "hook", "new", "store", "ui", "mcp", "fleet", "registry",
     }  # fmt: skip
     assert all(flow(*words.split(), "--help").status == 0 for words in commands)
+
+
+def test_a_new_host_is_one_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    windmill = Host(
+        "windmill",
+        "Windmill",
+        ".windmill/skills",
+        folder=".windmill",
+        settings=".windmill/hooks.json",
+        events={"stop": "onStop", "pre-tool-use": "onTool"},
+        block=lambda reason: {"continue": reason},
+    )
+    monkeypatch.setattr("flowrail.hosts.host.HOSTS", (*HOSTS, windmill))
+    monkeypatch.setattr("flowrail.operations.setup.HOSTS", (*HOSTS, windmill))
+    put_skill("small", SMALL)
+
+    told("setup", "problem-analysis", "--host", "windmill")
+    with conversation("a"):
+        told("step", "small")
+    answer = flow("hook", "stop", "--host", "windmill", stdin=b'{"session_id": "a"}').data
+
+    settings = json.loads(Path(".windmill/hooks.json").read_text())
+    assert list(settings["hooks"]) == ["onStop", "onTool"]
+    assert Path(".windmill/skills/problem-analysis/SKILL.md").exists()
+    assert answer["continue"].startswith("You are not finished")
 
 
 def test_paths_in_home_follow_the_variable_that_moves_them() -> None:
