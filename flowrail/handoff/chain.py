@@ -8,8 +8,8 @@ counted from our own records, and nothing lifts the limit of eight.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from flowrail.handoff.errors import ValidationFailedError
 from flowrail.handoff.handoff import Handoff
 from flowrail.machines.sessions.session import Session
 from flowrail.text.safe_text import visible
@@ -17,25 +17,9 @@ from flowrail.text.safe_text import visible
 LONG_CHAIN = 5
 MAX_HOPS = 8
 LOOP = "LOOP"
-"""The code of the verdict if the target had the work before."""
+"""The rule that refuses a target that had the work before."""
 
 _MAX_SHOWN, _MAX_NAME = 16, 80
-_LOOP_HINT = "add `--yes` and `--reason WHY` if the user wants this"
-
-
-@dataclass(frozen=True)
-class ChainVerdict:
-    """Whether the chain may grow. An empty code means yes."""
-
-    code: str = ""
-    message: str = ""
-    hint: str = ""
-    fixable: bool = False
-
-    @property
-    def allowed(self) -> bool:
-        """Whether the work may go to the target."""
-        return not self.code
 
 
 def extend_chain(chain: Sequence[str], source: str) -> tuple[str, ...]:
@@ -66,24 +50,32 @@ def loop_warning(chain: Sequence[str], target: str) -> str:
     )
 
 
-def judge_handoff(handoff: Handoff) -> ChainVerdict:
-    """Return whether the chain of *handoff* may grow by its target."""
-    chain, target = handoff.chain, handoff.target
+def chain_refusal(handoff: Handoff) -> ValidationFailedError | None:
+    """Return why the chain of *handoff* must not grow by its target, or `None` if it may."""
+    chain, target, request = handoff.chain, handoff.target, handoff.request
     new_chain = "" if handoff.session else "; add `--new` if this is new work"
-    chain_text, hops = format_chain(chain, target), max(handoff.hops, len(chain))
+    text, hops = format_chain(chain, target), max(handoff.hops, len(chain))
     if target == chain[-1]:
-        return ChainVerdict("SELF", f"`{target}` would hand off to itself", "choose another target")
-    if hops > MAX_HOPS:
-        message = (
-            f"this would be handoff {hops} of the same work, and at most {MAX_HOPS} are allowed: {chain_text}"
-        )
+        rule, message, hint = "SELF", f"`{target}` would hand off to itself", "choose another target"
+    elif hops > MAX_HOPS:
+        rule = "TOO_MANY_HOPS"
+        message = f"this would be handoff {hops} of the same work, and at most {MAX_HOPS} are allowed: {text}"
         hint = f"finish the work here, or ask the user to start a new session{new_chain}"
-        return ChainVerdict("TOO_MANY_HOPS", message, hint)
-    if target in chain and not (handoff.request.yes and handoff.request.reason.strip()):
-        return ChainVerdict(LOOP, loop_warning(chain, target), _LOOP_HINT + new_chain, True)
-    if len(chain) > LONG_CHAIN and not handoff.request.approved:
-        message = (
-            f"the work came through {len(chain)} skills; more than {LONG_CHAIN} need approval: {chain_text}"
-        )
-        return ChainVerdict("NOT_APPROVED", message, "ask the user, then add `--approved`", True)
-    return ChainVerdict()
+    elif target in chain and not (request.yes and request.reason):
+        rule, message = LOOP, loop_warning(chain, target)
+        hint = f"add `--yes` and `--reason WHY` if the user wants this{new_chain}"
+    elif len(chain) > LONG_CHAIN and not request.approved:
+        rule, hint = "NOT_APPROVED", "ask the user, then add `--approved`"
+        message = f"the work came through {len(chain)} skills; more than {LONG_CHAIN} need approval: {text}"
+    else:
+        return None
+    return ValidationFailedError(
+        message,
+        hint=hint,
+        recoverable=rule in {LOOP, "NOT_APPROVED"},
+        rule=rule,
+        chain=[*chain, target],
+        hops=handoff.hops,
+        target_skill=target,
+        validation_errors=[message],
+    )

@@ -143,9 +143,9 @@ def _check_source(handoff: Handoff, store: Store) -> Iterator[CheckResult]:
             yield CheckResult("session_readable", True, f"session `{handoff.session}` can be read")
         except FlowError as error:
             yield CheckResult("session_readable", False, error.message)
-    verdict = chain.judge_handoff(handoff)
-    message = verdict.message or chain.format_chain(handoff.chain, handoff.target)
-    yield CheckResult("chain_allowed", verdict.allowed, message, verdict.fixable)
+    refused = chain.chain_refusal(handoff)
+    message = refused.message if refused else chain.format_chain(handoff.chain, handoff.target)
+    yield CheckResult("chain_allowed", refused is None, message, refused is None or refused.recoverable)
 
 
 def _check_acceptance(

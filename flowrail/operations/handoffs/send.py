@@ -23,7 +23,7 @@ from flowrail.discovery.locations import bundled_folder
 from flowrail.errors import DocumentError, TrustError, UsageError
 from flowrail.formatters.reports.handoff import HandoffAnswer, answer, send_command
 from flowrail.handoff import checks
-from flowrail.handoff.chain import LOOP, format_chain, judge_handoff
+from flowrail.handoff.chain import LOOP, chain_refusal, format_chain
 from flowrail.handoff.errors import (
     HandoffRefusedError,
     InvalidPayloadError,
@@ -300,18 +300,8 @@ class _Sending:
             started_at=environment.now,
         )
         handoff = with_target(handoff, target)
-        verdict = judge_handoff(handoff)
-        if not verdict.allowed:
-            raise ValidationFailedError(
-                verdict.message,
-                hint=verdict.hint,
-                recoverable=verdict.fixable,
-                rule=verdict.code,
-                chain=[*handoff.chain, handoff.target],
-                hops=handoff.hops,
-                target_skill=handoff.target,
-                validation_errors=[verdict.message],
-            )
+        if refused := chain_refusal(handoff):
+            raise refused
         return cls(environment, discovery, source, handoff)
 
     def again_as(self, earlier: Handoff) -> _Sending:

@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from flowrail.errors import FlowError
-from flowrail.handoff.audit import JournalFinding
+from flowrail.handoff.audit import HandoffTimeline, JournalFinding, audit
 from flowrail.handoff.handoff import DISCOVERY, INVOCATION
 from flowrail.handoff.lifecycle import phases_after
 from flowrail.handoff.payload.document import NEWEST_PAYLOAD, digest_of, render
@@ -15,13 +14,14 @@ from flowrail.handoff.store import (
     PRUNED,
     HandoffRecord,
     Handoffs,
-    UnknownHandoffError,
     missing_parts,
     payload_path,
 )
 from flowrail.machines.sessions.session import ReceivedWork
-from flowrail.machines.sessions.store import Store, UnknownSessionError
+from flowrail.machines.sessions.store import Store
 from flowrail.storage.files import sha256_hex
+
+_FOREIGN = "it was not recorded by you on this machine"
 
 
 @dataclass(frozen=True)
@@ -43,40 +43,26 @@ def verify(store: Store) -> VerifiedHandoffs:
 
     Sessions are read only for their notes about handoffs; `operations.sessions.verify` verifies sessions.
     """
-    findings: list[JournalFinding] = []
-    session_ids, entries = store.ids(), Handoffs(store).entries
-    sessions = number = records = payloads = 0
-    for session_id in session_ids:
-        try:
-            journal = list(store.records(session_id))
-        except UnknownSessionError:
-            continue
-        except FlowError:  # verifying the session reports the problem
-            sessions += 1
-            continue
-        sessions += bool(journal)
-        records += len(journal)
-        if journal and (received := journal[-1].session.received):
-            payloads += 1
-            findings += _received(store, session_id, received)
-    digests: set[str] = set()
-    for handoff_id in entries.ids():
-        try:
-            journal_of_handoff = list(entries.records(handoff_id))
-        except UnknownHandoffError:
-            continue
-        except FlowError as error:
-            findings.append(JournalFinding(handoff_id, error.code, error.message))
-            number += 1
-            continue
-        if journal_of_handoff:
-            number += 1
-            records += len(journal_of_handoff)
-            digests.add(journal_of_handoff[-1].handoff.sha256)
-            payloads += _was_sent(journal_of_handoff)
-            findings += [*_out_of_order(journal_of_handoff), *_handoff(store, journal_of_handoff)]
-    findings += _unsent_copies(store, session_ids, digests)
-    return VerifiedHandoffs(number, sessions, records, payloads, tuple(findings))
+    report, ids = audit(store, Handoffs(store)), store.ids()
+    findings = [found for found in report.unreadable if found.id not in ids]
+    received = {journal[-1].session.id: journal[-1].session.received for journal in report.sessions}
+    for session_id, work in received.items():
+        findings += _received(store, session_id, work) if work else ()
+    for timeline in report.handoffs:
+        findings += [*_out_of_order(timeline.records), *_handoff(store, timeline)]
+    digests = {timeline.handoff.sha256 for timeline in report.handoffs}
+    findings += _unsent_copies(store, ids, digests)
+    foreign = set(report.foreign) - set(ids)
+    findings += [JournalFinding(id_, "FOREIGN_HANDOFF", _FOREIGN) for id_ in sorted(foreign)]
+    records = [*report.sessions, *(timeline.records for timeline in report.handoffs)]
+    unread = [*(found.id for found in report.unreadable), *report.foreign]
+    return VerifiedHandoffs(
+        len(report.handoffs) + sum(id_ not in ids for id_ in unread),
+        len(report.sessions) + sum(id_ in ids for id_ in unread),
+        sum(map(len, records)),
+        sum(map(bool, received.values())) + sum(_was_sent(t.records) for t in report.handoffs),
+        tuple(findings),
+    )
 
 
 def _out_of_order(entries: Sequence[HandoffRecord]) -> Iterator[JournalFinding]:
@@ -90,9 +76,9 @@ def _out_of_order(entries: Sequence[HandoffRecord]) -> Iterator[JournalFinding]:
         phase = entry.handoff.phase
 
 
-def _handoff(store: Store, entries: Sequence[HandoffRecord]) -> Iterator[JournalFinding]:
+def _handoff(store: Store, timeline: HandoffTimeline) -> Iterator[JournalFinding]:
     """Yield the findings about a handoff."""
-    handoff = entries[-1].handoff
+    handoff, entries = timeline.handoff, timeline.records
     for part, message in missing_parts(store, handoff).items():
         if part != "payload":
             yield JournalFinding(handoff.id, f"{part.upper()}_GONE", message)
