@@ -108,10 +108,12 @@ def convert(version: str, handoff: Mapping[str, object], target: str, *, now: da
             validation_errors=[f"no conversion from {version} to {target}"],
         )
     new: dict[str, Any] = {"version": target, "timestamp": _written_time(text_at(handoff, "timestamp"))}
+    new |= {"schema_type": "universal"} if target == "3.0" else {}
     for source, place in moves.items():
         if (value := get(handoff, source)) is not None:
             new = put(new, place, value)
     new, unfit = _without_unfit(new, target, moves)
+    moved = new
     derived = {"expires_at": _expiry(version, handoff, target, now), **_derive(version, target, handoff, new)}
     for place, value in derived.items():
         new = new if value is None else put(new, place, value)
@@ -121,7 +123,11 @@ def convert(version: str, handoff: Mapping[str, object], target: str, *, now: da
         if gaps and texts_at(new, "insights.uncertainties") != gaps:
             lost.append("context.known_gaps: replaced by insights.uncertainties")
         lost += narrowed_loss(text_at(handoff, "context.problem_type"))
-    added = [place for place, value in derived.items() if value is not None and not get(handoff, place)]
+    added = [
+        place
+        for place, value in derived.items()
+        if value and not get(handoff, place) and not get(moved, place)
+    ]
     return ConvertedPayload(target, sealed(target, new), tuple(added), tuple(lost))
 
 
@@ -167,7 +173,6 @@ def _derive(
         described = ("context.synthesis_summary", "context.reframed_challenge", "context.original_prompt")
         summary = next((text for field in described if (text := text_at(old, field).strip())), "")
         return values | {
-            "schema_type": "universal",
             "trace_id": str(uuid5(NAMESPACE_URL, identity("2.0", old))),
             "source.phase": "synthesis",
             "source.workflow_id": workflow_id,

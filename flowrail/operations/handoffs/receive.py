@@ -55,7 +55,6 @@ from flowrail.machines.guidance.guide import COPY
 from flowrail.machines.sessions.store import Store, UnknownSessionError, check_size
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.handoffs.send import (
-    WAIT,
     answer_of,
     find_targets,
     now_of,
@@ -196,12 +195,12 @@ class _Receipt:
         known = self._known()
         if known is None:
             handoff, handoffs = self._arrived(), Handoffs(self.environment.store)
-            with handoffs.locked(handoff.identity, wait=WAIT):
+            with handoffs.locked(handoff.identity, wait=self.environment.wait):
                 known = self._known()
                 if known is None:
                     yield HandoffChange(handoffs, handoff)
                     return
-        with known[0].change(known[1].id, wait=WAIT) as change:
+        with known[0].change(known[1].id, wait=self.environment.wait) as change:
             yield change
 
     def take(self, change: HandoffChange) -> ReceivedHandoff:

@@ -68,8 +68,6 @@ from flowrail.text.phrases import moment
 
 SYNTHESIS = "synthesis_summary"
 """The fact that a workflow reports before its work can be handed off, if it declares it as required."""
-WAIT = 10.0
-"""Seconds to wait for a session or handoff that another process holds."""
 HandoffId = Annotated[str, Help("The id of a handoff.", metavar="ID")]
 
 
@@ -143,7 +141,7 @@ def cancel_handoff(environment: Environment, handoff: HandoffId, *, reason: Reas
 
     A written payload stays, but it can no longer be received.
     """
-    with Handoffs(environment.store).change(handoff, wait=WAIT) as change:
+    with Handoffs(environment.store).change(handoff, wait=environment.wait) as change:
         known = change.handoff
         if known.phase in ENDED:
             state = f"cancelled: {known.cancelled}" if known.cancelled else known.status
@@ -245,7 +243,7 @@ def send(environment: Environment, request: HandoffRequest) -> HandoffAnswer:
             receiver = f" by {earlier.claim.by} at {earlier.claim.at}" if earlier.claim else ""
             note = f"this work was handed off before and received{receiver}; add --again to hand it off again"
             return answer_of(environment, earlier, replayed=True, notes=[note])
-        with handoffs.change(earlier.id, wait=WAIT) as change:
+        with handoffs.change(earlier.id, wait=environment.wait) as change:
             return sending.again_as(earlier).run(change)
 
 
@@ -418,13 +416,13 @@ def _source(
     """Yield the source of a request under its lock, so that two equal requests make one handoff."""
     store = environment.store
     if request.skill:
-        with Handoffs(store).locked(request.skill, wait=WAIT):
+        with Handoffs(store).locked(request.skill, wait=environment.wait):
             yield source_for(environment, discovery, request.skill, request.payload, new=request.new)
         return
     store.read(request.session)  # refuses an unknown session
     folder = store.folder(request.session)
     files.make_private_dir(folder)
-    with files.locked(f"{folder}/{LOCK}", wait=WAIT, what=f"session `{request.session}`"):
+    with files.locked(f"{folder}/{LOCK}", wait=environment.wait, what=f"session `{request.session}`"):
         session = store.read(request.session).session
         _refuse_without_synthesis(environment, session, request.facts)
         yield source_of(session, discovery)
