@@ -92,7 +92,8 @@ class FileStore(RecordStore[T]):
                 stamps[key] = (status.st_mtime_ns, status.st_size)
         return stamps
 
-    def _exists(self, key: str) -> bool:
+    def exists(self, key: str) -> bool:
+        """Return whether an id is in use."""
         return os.path.lexists(f"{self.folders}/{key}")
 
     def create(self, key: str, record: T) -> str:

@@ -176,11 +176,11 @@ class RecordStore(ABC, Generic[T]):
         """Return an unused id that begins with *stem*."""
         while True:
             key = f"{stem}-{''.join(_ALPHABET[byte % len(_ALPHABET)] for byte in random(6))}"
-            if not self._exists(key):
+            if not self.exists(key):
                 return key
 
     @abstractmethod
-    def _exists(self, key: str) -> bool:
+    def exists(self, key: str) -> bool:
         """Return whether an id is in use."""
 
     @abstractmethod

@@ -155,7 +155,7 @@ class SqlStore(RecordStore[T]):
         connection.execute(insert(RECORDS).values(row))
 
     def _insert(self, key: str, newest: T, digest: str, lines: Sequence[bytes]) -> None:
-        if self._exists(key):
+        if self.exists(key):
             raise self._exists_already(key)
         own = {"kind": self._kind.noun, "id": key}
         size = sum(map(len, lines))
@@ -172,7 +172,8 @@ class SqlStore(RecordStore[T]):
     def _is(self, table: Table, key: str) -> ColumnElement[bool]:
         return (table.c.kind == self._kind.noun) & (table.c.id == key)
 
-    def _exists(self, key: str) -> bool:
+    def exists(self, key: str) -> bool:
+        """Return whether an id is in use."""
         with self.database.reading() as connection:
             return connection.execute(select(ENTRIES.c.seq).where(self._is(ENTRIES, key))).first() is not None
 

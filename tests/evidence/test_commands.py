@@ -168,6 +168,16 @@ def test_a_rule_on_a_measured_fact_promises_no_step_before_the_command_ran() -> 
 
 # --- once
 
+TEAM = """\
+name: NAME
+steps:
+  - id: hand_out
+    title: Hand out
+    actions: [Have it built.]
+    dispatch: {agent: developer, workflow: NAME/work}
+    next: {ok: null, fail: null}
+"""
+
 
 def test_a_command_that_runs_once_prints_its_recorded_output_afterwards() -> None:
     session = start(once=True)
@@ -193,6 +203,27 @@ def test_once_holds_for_the_same_arguments_in_later_attempts_rewinds_and_forks()
     assert runs() == 1
     assert not run(begin())["is_repeated"]
     assert runs() == 2
+
+
+def test_once_holds_for_an_agent_that_replaces_a_lost_one() -> None:
+    demand(CHECK, commands={"tests": {**SCRIPT, "once": True}})
+    work = (
+        (project_skills() / "built" / "workflow.yaml").read_text().replace("name: built", "name: built/work")
+    )
+    put_skill("built", TEAM, texts={"workflows/work.yaml": work})
+    write("check.py", COUNTING)
+    allow_commands()
+    lead = begin()
+    first = told("step", "--session", f"{lead}.0.1")["session"]
+    run(first)
+    told("step", "--session", lead, "--again", "1")
+    second = told("step", "--session", lead, "--again", "1")["dispatches"][0]["child"]
+    told("step", "--session", second)
+
+    assert second.endswith(".0.1-3")
+    assert run(second)["is_repeated"]
+    assert runs() == 1
+    assert refused("run", "tests", "--session", first)[1]["code"] == "DISPATCH_GONE"
 
 
 def test_once_per_attempt_runs_again_when_the_step_is_entered_again() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -85,6 +85,13 @@ def piece_of(child: str) -> str:
     """Return what the ids of all children for one piece of work begin with; any other id as it is."""
     match = _CHILD.match(child)
     return child[: match.end(2)] if match else child
+
+
+def earlier_children(child: str) -> Iterator[str]:
+    """Yield the ids of the children that *child* replaces, newest first."""
+    match = _CHILD.match(child)
+    for agent in range(int(match[3] or 1) - 1 if match else 0, 0, -1):
+        yield piece_of(child) if agent == 1 else f"{piece_of(child)}-{agent}"
 
 
 def number_of(dispatch: Dispatched) -> int:

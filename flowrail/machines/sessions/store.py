@@ -161,6 +161,13 @@ class Store:
         """Return the newest record of a session, without waiting for a lock."""
         return self.located(self.entries.newest(session_id))
 
+    def find(self, session_id: str) -> Record | None:
+        """Return the newest record of a session, or `None` if it was not started."""
+        try:
+            return self.read(session_id) if self.entries.exists(session_id) else None
+        except UnknownSessionError:
+            return None  # its start was interrupted
+
     def located(self, record: Record) -> Record:
         """Return a record whose session has its own folder: a path in a record is not believed."""
         session = record.session

@@ -52,7 +52,7 @@ from flowrail.handoff.store import HandoffChange, Handoffs, payload_path
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine.reports import ValuesError, check_params, read_values
 from flowrail.machines.guidance.guide import COPY
-from flowrail.machines.sessions.store import Store, UnknownSessionError, check_size
+from flowrail.machines.sessions.store import Store, check_size
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.handoffs.send import (
     answer_of,
@@ -209,7 +209,7 @@ class _Receipt:
         self._refuse_unless_open(change)
         notes = [f"warning: {problem}" for problem in self._problems(change)]
         opened = self._workflow(change)
-        is_begun = change.handoff.claim is not None and _exists(store, change.handoff.claim.session)
+        is_begun = change.handoff.claim is not None and store.find(change.handoff.claim.session) is not None
         if opened is None and change.handoff.foreign:
             notes += self._unknown_target(change.handoff)
         if opened is not None and not is_begun:
@@ -460,7 +460,9 @@ class _Receipt:
         session = handoff.claim.session if handoff.claim else ""
         ending = os.path.splitext(payload.source)[1]
         copy = os.path.join(store.folder(session), f"{COPY}{ending if ending in _ENDINGS else '.yaml'}")
-        if _exists(store, session):  # an earlier receiver was interrupted after it started the session
+        if (
+            store.find(session) is not None
+        ):  # an earlier receiver was interrupted after it started the session
             answer = look(environment, session)
         else:
             work = received_work(handoff, payload, copy)
@@ -471,7 +473,7 @@ class _Receipt:
             try:
                 answer = start_session(environment, opened, session, values, received=work, note=note)
             except FlowError:
-                if not _exists(store, session):
+                if store.find(session) is None:
                     change.commit(replace(handoff, claim=None), kind=RELEASED, **stamp_of(environment))
                 raise
         if not os.path.lexists(copy):
@@ -492,11 +494,3 @@ def _convert_for_target(
         return None
     converted = convert(payload.version, payload.handoff, version, now=now_of(environment))
     return None if shape_of(version, converted.handoff)[0] else converted
-
-
-def _exists(store: Store, session: str) -> bool:
-    try:
-        store.read(session)
-    except UnknownSessionError:
-        return False
-    return True

@@ -7,9 +7,16 @@ are from their own journals.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from flowrail.errors import FlowError
-from flowrail.machines.engine.dispatched_work import DispatchGoneError, number_of, piece_of
+from flowrail.machines.definition.evidence import CommandRun
+from flowrail.machines.engine.dispatched_work import (
+    DispatchGoneError,
+    earlier_children,
+    number_of,
+    piece_of,
+)
 from flowrail.machines.engine.reports import SessionEndedError
 from flowrail.machines.sessions.session import Dispatched, Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
@@ -19,14 +26,21 @@ def children_of(store: Store, dispatches: Iterable[Dispatched]) -> dict[str, Ses
     """Return the child sessions of *dispatches* that exist, and those that work for them, by id."""
     children: dict[str, Session] = {}
     for dispatch in dispatches:
-        try:
-            child = store.read(dispatch.child).session
-        except FlowError:
-            continue  # not started, or it cannot be read now
-        children[child.id] = child
-        if child.is_open:
-            children |= children_of(store, child.dispatches)
+        with suppress(FlowError):  # it cannot be read now
+            record = store.find(dispatch.child)
+            if record is not None:
+                children[record.session.id] = record.session
+                children |= children_of(store, record.session.dispatches if record.session.is_open else ())
     return children
+
+
+def runs_to_inherit(store: Store, child_id: str) -> tuple[CommandRun, ...]:
+    """Return the runs of the child that *child_id* replaces that must not be repeated."""
+    for earlier in earlier_children(child_id):
+        record = store.find(earlier)
+        if record is not None:  # it has inherited those before it
+            return tuple(run for run in record.session.runs if run.is_once)
+    return ()
 
 
 def check_dispatched(parent: Session, child_id: str) -> None:

@@ -15,7 +15,7 @@ from flowrail.machines.sessions.session import ABANDONED, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import children_of, lost_dispatch
-from flowrail.operations.running.session_files import loading
+from flowrail.operations.running.load_workflow import start_command
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import shortened
 
@@ -181,7 +181,7 @@ def mention(environment: Environment, address: str, others: Sequence[Record]) ->
 
 def no_open_session(environment: Environment, address: str, others: Sequence[Record]) -> NoOpenSessionError:
     """Return the refusal of a report without an id if no session of the caller is open."""
-    start = loading().start_command(environment, address)
+    start = start_command(environment, address)
     if not others:
         return NoOpenSessionError(
             f"no session of `{address}` is open", hint=Hint("start one: ", start), skill=address

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Protocol
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.project_root import find_project_root
@@ -27,32 +26,10 @@ from flowrail.machines.loading import skill_folder
 from flowrail.machines.sessions.record import StoredDefinition
 from flowrail.machines.sessions.session import WORK, Session, WorkingFile
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, definition_folder
+from flowrail.operations.running import load_workflow
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
 from flowrail.text.safe_text import one_line
-
-if TYPE_CHECKING:
-    from flowrail.skills.loader import Loader
-
-    class _WorkflowLoading(Protocol):
-        """The functions of `load_workflow` that this module uses."""
-
-        def open_skill(self, address: str, loader: Loader) -> OpenedWorkflow: ...
-
-        def open_again(
-            self,
-            environment: Environment,
-            session: Session,
-            definition: StoredDefinition,
-            now: Mapping[str, str],
-        ) -> OpenedWorkflow: ...
-
-        def open_beside(
-            self, environment: Environment, address: str, session: Session, definition: StoredDefinition
-        ) -> OpenedWorkflow: ...
-
-        def start_command(self, environment: Environment, address: str) -> Command: ...
-
 
 MOST_LISTED = 50
 """At most this many working files are listed, those changed last."""
@@ -87,14 +64,7 @@ def as_it_is(environment: Environment, session: Session, definition: StoredDefin
         if now == known or not any(now.values()):
             stored = environment.store.workflow(session, definition).located(folder or None)
             return OpenedWorkflow(stored, definition, session.source, notes)
-    return loading().open_again(environment, session, definition, now)
-
-
-def loading() -> _WorkflowLoading:
-    """Return the module that finds and reads the files of workflows."""
-    from flowrail.operations.running import load_workflow  # brings PyYAML, and a report reads no workflow
-
-    return load_workflow
+    return load_workflow.open_again(environment, session, definition, now)
 
 
 def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:

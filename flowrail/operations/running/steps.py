@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
+from flowrail.machines.definition.evidence import CommandRun
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.plain_form import to_plain
 from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
@@ -51,15 +52,16 @@ from flowrail.machines.sessions.session import (
 )
 from flowrail.machines.sessions.store import ForeignSessionError, SessionChange, UnknownSessionError
 from flowrail.operations.environment import Environment, OpenedWorkflow
-from flowrail.operations.running import commands, conversations, evidence, session_files
+from flowrail.operations.running import commands, conversations, evidence, load_workflow, session_files
 from flowrail.operations.running.briefing import with_past
 from flowrail.operations.running.child_sessions import (
     check_dispatched,
     check_still_dispatched,
     children_of,
     lost_dispatch,
+    runs_to_inherit,
 )
-from flowrail.operations.running.session_files import loading, open_session
+from flowrail.operations.running.session_files import open_session
 from flowrail.storage.files import LockTimeoutError
 from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import one_line, shortened
@@ -95,7 +97,7 @@ def begin(
     opened: OpenedWorkflow | None = None,
 ) -> Answer:
     """Start a session of the workflow at *address*, which may be *opened* already, and return its first step."""
-    opened = opened or loading().open_skill(address, environment.loader)
+    opened = opened or load_workflow.open_skill(address, environment.loader)
     values = read_values(params or {}, opened.workflow.params)
     return start_session(environment, opened, environment.store.new_id(address), values)
 
@@ -110,11 +112,12 @@ def start_session(
     project: str = "",
     topic: str = "",
     received: ReceivedWork | None = None,
+    runs: tuple[CommandRun, ...] = (),
     note: RecordNote | None = None,
 ) -> Answer:
     """Store a new session at its first step: of a user, of a sub-agent for its *parent*, or of a *received* handoff.
 
-    *topic* describes it if no parameter does.
+    *topic* describes it if no parameter does. *runs* are those of commands that it must not repeat.
     """
     now = environment.now
     session = start(
@@ -127,7 +130,7 @@ def start_session(
         work=environment.store.work_folder(session_id, is_child=parent is not None),
     )
     topic = session.topic or shortened(topic or (received.summary if received else ""), LONGEST_TOPIC)
-    session = replace(session, project=project, received=received, topic=topic).bound_to(
+    session = replace(session, project=project, received=received, topic=topic, runs=runs).bound_to(
         environment.conversation
     )
     session = session_files.on_this_machine(environment, session)
@@ -162,8 +165,9 @@ def start_child(environment: Environment, child_id: str, *, is_given_up: bool = 
         parent = change.kept.session
         check_dispatched(parent, child_id)
         check_still_dispatched(environment.store, parent)
-        with suppress(UnknownSessionError):
-            return _look(environment, environment.store.read(child_id))  # another agent has just started it
+        started = environment.store.find(child_id)
+        if started is not None:  # another agent has just started it
+            return _look(environment, started)
         if os.path.lexists(environment.store.folder(child_id)):
             environment.store.delete(child_id)  # its start was interrupted
         opened = open_session(environment, parent)
@@ -205,7 +209,7 @@ def start_child(environment: Environment, child_id: str, *, is_given_up: bool = 
             values = names_in(session_context(opened.workflow, parent, step))
             variables = variables_of(work, dispatch, values)
             params = {name: convert(value) for name, value in variables.items() if value is not None}
-            opened = loading().open_beside(environment, str(work.workflow), parent, opened.definition)
+            opened = load_workflow.open_beside(environment, str(work.workflow), parent, opened.definition)
         try:
             return start_session(
                 environment,
@@ -215,6 +219,7 @@ def start_child(environment: Environment, child_id: str, *, is_given_up: bool = 
                 parent=above,
                 project=parent.project,
                 topic=in_words(dispatch.item) if dispatch.item is not None else step.name,
+                runs=runs_to_inherit(environment.store, child_id),
                 note={"for": parent.id},
             )
         except ValuesError as error:  # an agent cannot fix its own parameters
@@ -262,13 +267,10 @@ def replace_agent(environment: Environment, session_id: str, name: str) -> Answe
 
 def start_if_reserved(environment: Environment, session_id: str, *, is_given_up: bool = False) -> bool:
     """Start a session that is reserved for a sub-agent, and return whether it had not been started."""
-    if parent_of(session_id) is not None:
-        try:
-            environment.store.read(session_id)
-        except UnknownSessionError:
-            start_child(environment, session_id, is_given_up=is_given_up)
-            return True
-    return False
+    if parent_of(session_id) is None or environment.store.find(session_id) is not None:
+        return False
+    start_child(environment, session_id, is_given_up=is_given_up)
+    return True
 
 
 def step_again(environment: Environment, address: str, params: Mapping[str, object] | None = None) -> Answer:
@@ -564,7 +566,9 @@ def _replayed(
     if last is not None and expect == session.revision - 1 and reported.outcome == last.reported:
         step = opened.workflow.get(last.step)
         try:
-            same = step is not None and _plain(_facts(step, reported.facts)) == _plain(last.facts)
+            same = step is not None and _plain(_facts(step, reported.facts)) == _plain(
+                _given(step, last.facts)
+            )
         except FlowError:
             same = False
         if same:
@@ -665,7 +669,7 @@ def _facts(step: StepDef, facts: Mapping[str, object] | None) -> dict[str, objec
     return read_values(facts or {}, fact_args(step))
 
 
-def _reported(step: StepDef, facts: Mapping[str, object]) -> dict[str, object]:
+def _given(step: StepDef, facts: Mapping[str, object]) -> dict[str, object]:
     """Return the facts of a report without those that were taken from commands."""
     return {
         name: value
