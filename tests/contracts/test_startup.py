@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.sandbox import ENTRY, clean_environment, home_skills, process, put_python, put_skill, told
+from support.sandbox import ENTRY, SMALL, clean_environment, home_skills, process, put_python, put_skill, told
+
+from flowrail.hosts.host import EVENTS
 
 HEAVY = {"asyncio", "ssl", "cattrs", "pydantic", "statemachine", "yaml", "rich", "importlib.metadata"}
 DATABASES = {"sqlalchemy", "psycopg", "sqlite3", "dbos"}
@@ -88,18 +90,34 @@ def test_showing_a_session_loads_no_database(words: list[str]) -> None:
     assert not DATABASES & loaded(*words)
 
 
-@pytest.mark.parametrize("event", ["session-start", "stop", "subagent-stop", "pre-tool-use"])
-def test_a_hook_without_an_answer_loads_few_modules(event: str) -> None:
-    put_skill("small")
-    for conversation in ("another", ""):
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_hook_without_an_answer_loads_few_modules_even_in_the_callers_own_step(event: str) -> None:
+    put_skill("small", SMALL.replace("title: First,", "title: First, forbids: ['Bash(git push*)'],"))
+    for conversation in ("another", "", "this"):
         process("step", "small", "--new", env={"CLAUDE_CODE_SESSION_ID": conversation})
-    event_data = {"session_id": "this", "cwd": str(Path.cwd()), "tool_name": "Edit", "tool_input": {}}
+    event_data = {
+        "session_id": "this" if "tool" in event else "other",
+        "cwd": str(Path.cwd()),
+        "tool_name": "Bash",
+        "tool_input": {"command": "git status"},
+        "tool_response": {"stdout": ""},
+    }
     if event == "session-start":  # it has an answer where sessions are open
         event_data["cwd"] = str(Path.cwd().parent)
 
     modules = loaded("hook", event, stdin=json.dumps(event_data))
 
-    assert not modules & {*HEAVY, *DATABASES, "click"}
+    assert not modules & {
+        *HEAVY,
+        *DATABASES,
+        "click",
+        "dataclasses",
+        "inspect",
+        "logging",
+        "hashlib",
+        "subprocess",
+    }
+    assert not [name for name in modules if name.startswith(("flowrail.machines", "flowrail.operations"))]
 
 
 def test_importing_the_package_loads_nothing() -> None:
