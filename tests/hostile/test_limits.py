@@ -109,7 +109,7 @@ def test_a_hostile_skill_ends_in_two_seconds_and_150_mb(name: str) -> None:
         (folder / "workflow.yaml").unlink()
     (folder / path).write_text(content)
 
-    assert measured("check", "evil") in {0, 1, 2}
+    assert measured("check", "evil") in {0, 1, 2, 7}
 
 
 @linux
