@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -379,3 +380,24 @@ def test_a_copy_with_a_shorter_chain_does_not_reset_the_hops() -> None:
     receipt = told("handoff", "receive", str(arrived("copy", integrity.sealed("3.0", handoff), "json")))
 
     assert told("handoff", "status", receipt["handoff"]["id"])["hops"] == 3
+
+
+def test_an_expired_payload_from_elsewhere_is_not_offered_to_be_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours("digger")
+    handoff = {**example("2.0"), "timestamp": told_now(), "target": {"skill": "digger"}}
+    handoff.pop("expires_at", None)
+    path = arrived("payload", integrity.sealed("2.0", handoff), "yaml")
+    for _ in killed_at_calls(["handoff", "receive", str(path)], stride=3):
+        known = told("handoff", "status")["handoffs"]
+        if known and known[0]["status"] == "received":
+            break
+        shutil.rmtree(Path.cwd() / ".flow", ignore_errors=True)
+    later = time.time() + 2 * 3600
+    monkeypatch.setattr("time.time", lambda: later)
+
+    [shown] = told("handoff", "status")["handoffs"]
+
+    assert (shown["foreign"], shown["status"]) == (True, "expired")
+    assert [action["does"] for action in shown["next"]] == ["cancel"]

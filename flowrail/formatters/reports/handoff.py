@@ -97,7 +97,8 @@ def answer(
         invocation = str(receive) if handoff.has_workflow else line_of_target
     commands = [NextCommand("receive", receive)] if receive else []
     is_lost = set(missing) == {"payload"} or (expired and not missing)
-    if handoff.is_open and (handoff.phase != INVOCATION or is_lost):
+    is_ours = handoff.is_open and not handoff.foreign  # what came from elsewhere cannot be sent again here
+    if is_ours and (handoff.phase != INVOCATION or is_lost):
         send = send_command(handoff.request, shown_store, root=handoff.root)
         commands.append(NextCommand("send", send.with_options(facts=handoff.request.facts)))
     if handoff.is_open:
