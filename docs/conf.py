@@ -11,8 +11,8 @@ from sphinx.util import logging
 from flowrail.diagrams import extract, handoff
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import mermaid, svg
+from flowrail.operations.skills.list import all_skills
 from flowrail.skills.loader import Loader
-from flowrail.skills.summary import items
 
 project = "flowrail"
 author = "the flowrail maintainers"
@@ -59,8 +59,8 @@ def _pictures() -> Mapping[str, Picture]:
     """Return the pictures that pages may contain, each by its Mermaid text."""
     drawn = [
         extract.picture(Loader().load(address).definition)
-        for item in items(Loader())
-        for address in (item["name"], *item["workflows"])
+        for item in all_skills(Loader())
+        for address in (item.name, *item.workflows)
     ]
     drawn.append(handoff.lifecycle_picture())
     return {mermaid.render(picture): picture for picture in drawn}

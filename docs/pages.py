@@ -37,8 +37,8 @@ from flowrail.error_codes import CODES
 from flowrail.machines.definition.finding_codes import FINDING_CODES
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.operations.operation import Operation
+from flowrail.operations.skills.list import all_skills
 from flowrail.skills.loader import Loader
-from flowrail.skills.summary import items
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -187,12 +187,12 @@ def skills_table() -> None:
     """Write the bundled skills, with links to their SKILL.md."""
     rows = [
         (
-            f"[{item['name']}](flowrail/bundled/{item['name']}/SKILL.md)",
-            item["total_steps"],
-            f"{len(item['workflows'])} more" if item["workflows"] else "",
-            markdown.cell(item["description"]),
+            f"[{item.name}](flowrail/bundled/{item.name}/SKILL.md)",
+            item.total_steps,
+            f"{len(item.workflows)} more" if item.workflows else "",
+            markdown.cell(item.description),
         )
-        for item in items(Loader())
+        for item in all_skills(Loader())
     ]
     table("Skill", "Steps", "Other workflows", "Description", rows=rows)
 
@@ -210,8 +210,8 @@ def skills() -> None:
         for found in scan([Root(str(bundled), Scope.GLOBAL, "home")])
         if isinstance(found, FoundSkill)
     }
-    for item in items(Loader()):
-        name, handoff = item["name"], declared[item["name"]]
+    for item in all_skills(Loader()):
+        name, handoff = item.name, declared[item.name]
         card = (bundled / name / "SKILL.md").read_text(encoding="utf-8").partition("\n---\n")[2]
         command = re.search(r"^flow step .*$", card, re.MULTILINE)
         assert command, name
@@ -223,7 +223,7 @@ def skills() -> None:
             out("Hands its result to a skill that the user chooses.", "")
         _parameters_and_steps(workflow)
         out("```mermaid", mermaid.render(picture(workflow)), "```", "")
-        for address in item["workflows"]:
+        for address in item.workflows:
             workflow = Loader().load(address).definition
             out(f"### {address}", "", workflow.description, "")
             _parameters_and_steps(workflow)
@@ -589,10 +589,23 @@ def _default(value: Any) -> str:
     return "..." if hidden or "frozenset(" in text else text  # the order of a set differs from run to run
 
 
-def outdated_plugin_files() -> Iterator[str]:
-    """Yield the paths of the plugin's files that differ from `plugin.contents`, and of extra files."""
+def schemas() -> dict[str, bytes]:
+    """Return the JSON Schemas of `workflow.yaml` and of payloads, by path."""
+    from flowrail.handoff.payload.models import json_schema as payload_schema
+    from flowrail.machines.definition.reader import json_schema as workflow_schema
+
+    written = {"workflow": workflow_schema()}
+    written |= {f"handoff-{version}": payload_schema(version) for version in ("1.0", "2.0", "3.0")}
+    return {
+        f"docs/reference/{name}.schema.json": f"{json.dumps(schema, indent=1, ensure_ascii=False)}\n".encode()
+        for name, schema in written.items()
+    }
+
+
+def outdated_files() -> Iterator[str]:
+    """Yield the paths of schemas and of the plugin's files that differ from what is generated, and of extra files."""
     expected = plugin.contents()
-    for path, data in expected.items():
+    for path, data in {**expected, **schemas()}.items():
         file = ROOT / path
         if not file.is_file() or file.read_bytes() != data:
             yield path
@@ -605,12 +618,12 @@ def main(words: list[str]) -> int:
     from cogapp import Cog
 
     if "--check" in words:
-        if outdated := list(outdated_plugin_files()):
-            out("The plugin is outdated. Run: python docs/pages.py", *outdated)
+        if outdated := list(outdated_files()):
+            out("Generated files are outdated. Run: python docs/pages.py", *outdated)
             return 1
     else:
         shutil.rmtree(ROOT / "plugins", ignore_errors=True)
-        for path, data in plugin.contents().items():
+        for path, data in {**plugin.contents(), **schemas()}.items():
             (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
             (ROOT / path).write_bytes(data)
     pages = [ROOT / "README.md", *sorted(HERE.rglob("*.md"))]

@@ -36,8 +36,9 @@ def _skills(params: Params) -> Iterable[str]:
 
 
 def _steps(params: Params) -> Iterable[str]:
-    loaded = _environment(params).loader.load(str(params.get("skill")))
-    return [step.id for step in loaded.definition.steps]
+    loader = _environment(params).loader
+    _, file = loader.find(str(params.get("skill")))
+    return [] if file.is_python else [step.id for step in loader.read(file).definition.steps]
 
 
 def _sessions(params: Params) -> Iterable[str]:

@@ -66,15 +66,6 @@ class Terminal(NamedTuple):
                 _put_line(target, part, view)
         return _without_trailing_blanks(target)
 
-    def rendered_markdown(self, page: str) -> str:
-        """Return a page in Markdown as this terminal shows it."""
-        from rich.markdown import Markdown  # brings a parser and a highlighter, for pages only
-
-        theme = "ansi_dark" if self.has_color else "bw"
-        target = self._buffered()
-        target.print(Markdown(visible(page), code_theme=theme, hyperlinks=False))
-        return _without_trailing_blanks(target)
-
     def live(self) -> rich_console.Console:
         """Return a console that draws on standard output itself."""
         return rich_console.Console(

@@ -276,12 +276,6 @@ _SESSION = {
     "prune": Entry("sessions", _KEEP, "Delete old sessions that have ended"),
 }
 
-_WRITE = "Write and test"
-_SKILL = {
-    "preview": Entry("workflows", _WRITE, "Show what a step prints, without a session"),
-    "schema": Entry("documents", _WRITE, "Print the JSON Schema of a document"),
-}
-
 _STORE = {
     "init": Entry("store", "Databases", "Create the tables of a store in a database"),
     "copy": Entry("store", "Databases", "Copy all sessions and handoffs to another store"),
@@ -320,10 +314,14 @@ COMMANDS = {
     "finding": Entry("", _AGENTS, "Record, list and resolve findings of a review", _FINDING, _FINDING_HELP),
     "handoff": Entry("", _AGENTS, "Hand work from one skill to another", _HANDOFF, _HANDOFF_HELP),
     "setup": Entry("operations.setup", _EVERY_DAY, "Set up your agent's host: hooks, permissions, skills"),
-    "list": Entry("list", _EVERY_DAY, "List the skills"),
-    "show": Entry("workflows", _EVERY_DAY, "Show a skill's steps, transitions and parameters"),
-    "check": Entry("workflows", _EVERY_DAY, "Find errors in a workflow"),
-    "test": Entry("tests", _EVERY_DAY, "Walk through a workflow and check what its steps print"),
+    "list": Entry("operations.skills.list", _EVERY_DAY, "List the skills"),
+    "show": Entry(
+        "operations.skills.show",
+        _EVERY_DAY,
+        "Show a skill's steps, transitions and parameters, or what one step prints",
+    ),
+    "check": Entry("operations.skills.check", _EVERY_DAY, "Find errors in a workflow"),
+    "test": Entry("testing.walks.run", _EVERY_DAY, "Walk through a workflow and check what its steps print"),
     "diagram": Entry("operations.skills.diagram", _EVERY_DAY, "Draw a workflow, or a session on it"),
     "discover": Entry("operations.discover", _EVERY_DAY, "Find skills that can take over a piece of work"),
     "new": Entry("operations.skills.new", _EVERY_DAY, "Create a skill"),
@@ -344,7 +342,6 @@ COMMANDS = {
     "audit": Entry("audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"),
     "doctor": Entry("operations.doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
     "session": Entry("", _OCCASIONALLY, "Change, verify and delete sessions", _SESSION),
-    "skill": Entry("", _OCCASIONALLY, "Preview, measure, record and approve skills", _SKILL),
     "approve": Entry(
         "operations.running.evidence", _OCCASIONALLY, "Confirm a check that only a person can confirm"
     ),
@@ -369,6 +366,8 @@ COMMANDS = {
         extra=("mcp", "mcp", "mcp_types"),
     ),
     "explain": Entry(
-        "explain", _OCCASIONALLY, "Explain the code of a finding or an error, or list the codes"
+        "operations.explanations",
+        _OCCASIONALLY,
+        "Explain the code of a finding or an error, or list the codes",
     ),
 }

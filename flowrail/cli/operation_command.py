@@ -10,6 +10,7 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.cli.environment import read_facts
+from flowrail.cli.progress import ProgressBar
 from flowrail.errors import UsageError
 from flowrail.formatters.data import as_data
 from flowrail.operations.environment import Environment
@@ -29,18 +30,21 @@ def command_of(operation: Operation[..., object]) -> click.Command:
 
     def run(**values: Any) -> int:
         shared = {name: values.pop(name, None) for name in _SHARED}
+        bar = ProgressBar(operation.summary)
         environment = Environment(
             store=shared["store"],
             roots=shared["roots"] or (),
             tell=lambda text: output.notes([text]),
             confirm=output.confirm,
             stream=output.streaming() if shared["form"] != "json" else lambda _: None,
+            progress=bar,
         )
         output.keep_apart()
         parameters = operation.parameters
         given = {parameter.variable: _given(parameter, values) for parameter in parameters}
         arguments = [given.pop(parameter.variable) for parameter in parameters if parameter.is_argument]
-        result = operation(environment, *arguments, **given)
+        with bar:
+            result = operation(environment, *arguments, **given)
         if result is not None:
             show(result, shared["form"])
         return exit_status_of(result)
@@ -57,11 +61,10 @@ def command_of(operation: Operation[..., object]) -> click.Command:
 
 def show(result: Any, form: str | None) -> None:
     """Print a result: JSON if asked for, XML for agents, otherwise as a person reads it."""
-    if form is None and hasattr(result, "xml"):
-        form = output.usual_form()
+    form = form or output.usual_form()
     if form == "json":
         output.data(as_data(result))
-    elif form == "xml":
+    elif form == "xml" and hasattr(result, "xml"):
         output.text(result.xml())
     else:
         output.report(result.report())

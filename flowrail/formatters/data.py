@@ -12,11 +12,18 @@ from cattrs.cols import is_namedtuple, namedtuple_dict_unstructure_factory
 from cattrs.gen import make_dict_unstructure_fn, override
 
 from flowrail.command import Command, Hint
+from flowrail.machines.definition.plain_form import to_plain
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 
 
 def as_data(result: object) -> Any:
-    """Return the fields of a result, nested, as mappings, lists, texts, numbers and commands."""
-    return _converter().unstructure(result)
+    """Return the fields of a result, nested, as mappings, lists, texts, numbers and commands.
+
+    A result that shows a step has `data` instead: the data that `flow step` gives.
+    """
+    data = getattr(result, "data", None)
+    return data() if callable(data) else _converter().unstructure(result)
 
 
 @cache
@@ -27,6 +34,8 @@ def _converter() -> Converter:
     converter.register_unstructure_hook_func(_is_mapping, _mapping)
     for kind in (Command, Hint):
         converter.register_unstructure_hook(kind, _itself)
+    for definition in (Arg, Workflow):
+        converter.register_unstructure_hook(definition, to_plain)
     return converter
 
 

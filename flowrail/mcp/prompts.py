@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mcp.server.mcpserver.prompts.base import Prompt, PromptArgument
 
 from flowrail.command import Command
 from flowrail.mcp.tools import call_of
-from flowrail.skills import summary
+from flowrail.operations.skills.list import ListedSkill, all_skills
 from flowrail.skills.loader import Loader
 from flowrail.text.safe_text import visible
 
 
 def prompts() -> list[Prompt]:
     """Return the bundled skills, each as a prompt that starts it."""
-    return [_prompt(skill) for skill in summary.items(Loader())]
+    return [_prompt(skill) for skill in all_skills(Loader())]
 
 
-def _prompt(skill: dict[str, Any]) -> Prompt:
-    name, about = str(skill["name"]), visible(str(skill["description"]))
+def _prompt(skill: ListedSkill) -> Prompt:
+    name, about = skill.name, visible(skill.description)
     arguments = [
-        PromptArgument(
-            name=param["name"],
-            description=visible(param.get("description") or ""),
-            required=bool(param.get("required")),
-        )
-        for param in skill["params"]
+        PromptArgument(name=param, description=visible(arg.description or ""), required=arg.required)
+        for param, arg in skill.params.items()
     ]
 
     async def text(**params: str) -> str:

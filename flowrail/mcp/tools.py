@@ -33,7 +33,7 @@ from flowrail.operations.running import (
 )
 from flowrail.operations.running.conversations import release, summaries
 from flowrail.operations.running.steps import Answer
-from flowrail.skills import summary
+from flowrail.operations.skills.list import list_skills
 from flowrail.text.report import plain_text, table
 from flowrail.text.safe_text import error_data, visible
 
@@ -298,14 +298,9 @@ class Tools:
         text: Annotated[str, Field(description="targets: words that must all be in the description.")] = "",
     ) -> ToolAnswer:
         """List the skills that can be started, or the targets that can take over work, best first. Runs nothing."""
-        environment = self.environment
         if what == "skills":
-            items = summary.items(environment.loader)
-            rows = [
-                [item["name"], str(item["total_steps"]), _takes(item["params"]), _first(item["description"])]
-                for item in items
-            ]
-            return ToolAnswer(table(["skill", "steps", "params", "purpose"], rows), {"skills": items})
+            listed = list_skills(self.environment)
+            return ToolAnswer(plain_text(listed.report()), as_data(listed))
         menu = find_skills(
             self.environment,
             session=session,
@@ -421,15 +416,6 @@ def _needed(value: str | None, name: str, action: str) -> str:
     if value is None:
         raise UsageError(f"`{action}` needs `{name}`", hint=f"give `{name}` too", argument=name)
     return value
-
-
-def _takes(params: list[dict[str, Any]]) -> str:
-    """Return the names of parameters, optional ones in brackets."""
-    return " ".join(param["name"] if param.get("required") else f"[{param['name']}]" for param in params)
-
-
-def _first(text: str) -> str:
-    return " ".join(text.split()).partition(". ")[0]
 
 
 _ARGUMENTS: dict[str, tuple[str, ...]] = {

@@ -62,8 +62,9 @@ class Environment:
     conversation of the caller, by default the one that the host names in the environment; an empty text means none.
     *in_program* means that the store is named by a Python program, not on a command line. *cwd* is the folder in which
     skills and the project are searched, by default the current one. *confirm* asks the person at the terminal, and raises
-    `TrustError` unless the answer is yes. *stream* gets the output of a command while it runs. A call waits *wait* seconds
-    for a session or handoff that another process holds.
+    `TrustError` unless the answer is yes. *stream* gets the output of a command while it runs. *progress* gets what a
+    long piece of work does now, how much of it is done, and how much there is. A call waits *wait* seconds for a session
+    or handoff that another process holds.
     """
 
     clock: Callable[[], str]
@@ -87,10 +88,12 @@ class Environment:
         confirm: Callable[[Confirmation], None] = refuse_without_terminal,
         stream: Callable[[bytes], object] = lambda _data: None,
         wait: float = 10.0,
+        progress: Callable[[str, int, int], object] = lambda _activity, _done, _total: None,
     ) -> None:
         self.wait = wait
         self.clock = _this_moment
         self.stream = stream
+        self.progress = progress
         self.confirm = confirm
         self._in_program = in_program
         self._cwd = cwd

@@ -5,58 +5,76 @@ The reference prints the same rows of the two tables.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated
 
 from flowrail.command import Command, Hint
 from flowrail.error_codes import CODES
 from flowrail.errors import UsageError
 from flowrail.machines.definition.finding_codes import FINDING_CODES
+from flowrail.operations.environment import Environment
+from flowrail.operations.operation import Help, operation
 from flowrail.text.phrases import did_you_mean
+from flowrail.text.report import Report, Table, columns, title
 
 
-class Explanation(NamedTuple):
-    """A code and its page in Markdown."""
-
-    code: str
-    kind: str
-    page: str
-
-
-class ListedCode(NamedTuple):
-    """A code, its kind, and a sentence about it: when it occurs."""
+@dataclass(frozen=True)
+class ExplainedCode:
+    """A code and what it means."""
 
     code: str
     kind: str
+    """A finding or an error."""
     about: str
+    """When it occurs."""
+    remedy: str
+    """What to do."""
 
 
-def explain(code: str) -> Explanation:
-    """Return the explanation of *code*, which may be in small letters."""
-    wanted = code.upper()
-    if wanted in FINDING_CODES:
-        finding = FINDING_CODES[wanted]
-        text = f"A finding of `flow check`. {finding.when}\n\nWhat to do: {finding.do}"
-        return Explanation(wanted, "finding", f"# {wanted}\n\n{text}\n")
-    if wanted in CODES:
-        row = CODES[wanted]
-        text = f"An error, with exit status {row.exit_status}. {row.when}\n\nWhat to do: {row.do}"
-        return Explanation(wanted, "error", f"# {wanted}\n\n{text}\n")
-    raise UsageError(
-        f"unknown code `{code[:40]}`",
-        code="UNKNOWN_CODE",
-        hint=did_you_mean(wanted[:40], known_codes(), Hint("list the codes: ", Command("explain"))),
-        name=code[:40],
-    )
+@dataclass(frozen=True)
+class Explanation:
+    """One code, or all of them."""
+
+    codes: tuple[ExplainedCode, ...]
+    """The codes of findings, then those of errors."""
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        if len(self.codes) == 1:
+            (code,) = self.codes
+            return [title(f"{code.code}: {code.kind}"), code.about, f"What to do: {code.remedy}"]
+        rows = [[code.code, code.kind, code.about] for code in self.codes]
+        return [Table(columns("code", "kind", "about", wraps=("about",)), rows)]
 
 
-def known_codes() -> list[str]:
-    """Return every code that can be explained."""
-    return [listed.code for listed in listed_codes()]
+@operation("explain", "flow explain FR163", "flow explain")
+def explain(
+    environment: Environment,
+    code: Annotated[str | None, Help("The code of a finding or an error.", completes="codes")] = None,
+) -> Explanation:
+    """Explain the code of a finding or an error, or list the codes"""
+    del environment
+    codes = known_codes()
+    if code is None:
+        return Explanation(tuple(codes.values()))
+    wanted = code.upper()[:40]
+    if wanted not in codes:
+        raise UsageError(
+            f"unknown code `{code[:40]}`",
+            code="UNKNOWN_CODE",
+            hint=did_you_mean(wanted, codes, Hint("list the codes: ", Command("explain"))),
+            name=code[:40],
+        )
+    return Explanation((codes[wanted],))
 
 
-def listed_codes() -> list[ListedCode]:
-    """Return every code that can be explained, with its meaning: findings, then errors."""
-    return [
-        *(ListedCode(code, "finding", row.when) for code, row in FINDING_CODES.items()),
-        *(ListedCode(code, "error", row.when) for code, row in sorted(CODES.items())),
-    ]
+def known_codes() -> dict[str, ExplainedCode]:
+    """Return every code that can be explained: findings, then errors."""
+    findings = {
+        code: ExplainedCode(code, "finding", row.when, row.do) for code, row in FINDING_CODES.items()
+    }
+    errors = {
+        code: ExplainedCode(code, "error", f"Exit status {row.exit_status}. {row.when}", row.do)
+        for code, row in sorted(CODES.items())
+    }
+    return findings | errors

@@ -128,7 +128,7 @@ class Operation(Generic[P, R_co]):
     @property
     def has_xml(self) -> bool:
         """Whether agents read the result as XML."""
-        return hasattr(self.result_type, "xml")
+        return any(hasattr(kind, "xml") for kind in (self.result_type, *get_args(self.result_type)))
 
 
 def operation(

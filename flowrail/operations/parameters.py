@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
+from flowrail.machines.definition.parts import Frozen
 from flowrail.operations.operation import Help
 
 Skill = Annotated[str, Help("The skill, such as problem-analysis.", completes="skills")]
@@ -27,6 +28,8 @@ Facts = Annotated[
         file_option="--facts",
     ),
 ]
+NO_VALUES: Mapping[str, Any] = Frozen()
+"""The default of parameters and facts."""
 Note = Annotated[
     str, Help("What to remember, in a sentence. Shown when the session is resumed.", metavar="TEXT")
 ]

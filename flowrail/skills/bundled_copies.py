@@ -46,7 +46,7 @@ def shipped(name: str) -> approval.FolderContent:
 
 def of_bundled(skill: Skill) -> BundledCopy | None:
     """Return a skill with its differences from the bundled one that it hides, or `None` if it hides none."""
-    if all(source != BUNDLED for source, _ in skill.hides):
+    if all(hidden.source != BUNDLED for hidden in skill.hides):
         return None
     own = approval.snapshot(skill.folder)
     return BundledCopy(own, tuple(approval.changes(digests(shipped(skill.name)), digests(own))))

@@ -18,7 +18,7 @@ from flowrail.machines.definition.findings import Finding, Place, first
 from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
-from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.machines.loading.skill_folder import ENTRY_FILES, WorkflowFile, scripts
 from flowrail.skills.catalog import Skill, unread_workflows, workflows
 from flowrail.skills.references import WorkflowInterface, WorkflowInterfaces
 from flowrail.storage.files import read_bounded
@@ -45,7 +45,7 @@ def findings(file: WorkflowFile, loaded: LoadedWorkflow, interfaces: WorkflowInt
     groups: list[Iterable[Finding]] = [_unused_texts(file, loaded, interfaces)] if is_readable else []
     if "/" in file.address:
         return [*first(groups)]
-    groups.append(_ignored_files(file))
+    groups.append(ignored_files(file))
     if not os.path.lexists(os.path.join(file.folder, CARD)):
         return [*first((*groups, _no_card(file)))]
     try:
@@ -171,12 +171,13 @@ def _param_problems(
                 yield f"the value of parameter `{name}` in SKILL.md {error}", "show a valid value"
 
 
-def _ignored_files(file: WorkflowFile) -> Iterator[Finding]:
+def ignored_files(file: WorkflowFile) -> Iterator[Finding]:
     """Yield findings about files that look like workflows of the skill but are not read."""
-    beside = unread_workflows(file.folder)
-    if file.path != "workflow.py" and os.path.lexists(os.path.join(file.folder, "workflow.py")):
-        beside = ["workflow.py", *beside]
-    for name in beside:
+    entries = [path for path in ENTRY_FILES if os.path.lexists(os.path.join(file.folder, path))]
+    entries += [
+        script.path for script in scripts(file.folder, file.address) if script.address == file.address
+    ]
+    for name in (*entries, *unread_workflows(file.folder)):
         if name != file.path:
             message = f"nothing reads `{name}`: `{file.path}` is the workflow"
             yield Finding("FR174", "warning", message, "keep one of them", Place(name, 1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope, bundled_folder
@@ -28,18 +28,23 @@ class UnknownSkillError(UsageError):
     code = "UNKNOWN_SKILL"
 
 
-class Skill(NamedTuple):
-    """A skill's folder, where it was found, and the folders of the same name that it hides."""
+@dataclass(frozen=True)
+class Skill:
+    """A skill's folder, and where it was found."""
 
     name: str
+    """The name of the folder."""
     folder: str
+    """The folder."""
     source: str
-    hides: tuple[tuple[str, str], ...] = ()
+    """The scope in which it was found: project, git-root, global, extra or bundled."""
+    hides: tuple[Skill, ...] = ()
+    """The skills of the same name that are farther away."""
 
     @property
     def hides_own(self) -> bool:
         """Whether it hides a skill in home or a bundled one."""
-        return any(source in OWN_SCOPES for source, _ in self.hides)
+        return any(skill.source in OWN_SCOPES for skill in self.hides)
 
 
 def named_root(skill: Skill) -> str:
@@ -130,9 +135,9 @@ def with_unread_workflow(roots: Sequence[Root]) -> Iterator[str]:
 
 def _named(name: str, roots: Sequence[Root]) -> Skill | None:
     """Return the nearest skill of that name, with those that it hides."""
-    folders = [(source, os.path.join(root, name)) for source, root in places(roots)]
-    matches = [(source, folder) for source, folder in folders if entry_file(folder, name) is not None]
-    return Skill(name, matches[0][1], matches[0][0], tuple(matches[1:])) if matches else None
+    skills = [Skill(name, os.path.join(folder, name), source) for source, folder in places(roots)]
+    found = [skill for skill in skills if entry_file(skill.folder, name) is not None]
+    return replace(found[0], hides=tuple(found[1:])) if found else None
 
 
 def _folder_hint(name: str, roots: Sequence[Root]) -> Hint | None:

@@ -122,7 +122,7 @@ class Loader:
 def _why_not(skill: Skill, copy: BundledCopy | None) -> tuple[str, str | Hint]:
     """Return why a project's skill needs approval, and an alternative to approving it."""
     if copy is None:
-        return f"of this project overrides your own at {skill.hides[-1][1]}", ""
+        return f"of this project overrides your own at {skill.hides[-1].folder}", ""
     why = f"of this project overrides the bundled one and differs from it: {joined(copy.changes)}"
     host = AGENTS if os.path.dirname(skill.folder).endswith(AGENTS.skills) else CLAUDE_CODE
     return why, Hint("or replace it: ", Command("setup", skill.name, host=host.name, force=True))

@@ -21,7 +21,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
 from flowrail.skills.catalog import listing
 from flowrail.testing.walks.play import Player
-from flowrail.testing.walks.run import WorkflowResult, name_of, plan_walks, stage_for
+from flowrail.testing.walks.run import WalkedWorkflow, failed_walk, plan_walks, stage_for
 from flowrail.text.safe_text import one_line, visible
 
 
@@ -76,7 +76,7 @@ class SkillCollector:
         targets = list(named or config.getini("flow_skills") or self._of_the_project())
         cwd = str(config.invocation_params.dir) if named else self.top
         try:
-            files = check.files(targets, self.environment.roots, cwd) if targets else []
+            files = check.files_of(targets, self.environment.roots, cwd) if targets else []
         except FlowError as error:
             raise pytest.UsageError(visible(f"flow_skills: {error.message}; {error.hint}")) from None
         return {os.path.realpath(os.path.join(file.folder, file.path)): file for file in files}
@@ -112,6 +112,8 @@ class WorkflowFileItems(pytest.File):
         if plan is None:
             yield self._item("load", partial(_report_failed_load, result))
             return
+        if result.without_example:
+            yield self._item("values", partial(_report_unknown_values, result))
         for walk in plan.walks:
             yield self._item(walk.name, partial(self._play, walk))
 
@@ -132,10 +134,8 @@ class WorkflowFileItems(pytest.File):
         """Play a walk through the real engine, store and formatters."""
         played = self.collector.player.play(self.file.address, walk)
         if not played.passed:
-            prefix = f"at step {played.step}: " if played.step else ""
-            cwd = str(self.config.invocation_params.dir)
-            name = name_of(self.file, self.collector.environment.roots, cwd)
-            raise AssertionError("\n".join([f"{prefix}{played.problem}", *name.reproduction(played)]))
+            environment = Environment(cwd=str(self.config.invocation_params.dir))
+            raise AssertionError("\n".join(failed_walk(played, self.file, environment).lines))
 
 
 class WorkflowItem(pytest.Item):
@@ -161,6 +161,11 @@ class WorkflowItem(pytest.Item):
         return visible(str(excinfo.value))
 
 
-def _report_failed_load(result: WorkflowResult) -> None:
+def _report_failed_load(result: WalkedWorkflow) -> None:
     """Fail with the reason why a workflow cannot be loaded or walked."""
     raise AssertionError(result.reason)
+
+
+def _report_unknown_values(result: WalkedWorkflow) -> None:
+    """Fail with the parameters and facts of which no value can be tried."""
+    raise AssertionError("\n".join(result.details))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from support.sandbox import flow, put_skill, refused, told
+from support.sandbox import findings_of, flow, put_skill, refused, told
 from support.terminal import plain, shown
 
 BROKEN = """\
@@ -22,19 +20,20 @@ def _broken() -> None:
 
 
 @pytest.mark.usefixtures("_broken")
-def test_a_terminal_shows_the_line_with_a_mark_below_the_word() -> None:
-    out = plain(shown("check", "broken", status=1)).splitlines()
+@pytest.mark.parametrize("on_terminal", [True, False])
+def test_a_finding_is_shown_with_its_line_and_a_mark_below_the_word(*, on_terminal: bool) -> None:
+    out = plain(shown("check", "broken", status=1)) if on_terminal else flow("check", "broken").out
+    lines = out.splitlines()
 
-    at = out.index("error FR102: step `first` leads to unknown step `secnd`")
-    assert out[at + 1 : at + 5] == [
-        "  --> .claude/skills/broken/workflow.yaml:3:57",
+    assert lines[:4] == [
+        ".claude/skills/broken/workflow.yaml:3:57: error FR102: step `first` leads to unknown step `secnd`",
         "3 |   - {id: first, title: First, actions: [Do it.], next: {ok: secnd}}",
         "  |                                                         ^^",
-        "  = did you mean `second`?",
+        "    did you mean `second`?",
     ]
-    at = out.index("  --> .claude/skills/broken/steps/second.md:2:5")
-    assert out[at + 1 : at + 3] == ["2 | Say $hello, 100%.", "  |     ^^^^^^"]
-    assert out[-2:] == ["1 workflow checked: 3 errors", "flow explain FR102 says more about FR102"]
+    at = next(number for number, line in enumerate(lines) if "steps/second.md:2:5: error" in line)
+    assert lines[at + 1 : at + 3] == ["2 | Say $hello, 100%.", "  |     ^^^^^^"]
+    assert lines[-2:] == ["1 workflow checked: 3 errors", "flow explain FR102 says more about FR102"]
 
 
 def test_the_mark_is_below_a_placeholder_in_a_text() -> None:
@@ -61,18 +60,8 @@ def test_a_long_line_is_cut_around_the_mark() -> None:
 
 
 @pytest.mark.usefixtures("_broken")
-def test_a_pipe_gets_two_lines_for_each_finding() -> None:
-    lines = flow("check", "broken").out.splitlines()
-
-    assert len(lines) == 2 * 3 + 1
-    assert lines[0].endswith("workflow.yaml:3: error FR102: step `first` leads to unknown step `secnd`")
-    assert lines[1] == "    did you mean `second`?"
-    assert lines[-1] == "1 workflow checked: 3 errors"
-
-
-@pytest.mark.usefixtures("_broken")
 def test_github_gets_an_annotation_of_the_line_for_each_finding() -> None:
-    ran = flow("check", "broken", "--format", "github")
+    ran = flow("check", "broken", "--github")
 
     first, *_, last = ran.out.splitlines()
     assert ran.status == 1
@@ -90,47 +79,26 @@ def test_a_workflow_with_another_ending_is_found_when_all_skills_are_checked() -
     (folder / "workflow.yaml").rename(folder / "workflow.yml")
 
     listed = flow("list").err
-    everything = told("check")
-    by_path = told("check", ".claude/skills")
 
     assert listed.endswith(f"/misnamed has no workflow that is read; see why: flow check {folder}\n")
-    for report in (everything, by_path):
-        (finding,) = report["findings"]
-        assert (finding["workflow"], finding["code"], finding["place"]) == (
-            "misnamed",
-            "FR174",
-            "workflow.yml:1",
-        )
+    for words in ([], [".claude/skills"]):
+        (finding,) = findings_of(*words)
+        assert (finding["code"], finding["place"]["file"]) == ("FR174", "workflow.yml")
         assert finding["remedy"] == "name it `workflow.yaml`, in YAML"
 
 
-def test_explain_knows_the_codes_of_errors() -> None:
-    out = flow("explain", "EVIDENCE_MISSING").out
-
-    assert out.startswith("# EVIDENCE_MISSING\n\nAn error, with exit status 4. The evidence that an outcome ")
-    assert "What to do: Provide each missing item" in out
-    assert "unknown code" not in flow("explain", "storage").err
-
-
-def test_explain_takes_small_letters_and_suggests_similar_codes() -> None:
-    assert flow("explain", "fr102").out.startswith("# FR102\n")
-    assert told("explain", "fr102")["code"] == "FR102"
-    status, error = refused("explain", "REGISTRY_CHANGE")
-    assert (status, error["code"]) == (2, "UNKNOWN_CODE")
-    assert "`REGISTRY_CHANGED`" in error["hint"]
+def test_explain_knows_the_codes_of_findings_and_errors_in_small_letters_too() -> None:
+    explained = flow("explain", "EVIDENCE_MISSING").out
+    assert explained.startswith("EVIDENCE_MISSING: error\nExit status 4. The evidence that an outcome ")
+    assert "What to do: Provide each missing item" in explained
+    assert flow("explain", "fr102").out.startswith("FR102: finding\nA transition leads to a step that ")
+    assert told("explain", "storage")["codes"][0]["kind"] == "error"
 
 
-def test_explain_without_a_code_lists_the_codes() -> None:
+def test_explain_suggests_similar_codes_and_lists_all() -> None:
     lines = flow("explain").out.splitlines()
 
     assert lines[0].split() == ["code", "kind", "about"]
     assert {"FR102", "REGISTRY_CHANGED", "EVIDENCE_MISSING"} <= {line.split()[0] for line in lines}
+    assert "`REGISTRY_CHANGED`" in refused("explain", "REGISTRY_CHANGE")[1]["hint"]
     assert refused("explain", "nothing-like-it")[1]["hint"] == "list the codes: flow explain"
-
-
-def test_explain_formats_the_page_on_a_terminal() -> None:
-    out = plain(shown("explain", "FR102"))
-
-    assert re.search(r"^[ ┃]+FR102[ ┃]*$", out, re.MULTILINE)
-    assert "```" not in out
-    assert max(map(len, out.splitlines())) <= 80

@@ -158,7 +158,7 @@ SCENARIOS = {
         diagram small
         diagram small -o small.md
         diagram small --check small.md
-        skill preview asking look
+        show asking look
         trust python
         new made
         explain REVISION_CONFLICT

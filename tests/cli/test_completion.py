@@ -67,7 +67,6 @@ def test_skills_are_completed() -> None:
     for command in (
         "step",
         "show",
-        "skill preview",
         "diagram",
         "trust",
         "check",
@@ -80,9 +79,9 @@ def test_skills_are_completed() -> None:
 
 
 def test_steps_are_completed() -> None:
-    assert completed("flow skill preview asking ") == ["look", "tell"]
-    assert completed("flow skill preview problem-analysis h") == ["hypothesize"]
-    assert completed("flow skill preview nosuch ") == []
+    assert completed("flow show asking ") == ["look", "tell"]
+    assert completed("flow show problem-analysis h") == ["hypothesize"]
+    assert completed("flow show nosuch ") == []
 
 
 def test_sessions_are_completed() -> None:
@@ -122,7 +121,7 @@ def test_completion_runs_nothing() -> None:
     for root in (folder, plain):
         (root / "workflow.py").write_text(f"open({str(canary)!r}, 'w').close()\n{HANDLER}")
 
-    for line in ("flow step ", "flow step py ", "flow skill preview py ", "flow step plain ", "flow resume "):
+    for line in ("flow step ", "flow step py ", "flow show py ", "flow step plain ", "flow resume "):
         completed(line)
 
     assert not canary.exists()
@@ -152,7 +151,7 @@ def test_no_word_is_offered_that_a_shell_would_read_as_more(name: str) -> None:
     texts = {f"workflows/{name}.yaml": SMALL.replace("NAME", "NAME/look")}
     put_skill("small", json.dumps({"name": "small", "steps": [step, {**step, "id": "last"}]}), texts=texts)
 
-    assert completed("flow skill preview small ") == ["last"]
+    assert completed("flow show small ") == ["last"]
     assert completed("flow step small") == ["small", "small/look"]
 
 

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 from support.handoffs import ours, receive, send, target
 from support.handoffs import session as source_session
-from support.sandbox import SMALL, flow, home_skills, project_skills, put_skill, sessions_folder, told
+from support.sandbox import (
+    SMALL,
+    findings_of,
+    flow,
+    home_skills,
+    project_skills,
+    put_skill,
+    sessions_folder,
+    told,
+)
 from support.skills import ACCEPTING, head, put
 
 from flowrail.discovery import menu_cache
@@ -128,7 +137,7 @@ def test_a_skill_with_an_error_is_always_named_with_its_line() -> None:
 
     out = flow("discover").out
     findings = {
-        name: [finding["severity"] for finding in flow("check", str(path.parent), "--json").data["findings"]]
+        name: [finding["severity"] for finding in findings_of(str(path.parent))]
         for name, path in (("broken", broken), ("loose", loose), ("old", old))
     }
     sections = flow("doctor", "--json").data["sections"]

@@ -116,7 +116,7 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def look(*_: object) -> Any:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("flowrail.skills.summary.items", look)
+    monkeypatch.setattr("flowrail.operations.skills.list.all_skills", look)
 
     with pytest.raises(ZeroDivisionError):
         flow("list")
@@ -129,7 +129,7 @@ def test_an_interrupted_command_says_so_by_its_status(
     def look(*_: object) -> Any:
         raise error
 
-    monkeypatch.setattr("flowrail.skills.summary.items", look)
+    monkeypatch.setattr("flowrail.operations.skills.list.all_skills", look)
 
     ran = flow("list")
     assert (ran.status, ran.out, ran.err.strip()) == (130, "", "")

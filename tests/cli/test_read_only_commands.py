@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -56,13 +55,6 @@ def test_a_workflow_is_shown_as_a_table() -> None:
 def test_a_check_of_nothing_is_refused() -> None:
     assert refused("check", "nosuch")[1]["code"] == "UNKNOWN_SKILL"
     assert refused("check", ".git")[1]["code"] == "USAGE"
-
-
-def test_the_schema_of_a_workflow_is_printed() -> None:
-    schema = json.loads(flow("skill", "schema", "workflow").out)
-
-    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert {"name", "steps", "params"} <= set(schema["properties"])
 
 
 def test_work_for_agents_and_gates_are_shown() -> None:

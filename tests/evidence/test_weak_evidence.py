@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from support.sandbox import put_skill, told
+from support.sandbox import findings_of, put_skill, told
 
 WEAK: dict[str, dict[str, Any]] = {
     "a bare file": {"file": "plan.md"},
@@ -52,13 +52,13 @@ def put(*checks: dict[str, Any]) -> None:
 def test_a_check_warns_of_evidence_that_looks_weak(name: str) -> None:
     put(WEAK[name])
 
-    assert [finding["code"] for finding in told("check", "built")["findings"]] == ["FR184"]
+    assert [finding["code"] for finding in findings_of("built")] == ["FR184"]
 
 
 def test_sound_evidence_is_found_sound() -> None:
     put(*SOUND)
 
-    assert told("check", "built")["findings"] == []
+    assert findings_of("built") == []
 
 
 DECIDING = """\

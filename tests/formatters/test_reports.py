@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.sandbox import flow, told
+from support.sandbox import flow
 from support.workflows import step, workflow
 
 from flowrail.formatters.reports.history import entries, report
 from flowrail.machines.engine.advance import start
 from flowrail.machines.sessions.record import Record
+from flowrail.operations.environment import Environment
 from flowrail.text.report import plain_text
 
 NOTES: dict[str, tuple[dict[str, Any], str]] = {
@@ -48,15 +49,15 @@ def test_a_history_describes_each_record(kind: str) -> None:
 
 @pytest.mark.parametrize("skill", ["planner", "perspective-swarm", "incoherence"])
 def test_a_workflow_is_shown_with_its_agents_questions_and_gates(skill: str) -> None:
-    item = told("show", skill)
+    shown = Environment().loader.load(skill).definition
 
     text = flow("show", skill).out
 
-    for shown_step in item["steps"]:
-        assert f"{shown_step['id']}  " in text
-        if dispatch := shown_step.get("dispatch"):
-            assert dispatch["agent"] in text.partition("\nDispatches\n")[2]
-        for question in shown_step.get("questions", ()):
-            assert question["header"] in text.partition("\nQuestions to the user\n")[2]
-        if gate := shown_step.get("gate"):
-            assert gate["name"] in text.partition("\nGates\n")[2]
+    for declared in shown.steps:
+        assert f"{declared.id}  " in text
+        if declared.work:
+            assert str(declared.work.agent) in text.partition("\nDispatches\n")[2]
+        for question in declared.questions:
+            assert question.header in text.partition("\nQuestions to the user\n")[2]
+        if declared.gate:
+            assert declared.gate.name in text.partition("\nGates\n")[2]

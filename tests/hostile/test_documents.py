@@ -27,7 +27,7 @@ steps:
 """
 READING = ("check evil --json", "discover --all --json", "step evil --format xml")
 OTHERS = (
-    "list --json", "show evil --json", "diagram evil", "skill preview evil first --format text", "step evil ok --format xml",
+    "list --json", "show evil --json", "diagram evil", "show evil first --format text", "step evil ok --format xml",
     "test evil", "discover --all --json", "discover --all", "registry sync --check",
     "trust evil --digest 0", "status", "resume", "sessions --json", "session verify", "doctor --json",
 )  # fmt: skip

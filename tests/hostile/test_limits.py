@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.forged import folder_of, sealed
 from support.handoffs import forged
-from support.sandbox import clean_environment, flow, put_skill, told
+from support.sandbox import clean_environment, findings_of, flow, put_skill, told
 
 from flowrail.handoff.handoff import Handoff
 from flowrail.storage.records import to_plain
@@ -164,7 +164,7 @@ def test_a_text_that_many_steps_use_is_limited() -> None:
     workflow = f"name: NAME\nsteps:\n{steps}{END.replace('end', 's80')}"
     put_skill("texts", workflow, texts={"steps/a.md": "word " * 12_000})
 
-    found = flow("check", "texts", "--json").data["findings"]
+    found = findings_of("texts")
 
     assert {finding["code"] for finding in found} == {"FR125"}
 

@@ -198,7 +198,7 @@ steps:
   - {id: first, title: First, actions: [Do.], dispatch: {agent: explore, workflow: py}, next: {ok: null, fail: null}}
 """
 WITHOUT_A_SESSION = (
-    "start py", "step py", "step py done", "skill preview py first", "test py", "test .claude/skills/py",
+    "start py", "step py", "step py done", "show py first", "test py", "test .claude/skills/py",
     "test lead", "check", "check py", "show py", "diagram py", "discover --all --json",
     "doctor", "list",
 )  # fmt: skip

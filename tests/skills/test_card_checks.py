@@ -206,3 +206,26 @@ def test_what_discovery_forgives_in_a_handoff_block_is_found(
     assert [finding.code for finding in report.findings] == ["FR183"] * len(told)
     assert all(finding.message.startswith(text) for finding, text in zip(report.findings, told, strict=True))
     assert report.is_workflow is workflow
+
+
+SCRIPT = """\
+from flowrail import StepDef, Workflow
+
+WORKFLOW = Workflow("demo", StepDef("a", "A", ["Do it."], next={"ok": None}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "second"),
+    [
+        ({"workflow.yaml": LINE, "scripts/other.py": SCRIPT}, "scripts/other.py"),
+        ({"scripts/demo.py": SCRIPT, "scripts/other.py": SCRIPT}, "scripts/other.py"),
+        ({"workflow.py": SCRIPT, "scripts/other.py": SCRIPT}, "scripts/other.py"),
+    ],
+)
+def test_a_second_entry_workflow_of_a_skill_is_found_without_running_it(
+    files: dict[str, str], second: str, tmp_path: Path
+) -> None:
+    found = findings_in(tmp_path, {**files, "SKILL.md": CARD})
+
+    assert [finding.split()[:2] for finding in found] == [["FR174", f"{second}:1"]]

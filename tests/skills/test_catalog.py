@@ -40,7 +40,7 @@ def test_the_nearest_place_wins_and_hides_the_others(monkeypatch: pytest.MonkeyP
     expected = [
         (source, str(place / "decision-critic")) for source, place in zip(sources, places, strict=True)
     ]
-    assert [(skill.source, skill.folder), *skill.hides] == [*expected, ours]
+    assert [(each.source, each.folder) for each in (skill, *skill.hides)] == [*expected, ours]
     assert skill.hides_own
 
 

@@ -71,7 +71,7 @@ steps:
     reports:
       sure: {type: string, choices: [low, high], required: true}
       where: {type: list, required: true, example: [src, docs]}
-      note: {type: string}
+      note: {type: string, example: an odd case}
     rules: [{if: "sure == 'high'", outcome: ok}, {outcome: iterate}]
     next: {ok: tell, iterate: look}
   - {id: tell, title: Tell, actions: ["Sure: $sure, where: $where."], next: {ok: null, fail: null}}
@@ -157,11 +157,19 @@ def told(*words: str, stdin: bytes = b"") -> Any:
     return ran.data
 
 
+def findings_of(*words: str) -> list[dict[str, Any]]:
+    """Return the findings of `flow check` with these arguments."""
+    checked = flow("check", *words, "--json").data["workflows"]
+    return [finding for workflow in checked for finding in workflow["findings"]]
+
+
 def params_of(skill: str) -> str:
     """Return options with examples of the required parameters of a skill."""
-    needed = [param for param in told("show", skill)["params"] if param.get("required")]
+    params = told("show", skill)["params"].items()
     return " ".join(
-        f"-p {shlex.quote(param['name'] + '=' + str(param.get('example') or 'x'))}" for param in needed
+        f"-p {shlex.quote(name + '=' + str(param.get('example') or 'x'))}"
+        for name, param in params
+        if param.get("required")
     )
 
 

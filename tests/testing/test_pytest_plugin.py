@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from support.sandbox import ASKING, SMALL, allow, clean_environment, put_python, put_skill
+from support.sandbox import ASKING, SMALL, allow, clean_environment, flow, put_python, put_skill
 
 OWN = """\
 def test_of_the_project():
@@ -105,3 +106,29 @@ def test_problems_are_shown_without_our_own_stack() -> None:
     assert "at step first: " in out
     assert "flow test py --walk " in out
     assert "flowrail/testing" not in out
+
+
+def test_a_convention_of_the_project_is_found_by_check_doctor_and_pytest() -> None:
+    folder = Path(".claude/conventions")
+    folder.mkdir(parents=True)
+    (folder / "house.md").write_text("Write short sentences.\n")
+    text = "Do it.\n\n```flow:resource\nhouse\n```\n"
+    put_skill("quoting", SMALL.replace("[Do the first thing.]", json.dumps([text])))
+
+    status, out = run_pytest("--flow", "-q")
+
+    assert flow("check", "quoting").status == 0
+    assert "FR127" not in flow("doctor").out
+    assert (status, "failed" in out) == (0, False), out
+    assert "Write short sentences." in flow("step", "quoting").out
+
+
+def test_a_free_text_without_an_example_fails_instead_of_being_guessed() -> None:
+    put_skill("free", SMALL.replace("steps:", "params: {topic: {type: string}}\nsteps:"))
+
+    ran = flow("test", "free")
+    status, out = run_pytest("--flow", "-q")
+
+    assert (ran.status, status) == (1, 1)
+    assert "`topic` has no choices, bounds, default or example" in ran.out
+    assert "`topic` has no choices, bounds, default or example" in out

@@ -46,7 +46,7 @@ def format_invoke_command(
     """Return the command that prints one step of a script, on one line, quoted for a shell.
 
     *script* is a file (``….py``), a module (``skills.planner.gate``), or the name of a skill, whose step
-    ``flow skill preview`` prints. *qr* adds the state of the review loop.
+    ``flow show`` prints. *qr* adds the state of the review loop.
     """
     if script.endswith(".py"):
         words = ["python3", script]

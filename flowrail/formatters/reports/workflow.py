@@ -2,130 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from flowrail.formatters.guidance.content import example_text
+from flowrail.machines.definition.findings import Finding
+from flowrail.machines.definition.step import StepDef, fact_args
+from flowrail.machines.definition.step_parts import Dispatch, Option
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
 from flowrail.text.phrases import count
-from flowrail.text.report import Report, Table, columns, paragraphs, title
+from flowrail.text.report import Column, Report, Table, columns, paragraphs, section, title
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
 
 
-def report(item: Mapping[str, Any]) -> Report:
-    """Return a workflow as `skills.summary.show` describes it."""
-    about = shortened(one_line(item["description"]), LONGEST_LINE)
-    steps = count(item["total_steps"], "step")
-    head = title(f"{one_line(item['name'])} · {steps} · {_source(item)}")
-    parts: list[Report] = [[head, about] if about else [head]]
-    if item["params"]:
-        rows = [[param["name"], param["type"], _about(param)] for param in item["params"]]
-        parts.append([title("Parameters"), Table(columns("name", "type", "about", wraps=("about",)), rows)])
-    parts.append(_steps(item["steps"]))
-    parts += [*_agents(item["steps"]), *_questions(item["steps"]), *_gates(item["steps"])]
-    if item.get("then"):
-        parts.append([title("Then"), f"  {one_line(item['then'])}"])
-    if item["workflows"]:
-        parts.append([title("Other workflows"), *(f"  {one_line(name)}" for name in item["workflows"])])
-    if item["findings"]:
-        lines = [
-            f"  {one_line(finding['place'])}: {finding['severity']} {finding['code']}: {one_line(finding['message'])}"
-            for finding in item["findings"]
-        ]
-        parts.append([title("Findings"), *lines])
-    return paragraphs(*parts)
+def report(workflow: Workflow, findings: Sequence[Finding], *, source: str, others: Sequence[str]) -> Report:
+    """Return a workflow with its *findings*. *others* are the other workflows of the skill."""
+    about = shortened(one_line(workflow.description), LONGEST_LINE)
+    head = title(f"{one_line(workflow.name)} · {count(workflow.total_steps, 'step')} · {source}")
+    return paragraphs(
+        [head, about] if about else [head],
+        _table(
+            "Parameters",
+            columns("name", "type", "about", wraps=("about",)),
+            ([name, arg.kind, _about(arg)] for name, arg in workflow.params.items()),
+        ),
+        _table(
+            "Steps",
+            columns(
+                *("#", "step", "title", "phase", "transitions"),
+                wraps=("title", "transitions"),
+                optional=("phase",),
+            ),
+            (
+                [str(number), step.id, step.name, step.phase or "", _transitions(step)]
+                for number, step in enumerate(workflow.steps, 1)
+            ),
+        ),
+        _table(
+            "Dispatches",
+            columns("step", "agent", "runs", "number", "model", wraps=("runs", "number")),
+            (
+                [step.id, work.agent or "", work.workflow or "a prompt", _number(work), work.model or ""]
+                for step in workflow.steps
+                if (work := step.work)
+            ),
+        ),
+        _table(
+            "Questions to the user",
+            columns("step", "header", "question", "answers", wraps=("question", "answers")),
+            (
+                [step.id, question.header, question.text, ", ".join(map(_option, question.options))]
+                for step in workflow.steps
+                for question in step.questions
+            ),
+        ),
+        _table(
+            "Gates",
+            columns("step", "gate", "review", "limit", "policy"),
+            (
+                [step.id, gate.name, gate.review, str(gate.limit), gate.policy or "default"]
+                for step in workflow.steps
+                if (gate := step.gate)
+            ),
+        ),
+        section("Then", [f"  {one_line(workflow.then)}"] if workflow.then else []),
+        section("Other workflows", [f"  {one_line(name)}" for name in others]),
+        section("Findings", [f"  {one_line(finding.line)}" for finding in findings]),
+    )
 
 
-def _steps(steps: Sequence[Mapping[str, Any]]) -> Report:
-    rows = [
-        [str(step["number"]), step["id"], step["title"], step["phase"] or "", _transitions(step)]
-        for step in steps
-    ]
-    titles = ("#", "step", "title", "phase", "transitions")
-    return [
-        title("Steps"),
-        Table(columns(*titles, wraps=("title", "transitions"), optional=("phase",)), rows),
-    ]
+def _table(name: str, head: Sequence[Column], rows: Iterator[list[str]]) -> Report:
+    listed = list(rows)
+    return [title(name), Table(head, listed)] if listed else []
 
 
-def _source(item: Mapping[str, object]) -> str:
-    return f"{item['source']}, as bundled" if item.get("as_bundled") else str(item["source"])
-
-
-def _about(value: Mapping[str, Any]) -> str:
-    words = []
-    if value.get("required"):
-        words.append("required")
-    if value.get("choices"):
-        words.append("one of " + ", ".join(str(choice) for choice in value["choices"]))
-    if value.get("default") not in (None, ""):
-        words.append(f"default {example_text(value['default'])}")
-    if value.get("example") is not None:
-        words.append(f"such as {example_text(value['example'])}")
+def _about(arg: Arg) -> str:
+    words = ["required"] if arg.required else []
+    if arg.choices:
+        words.append("one of " + ", ".join(map(str, arg.choices)))
+    if arg.has_default and arg.default not in (None, ""):
+        words.append(f"default {example_text(arg.default)}")
+    if arg.example is not None:
+        words.append(f"such as {example_text(arg.example)}")
     return "; ".join(words)
 
 
-def _agents(steps: Sequence[Mapping[str, Any]]) -> Iterator[Report]:
-    dispatches = [(step["id"], step["dispatch"]) for step in steps if step.get("dispatch")]
-    if dispatches:
-        rows = [
-            [step, work["agent"], work["workflow"] or "a prompt", _over(work), work["model"] or ""]
-            for step, work in dispatches
-        ]
-        head = columns("step", "agent", "runs", "number", "model", wraps=("runs", "number"))
-        yield [title("Dispatches"), Table(head, rows)]
-
-
-def _over(work: Mapping[str, Any]) -> str:
-    over = work["over"]
-    if over is None:
+def _number(work: Dispatch) -> str:
+    if work.over is None:
         return "one"
-    text = f"one for each of {over if isinstance(over, str) else ', '.join(map(example_text, over))}"
-    return f"{text}; {work['join']} must succeed"
+    items = work.over if isinstance(work.over, str) else ", ".join(map(example_text, work.over))
+    return f"one for each of {items}; {work.join} must succeed"
 
 
-def _questions(steps: Sequence[Mapping[str, Any]]) -> Iterator[Report]:
-    rows = [
-        [step["id"], question["header"], question["text"], ", ".join(map(_option, question["options"]))]
-        for step in steps
-        for question in step.get("questions", ())
-    ]
-    if rows:
-        head = columns("step", "header", "question", "answers", wraps=("question", "answers"))
-        yield [title("Questions to the user"), Table(head, rows)]
+def _option(option: Option) -> str:
+    return f"{option.label} → {option.outcome}" if option.outcome else option.label
 
 
-def _option(option: Mapping[str, object]) -> str:
-    return f"{option['label']} → {option['outcome']}" if option["outcome"] else str(option["label"])
+def _transitions(step: StepDef) -> str:
+    transitions = ", ".join(f"{outcome} → {target or 'end'}" for outcome, target in step.next.items())
+    notes = "; ".join(_notes(step))
+    return f"{transitions} ({notes})" if notes else transitions
 
 
-def _gates(steps: Sequence[Mapping[str, Any]]) -> Iterator[Report]:
-    rows = [
-        [step["id"], gate["name"], gate["review"], str(gate["limit"]), gate["policy"] or "default"]
-        for step in steps
-        if (gate := step.get("gate"))
-    ]
-    if rows:
-        yield [title("Gates"), Table(columns("step", "gate", "review", "limit", "policy"), rows)]
-
-
-def _transitions(step: Mapping[str, Any]) -> str:
-    transitions = ", ".join(f"{outcome} → {target or 'end'}" for outcome, target in step["next"].items())
-    notes = []
-    if step["decides"]:
-        deciding = ("gate", "questions", "rules")
-        notes.append(f"decided by its {next((key for key in deciding if step.get(key)), 'handler')}")
-    if step["limit"]:
-        notes.append(f"at most {count(step['limit'], 'attempt')}")
-    if step["when"]:
-        notes.append(f"only when {step['when']}")
-    notes += _demands(step)
-    return transitions + (f" ({'; '.join(notes)})" if notes else "")
-
-
-def _demands(step: Mapping[str, Any]) -> Iterator[str]:
-    if step["reports"]:
-        yield "reports " + ", ".join(value["name"] for value in step["reports"])
-    if step.get("forbids"):
-        yield "forbids " + ", ".join(step["forbids"])
-    for outcome, checks in (step.get("evidence") or {}).items():
-        yield f"{outcome} needs evidence: {', '.join(checks)}"
+def _notes(step: StepDef) -> Iterator[str]:
+    """Yield what decides the outcome of *step*, when it applies, and what a report needs."""
+    if step.decides:
+        deciding = {"gate": step.gate, "questions": step.questions, "rules": step.rules}
+        yield f"decided by its {next((key for key, value in deciding.items() if value), 'handler')}"
+    if step.limit:
+        yield f"at most {count(step.limit, 'attempt')}"
+    if step.when is not None:
+        yield f"only when {step.when if isinstance(step.when, str) else 'its function says so'}"
+    if reported := fact_args(step):
+        yield f"reports {', '.join(reported)}"
+    if step.forbids:
+        yield f"forbids {', '.join(step.forbids)}"
+    for outcome, checks in step.evidence.items():
+        yield f"{outcome} needs evidence: {', '.join(check.id for check in checks)}"

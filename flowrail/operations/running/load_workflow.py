@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
-from flowrail.errors import ChangedError, DocumentError
+from flowrail.errors import ChangedError, DocumentError, FlowError
 from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.definition.plain_form import has_functions, to_plain
 from flowrail.machines.definition.workflow import Workflow
@@ -19,7 +19,6 @@ from flowrail.machines.sessions.session import Session
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, definition_folder
 from flowrail.skills.catalog import OWN_SCOPES, Skill, find, places, workflow_file
 from flowrail.skills.loader import Loader
-from flowrail.skills.summary import left_to_give
 
 _SCOPES = frozenset(scope.value for scope in Scope)
 
@@ -170,17 +169,19 @@ def _verified_origin(source: str, address: str, folder: str, roots: Sequence[Roo
     return (Scope.PROJECT.value, folder) if mine is None else (source, mine)
 
 
-def _hidden(address: str, folder: str, roots: Sequence[Root]) -> tuple[tuple[str, str], ...]:
-    """Return the user's own skills and the bundled one of that name that *place* hides.
+def _hidden(address: str, folder: str, roots: Sequence[Root]) -> tuple[Skill, ...]:
+    """Return the user's own skills and the bundled one of that name that the skill in *folder* hides.
 
     All of them count, even if another one is nearer now: the session continues with this folder.
     """
     name, real = address.partition("/")[0], os.path.realpath(folder)
-    own = [(source, os.path.join(path, name)) for source, path in places(roots) if source in OWN_SCOPES]
+    own = [Skill(name, os.path.join(path, name), source) for source, path in places(roots)]
     return tuple(
-        (source, path)
-        for source, path in own
-        if os.path.realpath(path) != real and skill_folder.entry_file(path, name) is not None
+        skill
+        for skill in own
+        if skill.source in OWN_SCOPES
+        and os.path.realpath(skill.folder) != real
+        and skill_folder.entry_file(skill.folder, name) is not None
     )
 
 
@@ -194,6 +195,15 @@ def start_command(environment: Environment, address: str) -> Command:
         "step",
         address,
         new=True,
-        params=left_to_give(address, environment.loader),
+        params=_left_to_give(address, environment.loader),
         store=environment.shown_store,
     )
+
+
+def _left_to_give(address: str, loader: Loader) -> dict[str, str]:
+    """Return the required parameters of a workflow, each with a placeholder as its value."""
+    try:
+        params = loader.load(address).definition.params
+    except FlowError:
+        return {}
+    return {name: "…" for name, arg in params.items() if arg.required}

@@ -1,19 +1,23 @@
-"""Check workflows that a user names by skill or path."""
+"""Find errors in the workflows that a user names by skill or path."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated
 
 from flowrail.discovery.locations import Root
 from flowrail.errors import DocumentError, TrustError, UsageError
 from flowrail.formatters.blocks.fences import fence_problems
+from flowrail.formatters.reports import findings as page
 from flowrail.machines.checks.check import advise
 from flowrail.machines.definition.findings import Finding, Place, in_order
 from flowrail.machines.definition.reader import type_findings
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.operations.environment import Environment
+from flowrail.operations.operation import Help, operation
 from flowrail.skills import card_checks, references
 from flowrail.skills.catalog import (
     Skill,
@@ -26,21 +30,77 @@ from flowrail.skills.catalog import (
 )
 from flowrail.skills.loader import Loader
 from flowrail.skills.references import WorkflowInterfaces
-
-Progress = Callable[[str, int, int], None]
-"""Takes the address of a workflow, the number of workflows or walks that are done, and the total."""
+from flowrail.text.report import Report
 
 
-class CheckReport(NamedTuple):
-    """One workflow, its folder and its findings."""
+@dataclass(frozen=True)
+class CheckedWorkflow:
+    """One workflow and its findings."""
 
-    address: str
+    workflow: str
+    """Its address, or the name of a skill without a workflow, of which only SKILL.md is checked."""
     path: str
-    findings: tuple[Finding, ...]
+    """The folder of the skill."""
+    findings: tuple[Finding, ...] = ()
     is_workflow: bool = True
-    """False for a skill without a workflow: only its SKILL.md is checked."""
+    """Whether the skill has a workflow."""
     needs_approval: str = ""
-    """How to approve Python that was not checked."""
+    """How a person approves Python that was not checked."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found."""
+
+    workflows: tuple[CheckedWorkflow, ...]
+    """The workflows that were checked, and those that wait for approval."""
+    exit_status: int
+    """1 if there is an error, or with --strict a warning; 7 if a named workflow is not approved."""
+    github: bool = False
+    """Whether the findings are printed as annotations."""
+
+    def report(self) -> Report:
+        """Return what a person reads, or annotations."""
+        found = [
+            (checked.workflow, checked.path, finding)
+            for checked in self.workflows
+            for finding in checked.findings
+        ]
+        if self.github:
+            return page.github_annotations(found)
+        workflows = sum(checked.is_workflow and not checked.needs_approval for checked in self.workflows)
+        return page.report(
+            [(path, finding) for _, path, finding in found],
+            workflows=workflows,
+            others=sum(not checked.is_workflow for checked in self.workflows),
+        )
+
+
+@operation("check", "flow check problem-analysis", "flow check --strict ./my-skill --github")
+def check_skills(
+    environment: Environment,
+    skill: Annotated[
+        tuple[str, ...],
+        Help("Skills, folders or workflow files.", metavar="SKILL|PATH", completes="skills"),
+    ] = (),
+    *,
+    strict: Annotated[bool, Help("Fail on warnings too.")] = False,
+    github: Annotated[bool, Help("Print annotations for GitHub Actions.")] = False,
+) -> Checked:
+    """Find errors in a workflow
+
+    Checks the named skills or folders, or all installed skills, with the workflows that they dispatch.
+    Checks only SKILL.md if a skill has no workflow. Exits 1 on any error, and 7 if a named workflow in Python is not
+    approved: only its own code knows its steps.
+    """
+    found = check(skill, environment.loader, environment.cwd, progress=environment.progress)
+    waiting = [checked for checked in found if checked.needs_approval]
+    for checked in waiting:
+        environment.tell(f"`{checked.workflow}` was not checked; {checked.needs_approval}")
+    severities = {finding.severity for checked in found for finding in checked.findings}
+    is_wrong = "error" in severities or (strict and severities)
+    status = 1 if is_wrong else TrustError.exit_status if waiting and skill else 0
+    return Checked(tuple(found), status, github)
 
 
 def check(
@@ -48,29 +108,31 @@ def check(
     loader: Loader,
     cwd: str,
     *,
-    progress: Progress = lambda _address, _done, _total: None,
-) -> list[CheckReport]:
+    progress: Callable[[str, int, int], object] = lambda _address, _done, _total: None,
+) -> list[CheckedWorkflow]:
     """Return a report on every workflow that *targets* name, or on all installed ones.
 
     *progress* is called before each workflow. Python that is not approved is not checked.
     """
     interfaces = WorkflowInterfaces(loader)
     found = list(_found(targets, loader.roots, cwd))
-    reports: list[CheckReport] = []
+    reports: list[CheckedWorkflow] = []
     for number, file in enumerate(found):
         if isinstance(file, WorkflowFile):
             progress(file.address, number, len(found))
             try:
                 reports.append(_checked(file, interfaces))
             except TrustError as error:
-                reports.append(CheckReport(file.address, file.folder, (), needs_approval=str(error.hint)))
+                found_beside = () if "/" in file.address else (*card_checks.ignored_files(file),)
+                hint = str(error.hint)
+                reports.append(CheckedWorkflow(file.address, file.folder, found_beside, needs_approval=hint))
         else:
-            name, findings = os.path.basename(file), tuple(card_checks.of_card(file))
-            reports.append(CheckReport(name, file, findings, is_workflow=False))
+            name, findings = os.path.basename(file), (*card_checks.of_card(file),)
+            reports.append(CheckedWorkflow(name, file, findings, is_workflow=False))
     return reports
 
 
-def files(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[WorkflowFile]:
+def files_of(targets: Sequence[str], roots: Sequence[Root], cwd: str) -> list[WorkflowFile]:
     """Return every workflow that *targets* name, by skill or by path; without targets, all installed ones."""
     return [file for file in _found(targets, roots, cwd) if isinstance(file, WorkflowFile)]
 
@@ -130,13 +192,13 @@ def _file(path: str) -> WorkflowFile:
     )
 
 
-def _checked(file: WorkflowFile, interfaces: WorkflowInterfaces) -> CheckReport:
+def _checked(file: WorkflowFile, interfaces: WorkflowInterfaces) -> CheckedWorkflow:
     try:
         loaded = interfaces.loader.read(file)
         wrong = type_findings(loaded.definition) if file.is_python else []
         if wrong:
             findings = tuple(raw.at(loaded.locate(raw.path)) for raw in wrong)
-            return CheckReport(file.address, file.folder, findings)
+            return CheckedWorkflow(file.address, file.folder, findings)
         interfaces.add(file, loaded)
         referring = references.findings(file, loaded, interfaces, fence_problems)
         of_workflow = in_order((*loaded.findings, *_advice(loaded), *referring))
@@ -146,7 +208,7 @@ def _checked(file: WorkflowFile, interfaces: WorkflowInterfaces) -> CheckReport:
         inside = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder
         place = Place.of(inside)
         findings = (Finding("FR100", "error", error.fact, str(error.hint), place),)
-    return CheckReport(file.address, file.folder, findings)
+    return CheckedWorkflow(file.address, file.folder, findings)
 
 
 def _advice(loaded: LoadedWorkflow) -> list[Finding]:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Annotated
 
+import flowrail
 from flowrail.command import Command
 from flowrail.discovery.locations import named
 from flowrail.hosts.host import CLAUDE_CODE
@@ -35,6 +36,8 @@ class CreatedSkill:
     """The command that starts a session."""
     trust_command: Command | None
     """The command that a person runs first, if the skill needs approval."""
+    schema: str
+    """The file with the JSON Schema of `workflow.yaml`, for editors."""
 
     def report(self) -> Report:
         """Return what a person reads."""
@@ -44,6 +47,7 @@ class CreatedSkill:
         yield one_line(f"check it: {self.check_command}")
         yield one_line(f"test it: {self.test_command}")
         yield one_line(f"run it: {self.run_command}")
+        yield one_line(f"the keys of workflow.yaml, for editors: {self.schema}")
 
 
 @operation("new", "flow new release-check", "flow new release-check --python")
@@ -79,4 +83,13 @@ def new(
         test_command=Command("test", path),
         run_command=Command("step", name, root=extra),
         trust_command=Command("trust", name, root=extra) if python or made.hides_bundled else None,
+        schema=_schema(),
     )
+
+
+def _schema() -> str:
+    """Return the path of the JSON Schema: a wheel contains it, a checkout has it in `docs`."""
+    package = os.path.dirname(flowrail.__file__)
+    installed = os.path.join(package, "reference")
+    checkout = os.path.join(os.path.dirname(package), "docs", "reference")
+    return os.path.join(installed if os.path.isdir(installed) else checkout, "workflow.schema.json")

@@ -1,124 +1,254 @@
-"""Play all walks of the given workflows, on a store in a temporary folder."""
+"""Walk through workflows on a store in a temporary folder, and report what went wrong: `flow test`."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from flowrail.command import Command
 from flowrail.discovery.locations import Root, Scope
-from flowrail.errors import FlowError, TrustError
-from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.exploration.coverage import Coverage, of_walks
+from flowrail.errors import FlowError, TrustError, UsageError
+from flowrail.machines.exploration.coverage import of_walks
 from flowrail.machines.exploration.inputs import without_example
 from flowrail.machines.exploration.walks import Plan, plan
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import Environment
-from flowrail.operations.skills.check import Progress
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.skills.check import files_of
 from flowrail.skills.catalog import find, named_root
 from flowrail.storage.ownership import Owner
 from flowrail.testing.walks.play import PlayedWalk, Player
 from flowrail.testing.walks.stage import NAMED, Stage
+from flowrail.text.report import Part, Report, Span, Style, Table, columns, paragraphs
+from flowrail.text.safe_text import one_line, visible
 
 _MEMORY = "/dev/shm"  # noqa: S108 - only a temporary folder of our own is created in it
 _ENOUGH_MEMORY = 256 * 1024 * 1024
 MOST_NAMED = 60
 """How many transitions without a walk are listed."""
 PASSED, FAILED, SKIPPED = "passed", "failed", "not approved"
+_STYLES = {PASSED: Style.GOOD, FAILED: Style.BAD, SKIPPED: Style.WARNING}
 
 
-class WorkflowName(NamedTuple):
-    """The name of a workflow on a command line: its address, or its path if the address finds another workflow.
+@dataclass(frozen=True)
+class FailedWalk:
+    """A walk that failed."""
 
-    ``root`` is the folder for `--root`.
-    """
+    walk: str
+    """Its name."""
+    step: str | None
+    """The step at which it failed."""
+    problem: str
+    """What is wrong."""
+    params: Mapping[str, object]
+    """The parameters that it started with."""
+    commands: tuple[Command, ...]
+    """The command that repeats the walk, then the commands that it ran."""
 
-    target: str = ""
-    root: str | None = None
-
-    def commands(self, played: PlayedWalk) -> list[Command]:
-        """Return the command that repeats a walk, and the commands that the walk ran, without their store."""
-        repeat = Command("test", self.target, root=self.root, walk=played.walk.name)
-        ran = (
-            Command(command.verb, *command.arguments).with_options(**command.options)
-            for command in played.commands
-        )
-        return [repeat, *ran]
-
-    def reproduction(self, played: PlayedWalk) -> list[str]:
-        """Return the same for people, as lines."""
-        whole, *commands = self.commands(played)
-        heading = ["Its commands, with the ids of that run:"] if commands else []
-        return [f"To repeat it: {whole}", *heading, *(f"  {command}" for command in commands)]
+    @property
+    def lines(self) -> list[str]:
+        """What a person reads about it."""
+        whole, *ran = self.commands
+        heading = ["Its commands, with the ids of that run:"] if ran else []
+        prefix = f"at step {self.step}: " if self.step else ""
+        return [f"{prefix}{self.problem}", f"To repeat it: {whole}", *heading, *(f"  {line}" for line in ran)]
 
 
-class WorkflowResult(NamedTuple):
-    """The result of all walks of one workflow; ``reason`` is set if it could not be walked at all."""
+@dataclass(frozen=True)
+class MissedTransition:
+    """A transition that no walk took."""
 
-    address: str
+    step: str
+    outcome: str
+
+
+@dataclass(frozen=True)
+class WalkedWorkflow:
+    """The result of all walks of one workflow."""
+
+    workflow: str
+    """Its address."""
     status: str
-    played: tuple[PlayedWalk, ...] = ()
-    coverage: Coverage | None = None
-    seconds: float = 0.0
+    """`passed`, `failed` or `not approved`."""
     reason: str = ""
-    unentered: tuple[str, ...] = ()
-    name: WorkflowName = WorkflowName()
+    """Why it could not be walked at all."""
+    walks: int = 0
+    """How many walks were taken."""
+    commands: int = 0
+    """How many commands they ran."""
+    seconds: float = 0.0
+    transitions: int = 0
+    """How many transitions the workflow has."""
+    missing: tuple[MissedTransition, ...] = ()
+    """The transitions that no walk took."""
+    never_entered: tuple[str, ...] = ()
+    """The steps that no walk entered."""
     is_part: bool = False
     """Whether the workflow is too large to walk all of it."""
-    guessed: tuple[str, ...] = ()
-    """The parameters and facts for which walks had to make up a value."""
+    without_example: tuple[str, ...] = ()
+    """The parameters and facts without choices, bounds, default or example, so that no value could be tried."""
+    failures: tuple[FailedWalk, ...] = ()
+    """The walks that failed, shortest first."""
+
+    @property
+    def taken(self) -> int:
+        """How many transitions were taken."""
+        return self.transitions - len(self.missing)
 
     @property
     def gaps(self) -> str:
         """The transitions and steps without a walk, as a clause; empty without any."""
-        missing = self.coverage.missing if self.coverage is not None else ()
-        transitions = _first(f"`{outcome}` of `{step}`" for step, outcome in missing)
-        steps = _first(f"`{step}`" for step in self.unentered)
+        transitions = _first(f"`{missed.outcome}` of `{missed.step}`" for missed in self.missing)
+        steps = _first(f"`{step}`" for step in self.never_entered)
         clauses = [f"takes {transitions}"] if transitions else []
         return " or ".join([*clauses, f"enters {steps}"] if steps else clauses)
 
     @property
-    def failures(self) -> list[PlayedWalk]:
-        """The walks that failed, shortest first."""
-        return sorted((walk for walk in self.played if not walk.passed), key=lambda walk: len(walk.commands))
+    def row(self) -> list[Part]:
+        """The result as a row of a table."""
+        taken = f"{self.taken} of {self.transitions}" if self.transitions else "-"
+        cells = [self.workflow, str(self.walks), str(self.commands), taken, f"{self.seconds:.1f}"]
+        return [*cells, Span(self.status, _STYLES[self.status])]
 
     @property
-    def command_count(self) -> int:
-        """How many commands were run."""
-        return sum(len(walk.commands) for walk in self.played)
+    def details(self) -> Iterator[str]:
+        """What is wrong, with the shortest failing walk."""
+        if self.reason:
+            first, *more = self.reason.splitlines() or [""]
+            yield "\n".join(
+                [f"{self.workflow}: {one_line(first)}", *(f"  {one_line(line)}" for line in more)]
+            )
+        if self.failures:
+            others = len(self.failures) - 1
+            more_failed = f" ({others} more walk{'s' if others > 1 else ''} failed)" if others else ""
+            yield f"{self.workflow}: the shortest failing walk is {self.failures[0].walk}{more_failed}"
+            yield from (f"  {visible(line)}" for line in self.failures[0].lines)
+        if self.is_part:
+            yield f"{self.workflow}: the workflow is too large to walk all of it"
+        for name in self.without_example:
+            yield (
+                f"{self.workflow}: `{name}` has no choices, bounds, default or example: "
+                "declare one, so that it is tried"
+            )
+        if self.gaps:
+            yield f"{self.workflow}: no walk {one_line(self.gaps)}"
 
 
-def run_walks(
-    files: Sequence[WorkflowFile],
+@dataclass(frozen=True)
+class Tested:
+    """The results of walks."""
+
+    results: tuple[WalkedWorkflow, ...]
+    """One for each workflow."""
+    strict: bool = False
+    """Whether a gap counts as a failure."""
+
+    @property
+    def exit_status(self) -> int:
+        """1 if a walk failed or a value cannot be tried, 7 if a workflow is not approved."""
+        statuses = {result.status for result in self.results}
+        gaps = any(result.gaps for result in self.results) if self.strict else False
+        if FAILED in statuses or gaps:
+            return 1
+        return TrustError.exit_status if SKIPPED in statuses else 0
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        if not self.results:
+            return ["nothing to test"]
+        titles = ("workflow", "walks", "commands", "transitions taken", "seconds", "result")
+        head = columns(*titles, wraps=("workflow",), optional=("commands",))
+        statuses = [result.status for result in self.results]
+        totals = [f"{statuses.count(status)} {status}" for status in _STYLES if status in statuses]
+        return paragraphs(
+            [Table(head, [result.row for result in self.results])],
+            *([*result.details] for result in self.results),
+            [", ".join(totals)],
+        )
+
+
+@operation("test", "flow test problem-analysis", "flow test .claude/skills --strict")
+def walk_skills(
     environment: Environment,
+    skill: Annotated[
+        tuple[str, ...],
+        Help("Skills, folders or workflow files.", metavar="SKILL|PATH", completes="skills"),
+    ] = (),
     *,
-    only: str | None = None,
-    progress: Progress | None = None,
-) -> Iterator[WorkflowResult]:
-    """Yield the result of each workflow of *files*; *only* names one walk. Nothing is written to the project."""
+    walk: Annotated[str | None, Help("Only the walk of that name.", metavar="NAME")] = None,
+    strict: Annotated[bool, Help("Fail also if no walk takes a transition or enters a step.")] = False,
+) -> Tested:
+    """Walk through a workflow and check what its steps print
+
+    The walks take every transition and every pair of transitions, repeat every loop, always
+    fail and always iterate. Agents succeed and fail, questions get every answer, reviews have
+    findings or none, and evidence counts as passed. Sessions are in a temporary folder. Project
+    skills in Python run only if they are approved.
+
+    Exits 1 if a walk fails or if a value has no choices, bounds, default or example, and 7 if a skill is not
+    approved. For JUnit XML, run `pytest --flow --junitxml FILE`.
+    """
+    files = files_of(skill, environment.roots, environment.cwd)
     with stage_for(files, environment) as stage:
         player = Player(stage)
-        for file in files:
-            result = _workflow_result(player, file.address, only, progress)
-            yield result._replace(name=name_of(file, environment.roots, environment.cwd))
+        results = tuple(_result(player, file, environment, walk) for file in files)
+    if walk is not None and not any(result.walks for result in results):
+        raise UsageError(f"unknown walk `{walk[:80]}`", hint="leave out --walk to see the walks that fail")
+    return Tested(results, strict)
 
 
-def name_of(file: WorkflowFile, roots: Sequence[Root], cwd: str) -> WorkflowName:
-    """Return how the workflow in *file* is named on a command line in *cwd*."""
+def _result(player: Player, file: WorkflowFile, environment: Environment, only: str | None) -> WalkedWorkflow:
+    """Return the result of a workflow; *only* names one walk."""
+    started_at = time.monotonic()
+    planned, result = plan_walks(player.stage, file.address)
+    if planned is None:
+        return result
+    walks = [walk for walk in planned.walks if only is None or walk.name == only]
+    played: list[PlayedWalk] = []
+    for walk in walks:
+        played.append(player.play(file.address, walk))
+        environment.progress(file.address, len(played), len(walks))
+    failed = [failed_walk(walk, file, environment) for walk in played if not walk.passed]
+    return replace(
+        result,
+        status=FAILED if failed else result.status,
+        walks=len(played),
+        commands=sum(len(walk.commands) for walk in played),
+        seconds=round(time.monotonic() - started_at, 3),
+        failures=tuple(sorted(failed, key=lambda walk: len(walk.commands))),
+    )
+
+
+def failed_walk(played: PlayedWalk, file: WorkflowFile, environment: Environment) -> FailedWalk:
+    """Return what a report says about a walk through the workflow in *file* that failed."""
+    target, root = _name_of(file, environment.roots, environment.cwd)
+    ran = (
+        Command(command.verb, *command.arguments).with_options(**command.options)
+        for command in played.commands
+    )
+    repeat = Command("test", target, root=root, walk=played.walk.name)
+    return FailedWalk(played.walk.name, played.step, played.problem, played.walk.params, (repeat, *ran))
+
+
+def _name_of(file: WorkflowFile, roots: Sequence[Root], cwd: str) -> tuple[str, str | None]:
+    """Return how a command line in *cwd* names a workflow, and the folder for `--root`.
+
+    The name is the address, or the path if the address finds another workflow.
+    """
     try:
         location = find(file.address, roots)
     except FlowError:
         location = None
     if location is not None and os.path.realpath(location.folder) == os.path.realpath(file.folder):
         root = named_root(location)
-        return WorkflowName(file.address, _relative(root, cwd) if root else None)
-    return WorkflowName(_relative(os.path.join(file.folder, file.path), cwd))
+        return file.address, _relative(root, cwd) if root else None
+    return _relative(os.path.join(file.folder, file.path), cwd), None
 
 
 def _relative(path: str, cwd: str) -> str:
@@ -153,45 +283,29 @@ def stage_for(files: Iterable[WorkflowFile], environment: Environment) -> Iterat
         yield Stage(staged)
 
 
-def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WorkflowResult]:
+def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WalkedWorkflow]:
     """Return the plan of a workflow, and a result without walks. Without a plan, the result has the reason."""
     try:
         workflow = stage.workflow(address)
     except TrustError as error:
-        return None, WorkflowResult(address, SKIPPED, reason=f"{error.message}; {error.hint}")
-    except (WorkflowError, FlowError) as error:
-        return None, WorkflowResult(address, FAILED, reason=error.message)
+        return None, WalkedWorkflow(address, SKIPPED, f"{error.message}; {error.hint}")
+    except FlowError as error:
+        return None, WalkedWorkflow(address, FAILED, error.message)
     except Exception as error:  # noqa: BLE001 - an author's module may raise anything
-        return None, WorkflowResult(address, FAILED, reason=f"{type(error).__name__}: {error}")
+        return None, WalkedWorkflow(address, FAILED, f"{type(error).__name__}: {error}")
     planned = plan(workflow)
     if not planned.walks:
-        return None, WorkflowResult(address, FAILED, reason="the workflow is too large to walk")
-    covered = of_walks(workflow, planned.walks)
-    return planned, WorkflowResult(
+        return None, WalkedWorkflow(address, FAILED, "the workflow is too large to walk")
+    covered, unknown = of_walks(workflow, planned.walks), tuple(without_example(workflow))
+    return planned, WalkedWorkflow(
         address,
-        PASSED,
-        coverage=covered,
-        unentered=planned.unentered,
+        FAILED if unknown else PASSED,
+        transitions=len(covered.counts),
+        missing=tuple(MissedTransition(*key) for key in covered.missing),
+        never_entered=planned.unentered,
         is_part=planned.is_part,
-        guessed=tuple(without_example(workflow)),
+        without_example=unknown,
     )
-
-
-def _workflow_result(
-    player: Player, address: str, only: str | None, progress: Progress | None
-) -> WorkflowResult:
-    started_at = time.monotonic()
-    planned, result = plan_walks(player.stage, address)
-    if planned is None:
-        return result
-    walks = [walk for walk in planned.walks if only is None or walk.name == only]
-    played: list[PlayedWalk] = []
-    for walk in walks:
-        played.append(player.play(address, walk))
-        if progress is not None:
-            progress(address, len(played), len(walks))
-    status = PASSED if all(walk.passed for walk in played) else FAILED
-    return result._replace(status=status, played=tuple(played), seconds=time.monotonic() - started_at)
 
 
 def _first(names: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.sandbox import flow, put_skill, told
+from support.sandbox import findings_of, flow, put_skill
 
 from flowrail.machines import CommandFact, Evidence, Outcome, StepCommand, StepDef, Workflow, WorkflowError
 from flowrail.machines.definition.plain_form import from_plain, step_fingerprint, to_plain
@@ -62,7 +62,7 @@ def test_yaml_and_python_say_the_same() -> None:
     assert from_yaml.commands == COMMANDS
     assert from_yaml.reports["failures"].source == "tests.failures"
     assert from_plain(to_plain(Workflow("built", from_yaml))).step("build") == from_yaml
-    assert told("check", "built")["findings"] == []
+    assert findings_of("built") == []
 
 
 def test_other_evidence_is_another_step() -> None:
@@ -161,7 +161,7 @@ steps:
     put_skill("wrong", text.replace("evidence.tests.passed", "evidence.test.passed"))
     put_skill("odd", text.replace("evidence.tests.passed", "evidence.tests.colour"))
 
-    assert told("check", "right")["findings"] == []
+    assert findings_of("right") == []
     assert "uses unknown evidence `test`" in flow("check", "wrong").out
     assert "did you mean `tests`?" in flow("check", "wrong").out
     assert "FR119" in flow("check", "odd").out

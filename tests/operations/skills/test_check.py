@@ -12,19 +12,19 @@ from support.sandbox import BUNDLED, SMALL, project_skills, put_python, put_skil
 
 from flowrail.errors import UsageError
 from flowrail.operations.environment import Environment
-from flowrail.operations.skills.check import CheckReport
+from flowrail.operations.skills.check import CheckedWorkflow
 from flowrail.operations.skills.check import check as check_here
 
 
-def check(*targets: str) -> list[CheckReport]:
+def check(*targets: str) -> list[CheckedWorkflow]:
     return check_here(targets, Environment().loader, os.getcwd())
 
 
-def addresses(reports: Sequence[CheckReport]) -> list[str]:
-    return [report.address for report in reports]
+def addresses(reports: Sequence[CheckedWorkflow]) -> list[str]:
+    return [report.workflow for report in reports]
 
 
-def codes(reports: Sequence[CheckReport]) -> list[str]:
+def codes(reports: Sequence[CheckedWorkflow]) -> list[str]:
     return [finding.code for report in reports for finding in report.findings]
 
 

@@ -10,20 +10,22 @@ from flowrail.cli.options import named_values
 from flowrail.machines.engine.reports import ValuesError
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.operations.environment import Environment
-from flowrail.operations.skills.preview import preview as preview_here
+from flowrail.operations.skills.show import PreviewedStep, show
 
 
 def preview(
     address: str, step: str, *, params: tuple[str, ...] = (), facts: tuple[str, ...] = (), visit: int = 1
 ) -> Guidance:
-    return preview_here(
+    shown = show(
+        Environment(),
         address,
         step,
-        Environment().loader,
-        params=named_values(params, "-p"),
-        facts=named_values(facts, "-s"),
-        visit=visit,
+        param=named_values(params, "-p"),
+        set=named_values(facts, "-s"),
+        attempt=visit,
     )
+    assert isinstance(shown, PreviewedStep)
+    return shown.guidance
 
 
 def test_a_step_is_shown_with_defaults_and_without_commands() -> None:

@@ -1,0 +1,108 @@
+"""What `flow check` found: with the line of the source, or as annotations for GitHub."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from flowrail.command import Command
+from flowrail.errors import DocumentError
+from flowrail.machines.definition.findings import Finding
+from flowrail.storage.files import read_bounded
+from flowrail.text import limits
+from flowrail.text.phrases import count
+from flowrail.text.report import Line, Report, Span, Style, line, status
+from flowrail.text.safe_text import decode, one_line, visible
+
+_WORD = re.compile(r"([\"']).*?\1|[\w$-]+")
+_WIDTH, _AFTER_MARK = 70, 20
+"""As much of a source line is shown as fits into 80 columns."""
+
+
+def report(found: Iterable[tuple[str, Finding]], *, workflows: int, others: int) -> Report:
+    """Return each finding in a skill's folder with the line of its source, and a summary.
+
+    *workflows* were checked, and *others* are skills without a workflow.
+    """
+    listed = list(found)
+    for folder, finding in listed:
+        yield from _with_source(os.path.join(folder, finding.place.file), finding)
+    parts = [count(workflows, "workflow")] if workflows or not others else []
+    parts += [f"{count(others, 'skill')} without a workflow"] if others else []
+    checked = f"{' and '.join(parts)} checked"
+    severities = Counter(finding.severity for _, finding in listed)
+    if not severities:
+        yield line(f"{checked}, ", Span("nothing found", Style.GOOD))
+        return
+    counts = ", ".join(count(severities[kind], kind) for kind in ("error", "warning") if severities[kind])
+    yield line(f"{checked}: ", Span(counts, Style.BAD if severities["error"] else Style.WARNING))
+    code = listed[0][1].code
+    yield line(Span(f"{Command('explain', code)} says more about {code}", Style.MUTED))
+
+
+def _with_source(path: str, finding: Finding) -> Iterator[str | Line]:
+    place = finding.place
+    position = "".join(f":{number}" for number in (place.line, place.column) if number)
+    part = f" ({one_line(place.part)})" if place.part else ""
+    where = f"{one_line(_from_here(path))}{position}{part}: "
+    code = Span(finding.code, Style.TITLE)
+    head = (where, status(finding.severity), " ", code, f": {one_line(finding.message)}")
+    yield Line(head, wraps=False)
+    source = visible(_source_line(path, place.line)).replace("\t", " ")
+    if source.strip():
+        number = str(place.line)
+        shown, start, length = _window(source, place.column)
+        yield Line((Span(f"{number} | ", Style.ACTIVE), shown), wraps=False)
+        mark = Span("^" * length, status(finding.severity).style)
+        yield Line((Span(f"{' ' * len(number)} | ", Style.ACTIVE), " " * start, mark), wraps=False)
+    yield f"    {one_line(finding.remedy)}"
+
+
+def _from_here(path: str) -> str:
+    """Return a path from the current folder, if it is in it."""
+    inside = os.path.relpath(path)
+    return path if inside.startswith("..") else inside
+
+
+def _source_line(path: str, number: int) -> str:
+    """Return one line of a file, or nothing if the file cannot be read."""
+    try:
+        lines = decode(read_bounded(path, limit=limits.TEXT_BYTES, what="the file"), source=path).split("\n")
+    except DocumentError:
+        return ""
+    return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+def _window(source: str, column: int) -> tuple[str, int, int]:
+    """Return as much of a line as fits, and start and length of what is marked in it."""
+    start = column - 1 if column else len(source) - len(source.lstrip())
+    word = _WORD.match(source, start) if column else None
+    length = len(word[0]) if word else (1 if column else len(source.strip()))
+    if len(source) <= _WIDTH:
+        return source, start, length
+    cut = max(0, start + min(length, _AFTER_MARK) + _AFTER_MARK - _WIDTH)
+    text = f"…{source[cut + 1 :]}" if cut else source
+    text = text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+    return text, start - cut, min(length, _WIDTH - (start - cut))
+
+
+def github_annotations(found: Iterable[tuple[str, str, Finding]]) -> Report:
+    """Return the findings in workflows and their folders as workflow commands of GitHub Actions."""
+    for workflow, folder, finding in found:
+        values = {"file": _from_here(os.path.join(folder, finding.place.file))}
+        values |= {"line": str(finding.place.line)} if finding.place.line else {}
+        values |= {"col": str(finding.place.column)} if finding.place.column else {}
+        values["title"] = f"{finding.code} in {workflow}"
+        properties = ",".join(f"{name}={_property(value)}" for name, value in values.items())
+        message = _escaped(f"{finding.message}; {finding.remedy}")
+        yield Line((f"::{finding.severity} {properties}::{message}",), wraps=False)
+
+
+def _escaped(text: str) -> str:
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")

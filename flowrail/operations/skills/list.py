@@ -1,0 +1,124 @@
+"""List the skills, and describe one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flowrail.command import Command
+from flowrail.errors import DocumentError, TrustError
+from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
+from flowrail.operations.environment import Environment
+from flowrail.operations.operation import operation
+from flowrail.skills.bundled_copies import as_bundled
+from flowrail.skills.catalog import Skill, listing, with_unread_workflow, workflow_file, workflows
+from flowrail.skills.loader import Loader
+from flowrail.text.phrases import count
+from flowrail.text.report import Part, Report, Span, Style, Table, columns
+
+_SHORTEST_CLAUSE, _LONGEST_PURPOSE = 20, 90
+
+
+@dataclass(frozen=True)
+class ListedSkill(Skill):
+    """A skill, as far as it can be read."""
+
+    description: str = ""
+    """What its workflow does."""
+    as_bundled: bool | None = None
+    """Whether it is an unchanged copy of the bundled skill that it hides; null if it hides none."""
+    total_steps: int = 0
+    """The number of steps; 0 if they cannot be read."""
+    params: Mapping[str, Arg] = Frozen()
+    """The parameters, by name."""
+    gates: tuple[str, ...] = ()
+    """The steps with a review gate."""
+    workflows: tuple[str, ...] = ()
+    """The addresses of its other workflows."""
+    needs_approval: str = ""
+    """How a person approves it, if it is Python that may not run yet."""
+    errors: int = 0
+    """How many errors `flow check` finds."""
+
+    @property
+    def row(self) -> list[Part]:
+        """The skill as a row of a table."""
+        others = f" + {len(self.workflows)} more" if self.workflows else ""
+        source = f"{self.source}, hides another" if self.hides else self.source
+        return [
+            self.name,
+            f"{'?' if self.needs_approval else self.total_steps}{others}",
+            str(len(self.gates) or ""),
+            ", ".join(self.params),
+            f"{self.source}, as bundled" if self.as_bundled else source,
+            self._purpose,
+        ]
+
+    @property
+    def _purpose(self) -> Part:
+        """The beginning of the description, up to a full stop or a colon, or why the skill does not run."""
+        if self.needs_approval:
+            return Span(f"not approved; {self.needs_approval}", Style.WARNING)
+        if self.errors:
+            return Span(f"{count(self.errors, 'error')}: {Command('check', self.name)}", Style.BAD)
+        sentence = " ".join(self.description.split()).partition(". ")[0].rstrip(".")
+        clause = sentence.partition(": ")[0]
+        shown = clause if len(clause) >= _SHORTEST_CLAUSE else sentence
+        return shown if len(shown) <= _LONGEST_PURPOSE else f"{shown[: _LONGEST_PURPOSE - 1]}…"
+
+
+@dataclass(frozen=True)
+class SkillList:
+    """The skills that can be started here."""
+
+    skills: tuple[ListedSkill, ...]
+    """The nearest skill of each name."""
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        titles = ("skill", "steps", "gates", "params", "source", "purpose")
+        head = columns(*titles, wraps=("params", "source", "purpose"), optional=("gates", "params"))
+        return [Table(head, [skill.row for skill in self.skills])]
+
+
+@operation("list", "flow list", "flow list --root ../skills")
+def list_skills(environment: Environment) -> SkillList:
+    """List the skills
+
+    If several skills share a name, lists the one that runs. Of a skill in Python that is not approved, it
+    shows the name and how to approve it.
+    """
+    for folder in with_unread_workflow(environment.roots):
+        environment.tell(f"{folder} has no workflow that is read; see why: {Command('check', folder)}")
+    return SkillList(tuple(all_skills(environment.loader)))
+
+
+def all_skills(loader: Loader) -> list[ListedSkill]:
+    """Return the nearest skill of each name. Errors do not raise."""
+    return [_listed(skill, loader) for skill in listing(loader.roots)]
+
+
+def _listed(skill: Skill, loader: Loader) -> ListedSkill:
+    try:
+        return described(skill, skill.name, loader.read(workflow_file(skill.name, skill)))
+    except TrustError as error:
+        return ListedSkill(**vars(skill), as_bundled=as_bundled(skill), needs_approval=str(error.hint))
+    except DocumentError:
+        return ListedSkill(**vars(skill), as_bundled=as_bundled(skill), errors=1)
+
+
+def described(skill: Skill, address: str, loaded: LoadedWorkflow) -> ListedSkill:
+    """Return *skill* with what one of its workflows says."""
+    workflow = loaded.definition
+    return ListedSkill(
+        **{**vars(skill), "name": address},
+        description=workflow.description,
+        as_bundled=as_bundled(skill),
+        total_steps=workflow.total_steps,
+        params=workflow.params,
+        gates=tuple(step.id for step in workflow.steps if step.gate is not None),
+        workflows=tuple(file.address for file in workflows(skill) if file.address != address),
+        errors=sum(finding.severity == "error" for finding in loaded.findings),
+    )

@@ -1,0 +1,201 @@
+"""Show a workflow, or what one of its steps prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
+
+from flowrail.command import Command, Hint
+from flowrail.errors import UsageError
+from flowrail.formatters.guidance import blocks
+from flowrail.formatters.reports import workflow as page
+from flowrail.machines.definition.findings import Finding
+from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.definition.script_steps import QRState, QRStatus
+from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
+from flowrail.machines.definition.step_parts import Severity
+from flowrail.machines.definition.values import Arg
+from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.engine import reviews
+from flowrail.machines.engine.advance import entered
+from flowrail.machines.engine.reports import ValuesError, read_values
+from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.sessions.session import Move, RecordedFinding, Session
+from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import NO_VALUES, Facts, Params, Skill
+from flowrail.operations.running.load_workflow import open_skill
+from flowrail.operations.skills.list import ListedSkill, described
+from flowrail.text.phrases import did_you_mean
+from flowrail.text.report import Report
+
+
+@dataclass(frozen=True)
+class ShownWorkflow(ListedSkill):
+    """A workflow with its steps."""
+
+    workflow: Workflow = field(default=Workflow("", validate=False))
+    """The workflow, in the keys of `workflow.yaml`."""
+    findings: tuple[Finding, ...] = ()
+    """What `flow check` finds in it."""
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        source = f"{self.source}, as bundled" if self.as_bundled else self.source
+        return page.report(self.workflow, self.findings, source=source, others=self.workflows)
+
+
+@dataclass(frozen=True)
+class PreviewedStep(Guidance):
+    """What a step prints, without commands, since there is no session."""
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        return blocks.report(self)
+
+    def xml(self) -> str:
+        """Return what an agent reads."""
+        return blocks.xml(self)
+
+
+@operation(
+    "show",
+    "flow show problem-analysis",
+    "flow show problem-analysis 3",
+    "flow show problem-analysis investigate -s confidence=low --attempt 2",
+)
+def show(
+    environment: Environment,
+    skill: Skill,
+    step: Annotated[str | None, Help("The id or the number of a step.", completes="steps")] = None,
+    *,
+    param: Params = NO_VALUES,
+    set: Facts = NO_VALUES,  # noqa: A002 - the name of the option
+    attempt: Annotated[
+        int, Help("Which attempt at the step this is; in a review loop, its round.", metavar="N")
+    ] = 1,
+    total_steps: Annotated[int | None, Help("The number of steps; checked if given.", metavar="N")] = None,
+    qr_fail: Annotated[bool, Help("As if the last review failed.")] = False,
+    qr_status: Annotated[
+        Literal["pass", "fail"] | None, Help("The result of the review before a gate.")
+    ] = None,
+) -> ShownWorkflow | PreviewedStep:
+    """Show a skill's steps, transitions and parameters, or what one step prints
+
+    With STEP, prints what an agent reads at that step, as if a session were there. A parameter without a value or
+    default has its example. Transitions are shown without commands, since there is no session.
+    """
+    if step is None:
+        found, file = environment.loader.find(skill)
+        loaded = environment.loader.read(file)
+        listed = described(found, skill, loaded)
+        return ShownWorkflow(**vars(listed), workflow=loaded.definition, findings=loaded.findings)
+    opened = open_skill(skill, environment.loader)
+    if attempt < 1 or total_steps not in {None, opened.workflow.total_steps}:
+        raise UsageError(
+            f"`{skill}` has {opened.workflow.total_steps} steps, and attempts are counted from 1",
+            code="WRONG_TOTAL",
+            hint="leave out --total-steps; the workflow determines it",
+            total=opened.workflow.total_steps,
+        )
+    shown = _step(opened.workflow, skill, step)
+    session = _session(opened, skill, shown, param, set, attempt)
+    session = _in_loop(opened.workflow, shown, session, QRState(attempt, qr_fail, qr_status))
+    session = entered(opened.workflow, session)
+    guidance = _without_commands(guide(opened.workflow, session, place=""))
+    return PreviewedStep(**vars(guidance))
+
+
+def _step(workflow: Workflow, address: str, named: str) -> StepDef:
+    """Return the step with that id or number; refuse an unknown one."""
+    is_number = named.isascii() and named.isdigit() and 0 < int(named[:6]) <= workflow.total_steps
+    step = workflow.get(named) or (workflow.steps[int(named[:6]) - 1] if is_number else None)
+    if step is None:
+        ids = [declared.id for declared in workflow.steps]
+        raise UsageError(
+            f"`{address}` has no step `{named[:80]}`",
+            code="UNKNOWN_STEP",
+            hint=did_you_mean(named[:80], ids, Hint("see its steps: ", Command("show", address))),
+            step=named[:80],
+            steps=ids,
+        )
+    return step
+
+
+def _session(
+    opened: OpenedWorkflow,
+    address: str,
+    step: StepDef,
+    params: Mapping[str, object],
+    facts: Mapping[str, object],
+    visit: int,
+) -> Session:
+    """Return a session that is at *step*, with these values."""
+    workflow = opened.workflow
+    known: dict[str, Arg] = {
+        name: arg for declared in workflow.steps for name, arg in fact_args(declared).items()
+    }
+    usual = {name: arg.default if arg.has_default else arg.example for name, arg in workflow.params.items()}
+    usual = {name: value for name, value in usual.items() if value is not None}
+    takes_any_fact = any(callable(declared.handler) for declared in workflow.steps)
+    state = read_values(facts, known) if takes_any_fact else _read_declared(facts, known)
+    return Session(
+        id="SESSION",
+        skill=address,
+        step=step.id,
+        source=opened.source,
+        params=Frozen({**usual, **_read_declared(params, workflow.params)}),
+        state=Frozen(state),
+        visits=Frozen({step.id: visit}),
+    )
+
+
+def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -> Session:
+    """Return *session* as it would be in the review loop of *step*, unchanged if there is no such loop."""
+    if step.gate is not None:
+        findings = [RecordedFinding("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
+        ended = Frozen({step.gate.review: 0}) if qr.status is not None else session.entered
+        return replace(session, findings=tuple(findings), entered=ended)
+    gates = reviews.gates(workflow)
+    gate = next((name for name in gates if workflow.step(name).next_step(Outcome.FAIL) == step.id), None)
+    if gate is None or not qr.failed:
+        return session
+    failed = max(1, session.visit - 1)
+    visits = Frozen({**session.visits, gate: failed})
+    return replace(
+        session, visits=visits, last=Move(gate, DONE, Outcome.FAIL, step.id), decided=Frozen({gate: 0})
+    )
+
+
+def _without_commands(guidance: Guidance) -> Guidance:
+    """Return the guidance without commands that need a session."""
+    loop = guidance.loop
+    if loop is not None and loop.severities and loop.mode in {"fix", "failed", "ask-user"}:
+        loop = replace(loop, blocking=("the findings on record",))
+    return replace(
+        guidance,
+        session="",
+        next=tuple(replace(transition, command=None) for transition in guidance.next),
+        dispatches=tuple(
+            replace(dispatch, command=None, again_command=None, relay_command=None)
+            for dispatch in guidance.dispatches
+        ),
+        questions=tuple(replace(asked, command=None, choices=()) for asked in guidance.questions),
+        findings=(),
+        finding_command=None,
+        loop=loop,
+    )
+
+
+def _read_declared(raw: Mapping[str, object], declared: Mapping[str, Arg]) -> dict[str, object]:
+    values = read_values(raw, declared)
+    for name in values:
+        if name not in declared:
+            raise ValuesError(
+                "",
+                [f"there is no parameter or fact `{name}`"],
+                hint=did_you_mean(name, declared, f"there are: {', '.join(declared) or 'none'}"),
+                names=list(declared),
+            )
+    return values

@@ -1,0 +1,54 @@
+"""`flow show SKILL STEP`: what a step prints, and the three parts at a gate."""
+
+from __future__ import annotations
+
+import pytest
+from support.dispatching_skill import REVIEW, put_lead
+from support.sandbox import flow, told
+
+
+@pytest.fixture(autouse=True)
+def _skill() -> None:
+    put_lead("loop", REVIEW)
+
+
+def test_what_a_step_would_hand_out_is_shown_without_commands() -> None:
+    previewed = told("show", "loop", "2")
+
+    assert [
+        (dispatch["workflow"], dispatch["vars"], dispatch["command"]) for dispatch in previewed["dispatches"]
+    ] == [("loop/one", {"area": "all"}, None)]
+    assert "flow claim" not in flow("show", "loop", "2").out
+
+
+def test_what_a_step_would_ask_is_shown_without_commands() -> None:
+    previewed = told("show", "doc-sync", "plan")
+
+    assert [option["label"] for option in previewed["questions"][0]["options"]] == ["Approve", "Rework"]
+    for form in ("xml", "text"):
+        out = flow("show", "doc-sync", "plan", "--format", form).out
+        assert "Rework" in out
+        assert "flow answer" not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "mode", "to"),
+    [
+        (["3"], "review", None),
+        (["3", "--qr-status", "pass"], "passed", None),
+        (["3", "--qr-status", "fail"], "failed", "work"),
+        (["3", "--qr-status", "fail", "--attempt", "4"], "failed", "work"),
+        (["3", "--qr-status", "fail", "--attempt", "5"], "ask-user", None),
+        (["1", "--qr-fail", "--attempt", "3"], "fix", "review"),
+        (["2", "--attempt", "3"], "re-verify", "gate"),
+    ],
+)
+def test_a_review_loop_is_shown_in_its_state(words: list[str], mode: str, to: str | None) -> None:
+    previewed = told("show", "loop", *words)
+
+    assert previewed["loop"]["mode"] == mode
+    assert {transition["to"] for transition in previewed["next"]} == {to}
+    assert {transition["command"] for transition in previewed["next"]} == {None}
+    assert previewed["findings"] == []
+    for form in ("xml", "text"):
+        assert f'mode="{mode}"' in flow("show", "loop", *words, "--format", form).out
