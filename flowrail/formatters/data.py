@@ -18,12 +18,8 @@ from flowrail.machines.definition.workflow import Workflow
 
 
 def as_data(result: object) -> Any:
-    """Return the fields of a result, nested, as mappings, lists, texts, numbers and commands.
-
-    A result that shows a step has `data` instead: the data that `flow step` gives.
-    """
-    data = getattr(result, "data", None)
-    return data() if callable(data) else _converter().unstructure(result)
+    """Return the fields of a result, nested, as mappings, lists, texts, numbers and commands."""
+    return _converter().unstructure(result)
 
 
 @cache

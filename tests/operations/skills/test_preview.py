@@ -25,7 +25,7 @@ def preview(
         attempt=visit,
     )
     assert isinstance(shown, PreviewedStep)
-    return shown.guidance
+    return shown
 
 
 def test_a_step_is_shown_with_defaults_and_without_commands() -> None:
