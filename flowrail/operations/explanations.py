@@ -70,9 +70,7 @@ def explain(
 
 def known_codes() -> dict[str, ExplainedCode]:
     """Return every code that can be explained: findings, then errors."""
-    findings = {
-        code: ExplainedCode(code, "finding", row.when, row.do) for code, row in FINDING_CODES.items()
-    }
+    findings = {code: ExplainedCode(code, "finding", row.when, row.do) for code, row in FINDING_CODES.items()}
     errors = {
         code: ExplainedCode(code, "error", f"Exit status {row.exit_status}. {row.when}", row.do)
         for code, row in sorted(CODES.items())
