@@ -103,7 +103,7 @@ def test_holding_is_on_record_and_moves_nothing() -> None:
     assert flow("session", "verify", session).status == 0
     assert "held   kept from ending its turn, time 2" in flow("history", session).out
     after = told("status", session)
-    assert {**after, "head": before["head"]} == before
+    assert {**after, "head": before["head"], "briefing": before["briefing"]} == before
     assert within(A, "step", "small", "ok", "--session", session, "--expect", "0")["revision"] == 1
     assert flow("session", "verify", session).status == 0
 
