@@ -101,10 +101,9 @@ def commands() -> None:
 
 def _command(command: click.Command, parent: click.Context, name: str, level: int = 3) -> None:
     context = click.Context(command, info_name=name, parent=parent)
-    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    out(f"{'#' * level} {context.command_path}", "", f"`{usage}`", "")
-    help_text = inspect.cleandoc(command.help or "").replace("\b\n", "")
-    out(*(_prose(paragraph) for paragraph in help_text.split("\n\n")))
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)[1:]])
+    first, *others = inspect.cleandoc(command.help or "").replace("\b\n", "").split("\n\n")
+    out(f"{'#' * level} {context.command_path}", "", f"`{usage}`: {_prose(first)}", *map(_prose, others))
     rows = list(_option_rows(command, context, shared=False))
     if rows:
         table("Option", "Meaning", rows=rows)
@@ -203,7 +202,7 @@ def diagram(address: str) -> None:
 
 
 def skills() -> None:
-    """Write a section for each bundled skill: its purpose, first command, parameters, steps and diagram."""
+    """Write a section for each bundled skill: its purpose, first command, parameters and steps."""
     bundled = Path(bundled_folder())
     declared = {
         found.skill: found.declaration.values
@@ -222,7 +221,6 @@ def skills() -> None:
         if "provides_to" in handoff:
             out("Hands its result to a skill that the user chooses.", "")
         _parameters_and_steps(workflow)
-        out("```mermaid", mermaid.render(picture(workflow)), "```", "")
         for address in item.workflows:
             workflow = Loader().load(address).definition
             out(f"### {address}", "", workflow.description, "")
@@ -289,16 +287,17 @@ def json_answers() -> None:
         if kind not in known:
             known.append(kind)
             waiting += [part for hint in get_type_hints(kind).values() for part in _classes_in(hint)]
+    rows: list[tuple[object, ...]] = []
     for kind in sorted(known, key=lambda kind: kind.__name__):
         documented: dict[str, str] = {}
         for parent in filter(is_dataclass, reversed(kind.__mro__)):
             documented |= _fields_documented(parent)
         internal = {each.name for each in dataclass_fields(kind) if "internal" in each.metadata}
-        hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in internal}
-        out(f"### {kind.__name__}", "", inspect.cleandoc(kind.__doc__ or "").partition("\n")[0], "")
-        rows = [(f"`{name}`", f"`{_type(hints[name])}`", documented.get(name, "")) for name in hints]
-        table("Key", "Type", "Meaning", rows=rows)
-        out("")
+        rows.append((f"**{kind.__name__}**", "", inspect.cleandoc(kind.__doc__ or "").partition("\n")[0]))
+        for name, hint in get_type_hints(kind).items():
+            if name not in internal:
+                rows.append((f"`{name}`", f"`{_type(hint)}`", documented.get(name, "")))
+    table("Key", "Type", "Meaning", rows=rows)
 
 
 def _operations() -> Iterator[Operation[..., object]]:
