@@ -119,6 +119,14 @@ def choose(
     return chosen, tuple(record for record in candidates if record is not chosen)
 
 
+def open_session_of(environment: Environment, address: str) -> Record:
+    """Return the caller's open session of a skill."""
+    record, others = choose(environment, address)
+    if record is None:
+        raise _no_open_session(environment, address, others)
+    return record
+
+
 def the_open_session(environment: Environment, command: Callable[[str], Command] | None = None) -> Record:
     """Return the session of the store that the caller refers to; refuse if no session matches, or several.
 
@@ -179,7 +187,7 @@ def mention(environment: Environment, address: str, others: Sequence[Record]) ->
     return (f"started a new session of `{address}`; also open: {_described_all(environment, others)}",)
 
 
-def no_open_session(environment: Environment, address: str, others: Sequence[Record]) -> NoOpenSessionError:
+def _no_open_session(environment: Environment, address: str, others: Sequence[Record]) -> NoOpenSessionError:
     """Return the refusal of a report without an id if no session of the caller is open."""
     start = start_command(environment, address)
     if not others:

@@ -17,7 +17,7 @@ from flowrail.machines.sessions.session import BY_AGENT, BY_COMMAND, AnswerOptio
 from flowrail.machines.sessions.store import SESSION_ID
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import check_still_dispatched
-from flowrail.operations.running.conversations import choose, no_open_session, owned, ownership_note
+from flowrail.operations.running.conversations import open_session_of, owned, ownership_note
 from flowrail.operations.running.session_files import open_session
 from flowrail.operations.running.steps import Answer, check_expected, look, start_if_reserved
 from flowrail.text.phrases import listed
@@ -66,10 +66,7 @@ def session_to_answer(environment: Environment, name: str) -> str:
     """Return the id of the session that *name* means: the id itself, or a skill with an open session."""
     if SESSION_ID.match(name):
         return name
-    record, others = choose(environment, name)
-    if record is None:
-        raise no_open_session(environment, name, others)
-    return record.session.id
+    return open_session_of(environment, name).session.id
 
 
 def answer(

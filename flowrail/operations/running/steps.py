@@ -24,7 +24,6 @@ from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import (
     LONGEST_TOPIC,
-    assumed_evidence,
     check_reportable,
     current_step,
     follow,
@@ -40,9 +39,9 @@ from flowrail.machines.engine.dispatched_work import (
     workflow_of_prompt,
 )
 from flowrail.machines.engine.outcome import SCRIPTS, names_in, session_context
-from flowrail.machines.engine.reports import ValuesError, check_memory, read_values
+from flowrail.machines.engine.reports import EvidenceMissingError, ValuesError, check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.record import Record, RecordNote, StoredDefinition, memory_note
+from flowrail.machines.sessions.record import Record, RecordNote, memory_note
 from flowrail.machines.sessions.session import (
     ABANDONED,
     ParentSession,
@@ -134,7 +133,7 @@ def start_session(
         environment.conversation
     )
     session = session_files.on_this_machine(environment, session)
-    session = with_baseline(environment, opened.workflow, None, session)
+    session = evidence.entered(environment, opened.workflow, session)
     return store_new(environment, opened, session, at=now, kind="start", note=note)
 
 
@@ -350,10 +349,7 @@ def report(
     outcome = read_outcome(outcome)
     is_started_now = session_id is not None and start_if_reserved(environment, session_id)
     with ExitStack() as lock:
-        change = None if session_id is not None else _lock_meant_session(environment, str(address), lock)
-        if change is None:
-            session_id = _open_session_id(environment, str(address)) if session_id is None else session_id
-            change = lock.enter_context(environment.store.change(session_id, wait=environment.wait))
+        change = _lock(environment, address, session_id, lock)
         record = change.kept
         _check_skill(environment, record.session, address, outcome)
         session = conversations.owned(environment, record, take_over=take_over)
@@ -373,57 +369,60 @@ def report(
             session = replace(session, runs=commands.require_no_running(environment, change).runs)
         check_reportable(opened.workflow, step, session, outcome, children)
         definition = opened.definition if opened.changed else None
-        relayed = is_started_now or conversations.is_relayed(environment, record.session)
         try:
-            reported_facts = _facts(step, facts)
+            values = _facts(step, facts)
             if step.commands and environment.demands_evidence:
-                reported_facts = commands.facts_of(opened.workflow, session, step, reported_facts)
-            reported = Report(outcome, reported_facts, found, remember)
-            if step.evidence and environment.demands_evidence:
-                after = evidence.after_report(
-                    environment,
-                    change,
-                    opened,
-                    session,
-                    reported,
-                    now=now,
-                    children=children,
-                    relayed=relayed,
+                values = commands.facts_of(opened.workflow, session, step, values)
+            reported = Report(outcome, values, found, remember)
+            session, results = evidence.evaluated(environment, opened.workflow, session, reported.facts)
+            after = follow(
+                opened.workflow,
+                step,
+                session,
+                reported,
+                now=now,
+                evidence=results,
+                children=children,
+                relayed=is_started_now or conversations.is_relayed(environment, record.session),
+            )
+        except EvidenceMissingError as refusal:
+            if environment.demands_evidence:
+                refused, note = evidence.refused(opened.workflow, session, refusal)
+                note |= conversations.ownership_note(record.session, refused)
+                change.commit(
+                    refused, kind="refused", at=now, by=environment.by, note=note, definition=definition
                 )
-            else:
-                lacking = assumed_evidence(step, passed=False) if environment.lacks_evidence else None
-                after = follow(
-                    opened.workflow,
-                    step,
-                    session,
-                    reported,
-                    now=now,
-                    evidence=lacking,
-                    children=children,
-                    relayed=relayed,
-                )
+            raise
         except ValuesError as error:
             resume = Command("resume", session.id, store=environment.shown_store)
             error.hint = Hint(error.hint, "; read the step again: ", resume)
             raise
-        after = with_baseline(environment, opened.workflow, session, after)
+        note = conversations.ownership_note(record.session, after)
+        has_moved = after.revision != session.revision
+        if has_moved:
+            after = evidence.entered(environment, opened.workflow, after)
+        else:  # the report raised the question of a limit
+            note |= memory_note(found, remember)
         after = session_files.with_digest(environment, after)
         answer = prepare_answer(environment, after, opened)  # before the session moves: a text may be refused
-        stored = _commit(environment, change, session, after, reported, now, definition)
+        kind = "move" if has_moved else "limit"
+        stored = change.commit(after, kind=kind, at=now, by=environment.by, note=note, definition=definition)
     return answer.with_head(stored.head)
 
 
-def with_baseline(
-    environment: Environment, workflow: Workflow, before: Session | None, after: Session
-) -> Session:
-    """Return *after* with the baseline of its step if that demands evidence and was just entered."""
-    step = workflow.get(after.step)
-    if step is None or not step.evidence or (before is not None and before.revision == after.revision):
-        return after
-    return evidence.entered(environment, workflow, after)
+def _lock(
+    environment: Environment, address: str | None, session_id: str | None, lock: ExitStack
+) -> SessionChange:
+    """Lock the session that a report is for: the named one, or the caller's open one of the skill."""
+    if session_id is None:
+        change = _lock_only_session(environment, str(address), lock)
+        if change is not None:
+            return change
+        session_id = conversations.open_session_of(environment, str(address)).session.id
+    return lock.enter_context(environment.store.change(session_id, wait=environment.wait))
 
 
-def _lock_meant_session(environment: Environment, address: str, lock: ExitStack) -> SessionChange | None:
+def _lock_only_session(environment: Environment, address: str, lock: ExitStack) -> SessionChange | None:
     """Lock the only session that may be of the skill, so that exactly one journal is opened, once.
 
     Return `None` if there are several, or if the session cannot be read or does not match.
@@ -445,34 +444,6 @@ def _lock_meant_session(environment: Environment, address: str, lock: ExitStack)
     return None
 
 
-def _open_session_id(environment: Environment, address: str) -> str:
-    record, others = conversations.choose(environment, address)
-    if record is None:
-        raise conversations.no_open_session(environment, address, others)
-    return record.session.id
-
-
-def _commit(
-    environment: Environment,
-    change: SessionChange,
-    before: Session,
-    after: Session,
-    reported: Report,
-    now: str,
-    definition: StoredDefinition | None,
-) -> Record:
-    """Store *after*. A report that raised the question of a limit has not moved the session."""
-    note = conversations.ownership_note(change.kept.session, after)
-    if after.revision == before.revision:
-        note |= memory_note(reported.found, reported.remember)
-        return change.commit(after, kind="limit", at=now, by=environment.by, note=note, definition=definition)
-    return change.commit(after, kind="move", at=now, by=environment.by, note=note, definition=definition)
-
-
-def _because(reason: str) -> RecordNote:
-    return {"reason": reason} if reason else {}
-
-
 def abandon(
     environment: Environment, session_id: str, reason: str = "", *, expect: int | None = None
 ) -> Record:
@@ -488,9 +459,10 @@ def abandon(
         check_expected(environment, session, expect)
         now = environment.now
         ended = replace(session, status=ABANDONED)
+        note: RecordNote = {"reason": reason} if reason else {}
         if reason and session.parent:  # its parent reads the notes
             ended = ended.remembering(reason, "", step=str(session.step), at=now)
-        return change.commit(ended, kind="abandon", at=now, by=environment.by, note=_because(reason))
+        return change.commit(ended, kind="abandon", at=now, by=environment.by, note=note)
 
 
 def _check_skill(environment: Environment, session: Session, address: str | None, *outcome: str) -> None:
