@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from flowrail.diagrams.extract import START, end_id
 from flowrail.diagrams.model import Node, NodeKind, Picture, ShownSession
-from flowrail.machines.definition.evidence import tally
 from flowrail.machines.definition.graph import reach
+from flowrail.machines.sessions.evidence import tally
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import FAILED, Move, Session
 from flowrail.text.phrases import duration, seconds_between, times

@@ -45,6 +45,11 @@ def from_plain(data: object, kind: type[T]) -> T:
 
 @cache
 def _converter() -> Converter:
+    return strict_converter()
+
+
+def strict_converter() -> Converter:
+    """Return a new converter of dataclasses to JSON and back, which refuses a value of another type."""
     converter = make_converter(forbid_extra_keys=True, unstruct_collection_overrides={tuple: list})
     for kind in (str, int, float, bool):
         converter.register_structure_hook(kind, _same_type)

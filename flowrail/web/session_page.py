@@ -10,10 +10,10 @@ from flowrail.diagrams.model import Picture
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
 from flowrail.formatters.reports.history import HistoryEntry, entries
-from flowrail.machines.definition.evidence import EvidenceResult
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store

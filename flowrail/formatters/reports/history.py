@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from flowrail.formatters.guidance.content import plain
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.definition.diff import IDENTICAL
-from flowrail.machines.definition.evidence import EvidenceResult, tally
 from flowrail.machines.engine.migration import MigrationPlan
+from flowrail.machines.sessions.evidence import EvidenceResult, tally
 from flowrail.machines.sessions.record import Record
 from flowrail.text.phrases import duration, in_words, seconds_between
 from flowrail.text.report import Moment, Part, Report, Span, Style, Table, columns

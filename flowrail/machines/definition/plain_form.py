@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, fields, is_dataclass, replace
 from functools import lru_cache, partial
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NoReturn, Union, cast, get_args, get_origin, get_type_hints
 from xml.parsers import expat
 
 from cattrs import Converter, transform_error
@@ -26,6 +26,7 @@ from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.storage.files import sha256_hex
+from flowrail.storage.records import strict_converter
 from flowrail.text.safe_text import Markup, parts
 
 CLASSES = (
@@ -130,15 +131,11 @@ def _is_union(kind: Any) -> bool:
 
 def _converter(*, deciding: bool) -> Converter:
     """Return a converter; with *deciding*, it leaves out the keys that cannot change the path of a session."""
-    converter = Converter(forbid_extra_keys=True)
-    for kind in (int, float, bool):
-        converter.register_structure_hook(kind, _same_type)
+    converter = strict_converter()
+    converter.register_structure_hook(float, _number)
     converter.register_structure_hook(str, _text)
     converter.register_structure_hook_func(_is_union, partial(_member, converter))
     converter.register_unstructure_hook(str, _text_to_plain)
-    converter.register_unstructure_hook_func(
-        lambda kind: kind is tuple, lambda items: [converter.unstructure(item) for item in items]
-    )
     for part in CLASSES:
         names: dict[str, Any] = {
             field.name: override(**_key(field, deciding=deciding)) for field in fields(part)
@@ -204,10 +201,11 @@ def _workflow(converter: Converter, data: Mapping[str, Any], _: object) -> Workf
     return workflow
 
 
-def _same_type(value: object, kind: type) -> object:
-    if type(value) is not kind and (kind, type(value)) != (float, int):
-        raise TypeError(f"expected {kind.__name__}, not {type(value).__name__}")
-    return value
+def _number(value: object, _: object) -> float:
+    """Return a number; a whole one stays whole."""
+    if type(value) not in {int, float}:
+        raise TypeError(f"expected a number, not {type(value).__name__}")
+    return cast("float", value)
 
 
 def _member(converter: Converter, data: object, union: object) -> object:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from flowrail.machines.definition.evidence import EvidenceResult, Verdict
+from flowrail.machines.definition.evidence import Verdict
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.plain_form import step_fingerprint, workflow_fingerprint
@@ -47,6 +47,7 @@ from flowrail.machines.engine.transitions import (
     taken_transition,
     with_extra_round,
 )
+from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import (
     ACTIVE,
     GivenAnswer,

@@ -9,6 +9,7 @@ An author's function has a time limit, and its output does not mix with the answ
 
 import json
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -353,8 +354,6 @@ def _alarm(seconds: float) -> Iterator[None]:
 
     The alarm rings every second until it is heard: an exception that is raised in a destructor is lost.
     """
-    import signal  # 0.5 ms, for workflows with functions only
-
     is_main = threading.current_thread() is threading.main_thread()  # signals reach no other thread
     if not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
         yield

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.evidence import CommandRun, Verdict
+from flowrail.machines.definition.evidence import Verdict
 from flowrail.machines.definition.step import Outcome, StepDef
 from flowrail.machines.definition.step_parts import (
     LONGEST_DESCRIPTION,
@@ -20,6 +20,7 @@ from flowrail.machines.definition.step_parts import (
     OWN_WORDS,
     Question,
 )
+from flowrail.machines.sessions.evidence import CommandRun
 from flowrail.machines.sessions.session import (
     ACTIVE,
     BY_COMMAND,

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, UsageError
-from flowrail.machines.definition.evidence import EvidenceResult
 from flowrail.machines.definition.parts import Frozen, freeze_deep
 from flowrail.machines.definition.step import (
     BUILT_IN,
@@ -20,6 +19,7 @@ from flowrail.machines.definition.step import (
 )
 from flowrail.machines.definition.values import Arg, range_text
 from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import LONGEST_MEMORY
 from flowrail.text import json
 from flowrail.text.phrases import MOST_LISTED, did_you_mean, listed, near

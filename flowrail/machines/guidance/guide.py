@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any
 
 from flowrail.command import Command, value_text
-from flowrail.machines.definition.evidence import tally
 from flowrail.machines.definition.expressions import EVIDENCE, Expression, RuleError, parse
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.parts import Frozen
@@ -41,6 +40,7 @@ from flowrail.machines.guidance.views import (
     SentWork,
     WorkResult,
 )
+from flowrail.machines.sessions.evidence import tally
 from flowrail.machines.sessions.session import (
     COMPLETED,
     GivenAnswer,

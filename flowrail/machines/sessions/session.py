@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from flowrail.machines.definition.evidence import CommandRun, EvidenceResult, StepEvidence
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.step_parts import OWN_WORDS
+from flowrail.machines.sessions.evidence import CommandRun, EvidenceResult, StepEvidence
 
 T = TypeVar("T")
 

@@ -22,13 +22,14 @@ from flowrail.errors import ConflictError, TrustError, UsageError
 from flowrail.evidence import arguments, project_files, runs
 from flowrail.evidence.project_files import UnreadableError
 from flowrail.evidence.runs import RunState
-from flowrail.machines.definition.evidence import PER_ATTEMPT, CommandRun, StepCommand, Verdict
+from flowrail.machines.definition.evidence import PER_ATTEMPT, StepCommand, Verdict
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import current_step
 from flowrail.machines.engine.outcome import names_in, session_context
 from flowrail.machines.engine.reports import ValuesError
+from flowrail.machines.sessions.evidence import CommandRun
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import SessionChange

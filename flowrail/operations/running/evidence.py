@@ -10,14 +10,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, TrustError, UsageError
 from flowrail.evidence import arguments
 from flowrail.evidence.evaluate import Context, evaluate, files_of
-from flowrail.machines.definition.evidence import (
-    MOST_REFUSALS,
-    CommandRun,
-    Confirmation,
-    Evidence,
-    EvidenceResult,
-    StepEvidence,
-)
+from flowrail.machines.definition.evidence import MOST_REFUSALS, Evidence
 from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
@@ -26,6 +19,7 @@ from flowrail.machines.engine.advance import assumed_evidence, current_step
 from flowrail.machines.engine.outcome import names_in, session_context
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.guidance.evidence import EvidenceView
+from flowrail.machines.sessions.evidence import CommandRun, Confirmation, EvidenceResult, StepEvidence
 from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import BY_EVIDENCE, Session
 from flowrail.operations.environment import Confirmation as Approval

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from flowrail.errors import FlowError
 from flowrail.hosts.conversation import FLEET_OWNER
-from flowrail.machines.definition.evidence import StepEvidence
 from flowrail.machines.engine.questions import moment_after
+from flowrail.machines.sessions.evidence import StepEvidence
 from flowrail.machines.sessions.record import Record
 from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED, OPEN, AskedQuestion, Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
