@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from flowrail.command import Command, Hint
+from flowrail.errors import ChangedError, UsageError
 from flowrail.machines.definition.evidence import Verdict
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.parts import Frozen
@@ -28,8 +30,6 @@ from flowrail.machines.engine.reports import (
     EvidenceMissingError,
     OutcomeNotOpenError,
     SessionEndedError,
-    StepGoneError,
-    UnknownOutcomeError,
     check_facts,
     check_params,
 )
@@ -56,6 +56,7 @@ from flowrail.machines.sessions.session import (
     Report,
     Session,
 )
+from flowrail.text.phrases import did_you_mean, listed
 from flowrail.text.safe_text import shortened
 
 NOTHING: Frozen[str, Any] = Frozen()
@@ -242,8 +243,12 @@ def current_step(workflow: Workflow, session: Session) -> StepDef:
         raise SessionEndedError(session=session.id, status=session.status)
     step = workflow.get(session.step)
     if step is None:
-        raise StepGoneError(
-            session=session.id, step=session.step, steps=[known.id for known in workflow.steps]
+        plan = Hint("see the options: ", Command("session migrate", session.id, plan=True))
+        raise ChangedError(
+            f"session `{session.id}` is at step `{session.step}`, which the workflow no longer has",
+            hint=did_you_mean(str(session.step), [known.id for known in workflow.steps], plan),
+            session=session.id,
+            step=session.step,
         )
     return step
 
@@ -258,7 +263,14 @@ def reportable_outcomes(workflow: Workflow, step: StepDef, session: Session | No
 def read_outcome(word: str) -> str:
     """Return the outcome that a reported word means, or `DONE`; refuse any other word."""
     if word not in REPORTED:
-        raise UnknownOutcomeError(word)
+        words = [*map(str, EVENTS), DONE]
+        raise UsageError(
+            f"`{word}` is not an outcome",
+            code="UNKNOWN_OUTCOME",
+            hint=did_you_mean(word, words, f"report one of {listed(words)}"),
+            outcome=word,
+            outcomes=words,
+        )
     return VERDICTS.get(word, word)
 
 

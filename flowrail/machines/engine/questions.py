@@ -95,27 +95,23 @@ def choices_for(questions: Sequence[Question], outcomes: Container[str]) -> str:
     return f"the user {' or '.join(chooses + other_words)}" if chooses or other_words else ""
 
 
-class BadAnswerError(UsageError):
-    """An answer does not fit any open question."""
-
-    code = "BAD_ANSWER"
-
-
 def answer_question(
     question: AskedQuestion, words: Sequence[str], *, at: str, by: str, reason: str = ""
 ) -> AskedQuestion:
-    """Return *question* with its answer; raise `BadAnswerError` if a word is not one of its options."""
+    """Return *question* with its answer; refuse it if a word is not one of its options."""
     answer = tuple(dict.fromkeys(_matching_label(question, word) for word in words))
     if question.source == BY_EVIDENCE and "Waive" in answer:
-        raise BadAnswerError(
+        raise UsageError(
             "only a person can waive evidence, at a terminal or in `flow ui`",
+            code="BAD_ANSWER",
             hint="ask the user to type the command that is printed with the question",
             question=question.id,
         )
     answered = replace(question, answer=answer, answered_at=at, answered_by=by, reason=reason)
     if question.source == BY_LIMIT and answered.outcome == ACCEPT and not reason.strip():
-        raise BadAnswerError(
+        raise UsageError(
             f"`{answer[0]}` needs a reason",
+            code="BAD_ANSWER",
             hint="add `--reason TEXT` in the user's own words; it is recorded",
             question=question.id,
         )
@@ -128,13 +124,16 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
         word = f"{OWN_WORDS}{word}"
     if word.startswith(OWN_WORDS):
         if question.source in OWN:
-            raise BadAnswerError(
+            raise UsageError(
                 f"question `{question.id}` accepts only its options",
+                code="BAD_ANSWER",
                 hint=f"answer with one of {phrases.listed(labels)}",
             )
         text = word.removeprefix(OWN_WORDS).strip()
         if not text:
-            raise BadAnswerError(f"the answer to `{question.id}` is empty", hint="give the user's own words")
+            raise UsageError(
+                f"the answer to `{question.id}` is empty", code="BAD_ANSWER", hint="give the user's own words"
+            )
         return f"{OWN_WORDS}{text}"
     for option in question.options:
         printed = visible(option.label)
@@ -145,8 +144,9 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
             return option.label
     own_words = "" if question.source in OWN else f", or with {OWN_WORDS}TEXT in the user's own words"
     options = f"answer with one of {phrases.listed(labels)}{own_words}"
-    raise BadAnswerError(
+    raise UsageError(
         f"question `{question.id}` has no option `{word[:60]}`",
+        code="BAD_ANSWER",
         hint=phrases.did_you_mean(word[:60], labels, options),
         question=question.id,
         options=labels,

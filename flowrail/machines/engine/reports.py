@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from flowrail.command import Command, Hint
-from flowrail.errors import ChangedError, ConflictError, UsageError
+from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.parts import Frozen, freeze_deep
 from flowrail.machines.definition.step import (
     BUILT_IN,
-    DONE,
-    REPORTABLE,
     VALUE_NAME,
     StepDef,
     accepts_any_fact,
@@ -22,23 +20,8 @@ from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.evidence import EvidenceResult
 from flowrail.machines.sessions.session import LONGEST_MEMORY
 from flowrail.text import json
-from flowrail.text.phrases import MOST_LISTED, did_you_mean, listed, near
+from flowrail.text.phrases import MOST_LISTED, listed, near
 from flowrail.text.safe_text import in_quotes
-
-
-class UnknownOutcomeError(UsageError):
-    """The reported word is not an outcome."""
-
-    code = "UNKNOWN_OUTCOME"
-
-    def __init__(self, outcome: str) -> None:
-        words = [str(outcome) for outcome in REPORTABLE] + [DONE]
-        super().__init__(
-            f"`{outcome}` is not an outcome",
-            hint=did_you_mean(outcome, words, f"report one of {listed(words)}"),
-            outcome=outcome,
-            outcomes=words,
-        )
 
 
 class OutcomeNotOpenError(ConflictError):
@@ -117,22 +100,6 @@ class SessionEndedError(ConflictError):
             hint=Hint("see its reports, answers and reasons: ", Command("history", session)),
             session=session,
             status=status,
-        )
-
-
-class StepGoneError(ChangedError):
-    """The session is at a step that the definition no longer has."""
-
-    def __init__(self, *, session: str, step: str | None, steps: Sequence[str]) -> None:
-        super().__init__(
-            f"session `{session}` is at step `{step}`, which the workflow no longer has",
-            hint=did_you_mean(
-                str(step),
-                steps,
-                Hint("see the options: ", Command("session migrate", session, plan=True)),
-            ),
-            session=session,
-            step=step,
         )
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.evidence import CommandRun
 from flowrail.machines.engine.dispatched_work import (
     DispatchGoneError,
     earlier_children,
@@ -18,6 +17,7 @@ from flowrail.machines.engine.dispatched_work import (
     piece_of,
 )
 from flowrail.machines.engine.reports import SessionEndedError
+from flowrail.machines.sessions.evidence import CommandRun
 from flowrail.machines.sessions.session import Dispatched, Session
 from flowrail.machines.sessions.store import Store, UnknownSessionError
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, count
 
 from flowrail.command import Command, Hint
-from flowrail.errors import ConflictError
+from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.step_parts import Question
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import current_step
@@ -154,17 +154,21 @@ def _answered(
 ) -> AskedQuestion:
     question = known.get(name)
     if question is None:
-        raise engine_questions.BadAnswerError(
-            f"unknown question `{name[:40]}`", hint=f"known: {listed(known)}", questions=list(known)
+        raise UsageError(
+            f"unknown question `{name[:40]}`",
+            code="BAD_ANSWER",
+            hint=f"known: {listed(known)}",
+            questions=list(known),
         )
     if len(words) > 1 and not question.multi:
-        raise engine_questions.BadAnswerError(
-            f"question `{name}` accepts one answer", hint="give one", question=name
+        raise UsageError(
+            f"question `{name}` accepts one answer", code="BAD_ANSWER", hint="give one", question=name
         )
     answered = engine_questions.answer_question(question, words, at=now, by=by, reason=reason)
     if answered.source == BY_COMMAND and answered.outcome == engine_questions.AGAIN and not is_person:
-        raise engine_questions.BadAnswerError(
+        raise UsageError(
             "only a person can decide that a command runs again, at a terminal without an agent",
+            code="BAD_ANSWER",
             hint="ask the user to type the command that is printed with the question",
             question=name,
         )

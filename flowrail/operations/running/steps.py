@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
-from flowrail.machines.definition.evidence import CommandRun
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.plain_form import to_plain
 from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
@@ -41,6 +40,7 @@ from flowrail.machines.engine.dispatched_work import (
 from flowrail.machines.engine.outcome import SCRIPTS, names_in, session_context
 from flowrail.machines.engine.reports import EvidenceMissingError, ValuesError, check_memory, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.sessions.evidence import CommandRun
 from flowrail.machines.sessions.record import Record, RecordNote, memory_note
 from flowrail.machines.sessions.session import (
     ABANDONED,

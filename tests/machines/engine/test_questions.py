@@ -14,7 +14,6 @@ from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.engine import questions
 from flowrail.machines.engine.advance import start
-from flowrail.machines.engine.questions import BadAnswerError
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.sessions.session import BY_AGENT, AnswerOption, AskedQuestion
 
@@ -95,7 +94,7 @@ def test_an_answer_has_the_outcome_of_its_options_and_anything_but_ok_counts_fir
 
 @pytest.mark.parametrize("word", ["C", "", "ok", "other:", "other: "])
 def test_what_is_no_answer_is_refused(word: str) -> None:
-    with pytest.raises(BadAnswerError) as caught:
+    with refused("BAD_ANSWER") as caught:
         questions.answer_question(question(), [word], at=NOW, by="me")
 
     assert caught.value.exit_status == 2

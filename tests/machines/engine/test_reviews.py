@@ -11,7 +11,6 @@ from support.workflows import NOW, answered, found, report, review_loop, step, w
 from flowrail.machines.definition.step_parts import POLICIES, GateConfig
 from flowrail.machines.engine import reviews
 from flowrail.machines.engine.advance import start
-from flowrail.machines.engine.questions import BadAnswerError
 from flowrail.machines.engine.reports import ReviewPendingError
 from flowrail.machines.engine.reviews import (
     verdict,
@@ -203,7 +202,7 @@ def test_accepting_the_risk_needs_a_reason() -> None:
     session = report(flow, start(flow, now=NOW), "ok")
     asked = report(flow, found(flow, session, "MUST"), "ok", "done")
 
-    with pytest.raises(BadAnswerError, match="needs a reason") as caught:
+    with refused("BAD_ANSWER", match="needs a reason") as caught:
         answered(asked, "limit=Accept the risk", reason=" ")
     assert "--reason TEXT" in str(caught.value.hint)
 

@@ -10,7 +10,6 @@ from support.sandbox import put_skill
 from flowrail.errors import ConflictError
 from flowrail.machines.definition.step_parts import Option
 from flowrail.machines.engine.dispatched_work import DispatchGoneError
-from flowrail.machines.engine.questions import BadAnswerError
 
 
 @pytest.fixture
@@ -124,7 +123,7 @@ def test_an_answer_that_does_not_fit_is_refused_and_nothing_recorded(team: Team,
     child = team.child(1)
     team.ask(child)
 
-    with pytest.raises(BadAnswerError):
+    with refused("BAD_ANSWER"):
         team.answer(child, *pairs)
     assert team.kinds(child) == ["start", "ask"]
 
