@@ -293,11 +293,14 @@ def json_answers() -> None:
         for parent in filter(is_dataclass, reversed(kind.__mro__)):
             documented |= _fields_documented(parent)
         internal = {each.name for each in dataclass_fields(kind) if "internal" in each.metadata}
-        rows.append((f"**{kind.__name__}**", "", inspect.cleandoc(kind.__doc__ or "").partition("\n")[0]))
-        for name, hint in get_type_hints(kind).items():
-            if name not in internal:
-                rows.append((f"`{name}`", f"`{_type(hint)}`", documented.get(name, "")))
-    table("Key", "Type", "Meaning", rows=rows)
+        keys = [
+            f"`{name}` {_type(hint)}{': ' if name in documented else ''}{documented.get(name, '')}"
+            for name, hint in get_type_hints(kind).items()
+            if name not in internal
+        ]
+        about = inspect.cleandoc(kind.__doc__ or "").partition("\n")[0]
+        rows.append((f"**{kind.__name__}**: {about}", "<br>".join(keys)))
+    table("Answer, or a part of one", "Keys", rows=rows)
 
 
 def _operations() -> Iterator[Operation[..., object]]:
@@ -522,7 +525,7 @@ def _name(name: str, value: Any) -> None:
                 out(f"`.{_signature(each, member, wide=10**6)}`", f": {' '.join(member.__doc__.split())}", "")
 
 
-def _signature(name: str, value: Any, wide: int = 100) -> str:
+def _signature(name: str, value: Any, wide: int = 140) -> str:
     """Return a call as a reader would write it, with one parameter per line if it is long."""
     try:
         signature = inspect.signature(value)
