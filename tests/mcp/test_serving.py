@@ -322,7 +322,7 @@ def params_of(tools: Tools, skill: str) -> dict[str, Any]:
     """Return a value for each required parameter of a skill."""
     described = next(listed for listed in tools.told("discover")["skills"] if listed["name"] == skill)
     return {
-        param["name"]: param["example"] if param.get("example") is not None else "x"
-        for param in described["params"]
+        name: param["example"] if param.get("example") is not None else "x"
+        for name, param in described["params"].items()
         if param.get("required")
     }
