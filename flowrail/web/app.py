@@ -100,7 +100,7 @@ class Approval:
 
     def record(self, environment: Environment, session_id: str) -> None:
         """Record the approval."""
-        evidence.approve(environment, session_id, [self.check], self.reason, expect=self.revision)
+        evidence.confirm(environment, session_id, [self.check], self.reason, expect=self.revision)
 
 
 def application(pages: Pages, keys: Keys, activity: Activity) -> AccessCheck:

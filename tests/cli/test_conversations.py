@@ -50,7 +50,7 @@ def owner(session: str) -> str | None:
     return host["id"] if host else None
 
 
-@pytest.mark.parametrize("order", sorted(set(permutations([A, A, A, B, B, B]))))
+@pytest.mark.parametrize("order", sorted(set(permutations([A, A, B, B]))))
 def test_two_conversations_in_one_folder_keep_apart_in_every_order(order: tuple[str, ...]) -> None:
     sessions = {A: begin(A, "a"), B: begin(B, "b")}
 
@@ -61,10 +61,10 @@ def test_two_conversations_in_one_folder_keep_apart_in_every_order(order: tuple[
 
     for caller, session in sessions.items():
         status = told("status", session)
-        assert (status["step"]["id"], status["revision"]) == ("four", 3)
+        assert (status["step"]["id"], status["revision"]) == ("three", 2)
         records = told("history", session)["steps"]
         assert {record["conversation"] for record in records} == {caller}
-        assert [record["facts"].get("mark") for record in records[1:]] == [f"of {caller[:4]}"] * 3
+        assert [record["facts"].get("mark") for record in records[1:]] == [f"of {caller[:4]}"] * 2
 
 
 def test_another_conversation_starts_a_session_of_its_own_and_is_told_of_the_other() -> None:

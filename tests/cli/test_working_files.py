@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.forged import folder_of, rewritten
-from support.sandbox import LOOP, LOOP_TEXTS, flow, put_skill, sessions_folder, told
+from support.sandbox import LOOP, LOOP_TEXTS, accept, flow, put_skill, sessions_folder, told
 
 NOTED = """\
 name: NAME
@@ -136,7 +136,7 @@ def test_a_path_in_a_record_is_never_believed(tmp_path: Path) -> None:
         records[-1]["session"].update(work=str(outside), project=str(outside))
 
     rewritten(folder_of(session), change, own=False)
-    flow("session", "adopt", session)
+    accept(session)
 
     assert told("resume", session)["work_folder"] == f".flow/sessions/{session}/work"
     fork = told("session", "fork", session, "--at", "0")

@@ -102,15 +102,11 @@ def run_command(
     process is killed: run it again to attach. A command that may run only once is not repeated; its recorded output is
     printed. Exits with 0 if it passed, 1 if it failed, 4 if its end is unknown, 7 if it is not approved.
     """
-    session_id = session or _session_with(environment, name)
-    return run(environment, session_id, name, environment.stream)
-
-
-def _session_with(environment: Environment, name: str) -> str:
-    """Return the caller's open session."""
-    return conversations.own_session(
-        environment, lambda own: Command("run", name, session=own, store=environment.shown_store)
-    ).session.id
+    if session is None:
+        session = conversations.own_session(
+            environment, lambda own: Command("run", name, session=own, store=environment.shown_store)
+        ).session.id
+    return run(environment, session, name, environment.stream)
 
 
 def run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from flowrail.command import Command, Hint, value_text
@@ -262,12 +263,8 @@ def _several_open(
     suffix: str,
     command: Callable[[str], Command] | None = None,
 ) -> ConflictError:
-    commands = [
-        command(record.session.id)
-        if command is not None
-        else Command("resume", record.session.id, store=environment.shown_store)
-        for record in newest
-    ]
+    command = command or partial(Command, "resume", store=environment.shown_store)
+    commands = [command(record.session.id) for record in newest]
     parts: list[str | Command] = []
     for record, line in zip(newest[:MOST_NAMED], commands, strict=False):
         parts += ["\n", line, f" ({described(environment, record)})"]

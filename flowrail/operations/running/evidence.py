@@ -217,7 +217,7 @@ def _decide(
             ]
     question = f"{verb.capitalize()} {listed(checks)}?"
     environment.confirm(Approval(question, lines, Hint("a person runs: ", typed)))
-    (waive if verb == "waive" else approve)(environment, session_id, checks, reason)
+    confirm(environment, session_id, checks, reason, waived=verb == "waive")
     return DecidedEvidence(session_id, step.id, checks, verb == "waive")
 
 
@@ -230,39 +230,19 @@ def judged(environment: Environment, session_id: str) -> tuple[StepDef, tuple[Ev
     return step, results_of(environment, opened.workflow, session) if step.evidence else ()
 
 
-def approve(
+def confirm(
     environment: Environment,
     session_id: str,
     checks: Sequence[str],
     reason: str = "",
     *,
+    waived: bool = False,
     expect: int | None = None,
 ) -> None:
-    """Record that a person confirmed these checks. *expect* is the revision that the person saw, if it matters."""
-    _confirm(environment, session_id, checks, reason, waived=False, expect=expect)
+    """Record that a person confirmed these checks, or *waived* them in this attempt of the step.
 
-
-def waive(
-    environment: Environment,
-    session_id: str,
-    checks: Sequence[str],
-    reason: str,
-    *,
-    expect: int | None = None,
-) -> None:
-    """Record that a person waives these checks in this attempt of the step."""
-    _confirm(environment, session_id, checks, reason, waived=True, expect=expect)
-
-
-def _confirm(
-    environment: Environment,
-    session_id: str,
-    checks: Sequence[str],
-    reason: str,
-    *,
-    waived: bool,
-    expect: int | None,
-) -> None:
+    *expect* is the revision that the person saw, if it matters.
+    """
     if len(reason) > LONGEST_REASON or (waived and not reason.strip()):
         raise UsageError("a reason is needed", hint=f"give one of at most {LONGEST_REASON} characters")
     with environment.store.change(session_id, wait=environment.wait) as change:

@@ -205,8 +205,9 @@ def listed(environment: Environment, session: Session) -> tuple[WorkingFile, ...
 
 def described(path: str, status: os.stat_result, now: float) -> WorkingFile:
     """Return a file with its size and age at the moment *now*."""
-    changed = status.st_mtime
-    return WorkingFile(path, status.st_size, _stamp(changed), max(0.0, now - changed))
+    changed = datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="seconds")
+    age = max(0.0, now - status.st_mtime)
+    return WorkingFile(path, status.st_size, changed.replace("+00:00", "Z"), age)
 
 
 def copy(environment: Environment, source: Session, target: Session) -> tuple[str, ...]:
@@ -247,7 +248,3 @@ def _paths(folder: str) -> Iterator[str]:
         folders.sort()
         for name in sorted(names):
             yield os.path.join(parent, name)
-
-
-def _stamp(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
