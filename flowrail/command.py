@@ -16,8 +16,8 @@ _SHORT = {"facts": "-s", "params": "-p", "answers": ""}
 """Options whose value is a mapping, with what precedes each NAME=VALUE on a command line."""
 _WITH_STORE = frozenset(
     {
-        "answer", "approve", "ask", "audit", "discover", "finding", "handoff", "history", "resume", "run",
-        "session", "sessions", "status", "step", "waive",
+        "answer", "approve", "ask", "audit", "discover", "finding", "handoff", "resume", "run", "session", "sessions",
+        "step", "waive",
     }
 )  # fmt: skip
 """The commands that read or write a store: a verb, or the first word of a group's verbs."""

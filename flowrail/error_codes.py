@@ -65,11 +65,6 @@ CODES = {
         "The given head of the journal has the wrong form.",
         "Use the head that `flow audit --verify` printed.",
     ),
-    "BAD_MAP": ErrorCode(
-        2,
-        "`--map` names unknown steps, or one that still exists.",
-        "Name a removed step and the step that replaces it.",
-    ),
     "BAD_QUESTIONS": ErrorCode(
         2,
         "A text does not contain valid questions; `details` list the problems.",
@@ -114,10 +109,10 @@ CODES = {
         "Write it as the message says.",
     ),
     "JSON_SYNTAX": ErrorCode(2, "The text is not JSON.", "Fix the line in the message."),
-    "MEMORY_TOO_LONG": ErrorCode(
+    "NOTE_TOO_LONG": ErrorCode(
         2,
-        "A text to remember is longer than a session may keep.",
-        "Write it to a file of the session, and remember the path.",
+        "A note is longer than a session may keep.",
+        "Write it to a file of the session, and note the path.",
     ),
     "NOT_A_NAME": ErrorCode(2, "A skill cannot have this name.", "Use lower-case words with hyphens."),
     "NOT_INSTALLED": ErrorCode(
@@ -358,11 +353,6 @@ CODES = {
         5,
         "The workflow changed during the session, and the user must decide what to do.",
         "Ask the user, then run `flow session migrate ID`.",
-    ),
-    "MIGRATION_NEEDS": ErrorCode(
-        5,
-        "A person must decide something before the session can continue with the changed workflow.",
-        "Answer with the options in the hint.",
     ),
     "ALREADY_RECEIVED": ErrorCode(
         6, "The payload was received before.", "Continue the session that received it."

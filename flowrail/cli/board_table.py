@@ -10,7 +10,7 @@ from rich import console as rich_console
 from rich.table import Table
 from rich.text import Text
 
-from flowrail.operations.sessions.board import BoardEntry, Group
+from flowrail.operations.sessions.board import Group, ListedSession
 from flowrail.text.phrases import ago
 from flowrail.text.safe_text import one_line
 
@@ -26,7 +26,7 @@ AGE_WIDTH = 14
 
 
 def board_view(
-    entries: Sequence[BoardEntry], now: str, size: rich_console.ConsoleDimensions
+    entries: Sequence[ListedSession], now: str, size: rich_console.ConsoleDimensions
 ) -> rich_console.RenderableType:
     """Return all groups of the board, those that need a person first.
 
@@ -48,14 +48,14 @@ def board_view(
 
 
 def _fitting(
-    groups: Mapping[Group, Sequence[BoardEntry]], size: rich_console.ConsoleDimensions
-) -> dict[Group, Sequence[BoardEntry]]:
+    groups: Mapping[Group, Sequence[ListedSession]], size: rich_console.ConsoleDimensions
+) -> dict[Group, Sequence[ListedSession]]:
     """Return the first members of each group that fit the screen; a small group leaves its lines to the others."""
     cell = max(20, (size.width - AGE_WIDTH) // 2)
     heights = {group: [_height(entry, cell) for entry in members] for group, members in groups.items()}
     heights[Group.ENDED] = heights.get(Group.ENDED, [])[:MOST_ENDED]
     left = size.height - 2 * len(groups)
-    fitting: dict[Group, Sequence[BoardEntry]] = {}
+    fitting: dict[Group, Sequence[ListedSession]] = {}
     for number, group in enumerate(sorted(groups, key=lambda group: sum(heights[group]))):
         share = left // (len(groups) - number)
         ends = list(accumulate(heights[group]))
@@ -65,12 +65,12 @@ def _fitting(
     return {group: fitting[group] for group in groups}
 
 
-def _height(entry: BoardEntry, cell: int) -> int:
+def _height(entry: ListedSession, cell: int) -> int:
     """Return how many lines the rows of an entry take if a cell is that wide."""
     return 1 + ceil(len(entry.note) / cell)
 
 
-def _table(entries: Iterable[BoardEntry], now: str) -> Table:
+def _table(entries: Iterable[ListedSession], now: str) -> Table:
     """Return a row for each session, and a second one with its note, if it has one."""
     table = Table(box=None, show_header=False, expand=True, padding=(0, 2, 0, 0))
     table.add_column(ratio=1, overflow="ellipsis", no_wrap=True)

@@ -268,17 +268,17 @@ lifecycle is recorded in .flow/handoffs; `flow audit` shows it.
 
 _CHANGE, _KEEP = "Change", "Keep"
 _SESSION = {
-    "rewind": Entry("sessions", _CHANGE, "Take a session back to an earlier revision"),
-    "fork": Entry("sessions", _CHANGE, "Start a new session from an earlier revision of another"),
-    "migrate": Entry("sessions", _CHANGE, "Move a session to a changed workflow"),
-    "abandon": Entry("sessions", _CHANGE, "End a session that will not be finished"),
-    "verify": Entry("sessions", _KEEP, "Check that sessions are as they were written"),
-    "prune": Entry("sessions", _KEEP, "Delete old sessions that have ended"),
+    "rewind": Entry("operations.sessions.rewind", _CHANGE, "Take a session back to an earlier revision"),
+    "migrate": Entry(
+        "operations.sessions.migrate", _CHANGE, "Move a session to the newest definition of its workflow"
+    ),
+    "abandon": Entry("operations.sessions.abandon", _CHANGE, "End a session that will not be completed"),
+    "prune": Entry("operations.sessions.prune", _KEEP, "Delete old sessions that have ended"),
 }
 
 _STORE = {
-    "init": Entry("store", "Databases", "Create the tables of a store in a database"),
-    "copy": Entry("store", "Databases", "Copy all sessions and handoffs to another store"),
+    "init": Entry("operations.stores", "Databases", "Create the tables of a store in a database"),
+    "copy": Entry("operations.stores", "Databases", "Copy all sessions and handoffs to another store"),
 }
 
 _FLEET = {
@@ -305,7 +305,6 @@ _AGENTS, _EVERY_DAY, _OCCASIONALLY = "For agents", "Every day", "Occasionally"
 COMMANDS = {
     "step": Entry("run", _AGENTS, "Show the current step, or report its outcome and show the next"),
     "resume": Entry("run", _AGENTS, "Show the current step of a session again"),
-    "status": Entry("sessions", _AGENTS, "Show the state of a session"),
     "run": Entry(
         "operations.running.commands", _AGENTS, "Run a command of the current step, or attach to it"
     ),
@@ -330,8 +329,9 @@ COMMANDS = {
         _EVERY_DAY,
         "Approve a skill to run, or list what waits for approval",
     ),
-    "sessions": Entry("sessions", _EVERY_DAY, "List the open sessions"),
-    "history": Entry("sessions", _EVERY_DAY, "Show what happened in a session, when and by whom"),
+    "sessions": Entry(
+        "operations.sessions.listing", _EVERY_DAY, "List the open sessions, or show one with its history"
+    ),
     "watch": Entry("watch", _EVERY_DAY, "Show live what all sessions do"),
     "ui": Entry(
         "ui",
@@ -339,9 +339,11 @@ COMMANDS = {
         "Open a web page that shows all sessions live",
         extra=("web", "jinja2", "starlette", "uvicorn"),
     ),
-    "audit": Entry("audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"),
+    "audit": Entry(
+        "operations.audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
+    ),
     "doctor": Entry("operations.doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
-    "session": Entry("", _OCCASIONALLY, "Change, verify and delete sessions", _SESSION),
+    "session": Entry("", _OCCASIONALLY, "Change and delete sessions", _SESSION),
     "approve": Entry(
         "operations.running.evidence", _OCCASIONALLY, "Confirm a check that only a person can confirm"
     ),

@@ -63,7 +63,7 @@ def show(result: Any, form: str | None) -> None:
     """Print a result: JSON if asked for, XML for agents, otherwise as a person reads it."""
     form = form or output.usual_form()
     if form == "json":
-        output.data(as_data(result))
+        output.data(as_data(result.data() if hasattr(result, "data") else result))
     elif form == "xml" and hasattr(result, "xml"):
         output.text(result.xml())
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, wraps
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 import click
@@ -134,32 +133,6 @@ def pairs(
     return lambda _context, _param, texts: named_values(texts, option, form)
 
 
-_IN_A_DAY = {"m": 1440.0, "h": 24.0, "d": 1.0, "w": 1 / 7}
-
-
-def days_of(text: str) -> float | None:
-    """Return the days of a number with or without a unit, such as 30m, 12h, 7d or 2w, or `None`."""
-    per_day = _IN_A_DAY.get(text[-1:])
-    try:
-        days = float(text[:-1]) / per_day if per_day else float(text)
-    except ValueError:
-        return None
-    return days if isfinite(days) and days >= 0 and text.isascii() else None
-
-
-class Age(click.FloatRange):
-    """Days, as a number or with a unit."""
-
-    name = "age"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return *value* in days."""
-        days = days_of(str(value))
-        if days is None:
-            self.fail(f"`{str(value)[:40]}` is not an age: write days, or 30m, 12h, 7d, 2w", param, ctx)
-        return super().convert(days, param, ctx)
-
-
 def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """Return what click asks to complete words of that *kind*."""
 
@@ -258,21 +231,12 @@ def _sentences(_context: click.Context, _option: click.Parameter, texts: tuple[s
     return "; ".join(text.strip() for text in texts)
 
 
-memory = stacked(
-    click.option(
-        "--found",
-        multiple=True,
-        callback=_sentences,
-        metavar="TEXT",
-        help="What you found, in a sentence. Shown when the session is resumed. May be repeated.",
-    ),
-    click.option(
-        "--remember",
-        multiple=True,
-        callback=_sentences,
-        metavar="TEXT",
-        help="What to keep in mind until the end. Shown when the session is resumed. May be repeated.",
-    ),
+note = click.option(
+    "--note",
+    multiple=True,
+    callback=_sentences,
+    metavar="TEXT",
+    help="What to remember, in a sentence. Shown when the session is resumed. May be repeated.",
 )
 reason = click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
 expect = click.option(

@@ -71,7 +71,7 @@ class Fleet:
             raise ConflictError(
                 f"session `{session}` has ended",
                 code="SESSION_NOT_OPEN",
-                hint=Hint("see its history: ", Command("history", session, store=environment.shown_store)),
+                hint=Hint("see its history: ", Command("sessions", session, store=environment.shown_store)),
                 session=session,
             )
         self.records.add_session(session, program, by=environment.by)

@@ -151,7 +151,7 @@ def audit(
     if wanted is not None and not (report.handoffs or report.sessions or report.unreadable or report.foreign):
         raise UnknownHandoffError(
             f"no handoff and no session has the id `{wanted[:80]}`",
-            hint=Hint("see all: ", Command("audit", all=True)),
+            hint=Hint("see all: ", Command("audit")),
             id=wanted[:80],
         )
     return report

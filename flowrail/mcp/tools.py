@@ -17,7 +17,6 @@ from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, UsageError
 from flowrail.formatters.data import as_data
 from flowrail.formatters.guidance import blocks
-from flowrail.formatters.guidance.as_data import broken_item, session_item
 from flowrail.formatters.guidance.work import finding_data, put_data, put_text
 from flowrail.formatters.reports.handoff import HandoffAnswer
 from flowrail.hosts.conversation import host_id
@@ -31,8 +30,10 @@ from flowrail.operations.running import findings, steps
 from flowrail.operations.running import (
     questions as running_questions,
 )
-from flowrail.operations.running.conversations import release, summaries
+from flowrail.operations.running.conversations import release
 from flowrail.operations.running.steps import Answer
+from flowrail.operations.sessions.board import list_sessions
+from flowrail.operations.sessions.listing import SessionList, session_details
 from flowrail.operations.skills.list import list_skills
 from flowrail.text.report import plain_text, table
 from flowrail.text.safe_text import error_data, visible
@@ -43,7 +44,7 @@ step says, then report its outcome with one of the calls that the answer shows, 
 A call is written as the tool's name and its arguments: step {"session": "…", "outcome": "ok", "expect": 0}. If values
 are asked for, `-s NAME=VALUE` means the key NAME in `facts`. A command such as `flow resume ID` in a text is the tool
 `step` with that session; `flow VERB …` is the tool VERB. Sessions are files: nothing is lost when your context is.
-`status` lists the open sessions.
+`sessions` lists the open sessions.
 """
 WAIT = 5.0
 """Seconds that a call waits for a session that another process holds. Other calls wait meanwhile."""
@@ -59,11 +60,8 @@ Facts: TypeAlias = Annotated[
         description="Values that belong to the report, by name. Each has the type that is asked for, or is its text."
     ),
 ]
-Found: TypeAlias = Annotated[
-    str, Field(description="What you found, in a sentence. Shown when the session is resumed.")
-]
-Remember: TypeAlias = Annotated[
-    str, Field(description="What to keep in mind until the end. Shown when the session is resumed.")
+Note: TypeAlias = Annotated[
+    str, Field(description="What to remember, in a sentence. Shown when the session is resumed.")
 ]
 
 
@@ -130,8 +128,7 @@ class Tools:
         new: Annotated[
             bool, Field(description="Start a new session of the skill, even if one is open.")
         ] = False,
-        found: Found = "",
-        remember: Remember = "",
+        note: Note = "",
         take_over: Annotated[
             bool, Field(description="Continue a session that belongs to another conversation.")
         ] = False,
@@ -154,10 +151,8 @@ class Tools:
                 "`params` and `new` belong to a new session", hint="give facts of a report as `facts`"
             )
         if outcome is None:
-            if facts or expect is not None or found or remember:
-                raise UsageError(
-                    "facts, `expect`, `found` and `remember` belong to a report", hint="name the outcome too"
-                )
+            if facts or expect is not None or note:
+                raise UsageError("facts, `expect` and `note` belong to a report", hint="name the outcome too")
             if session is not None:
                 return self._step(steps.look(environment, session, skill, take_over=take_over))
             if skill is None:
@@ -174,28 +169,21 @@ class Tools:
             facts=facts,
             session_id=session,
             expect=expect,
-            found=found,
-            remember=remember,
+            note=note,
             take_over=take_over,
         )
         return self._step(answer)
 
-    def status(self, session: OptionalSession = None) -> ToolAnswer:
-        """Show the state of a session and its next steps, or without `session` list the open sessions."""
+    def sessions(self, session: OptionalSession = None) -> ToolAnswer:
+        """Show the state of a session and its history, or without `session` list the open sessions."""
         environment = self.environment
         if session:
-            guidance = steps.resume(environment, session).guidance
-            return ToolAnswer(plain_text(blocks.state_report(guidance, self.show)), as_data(guidance))
-        items = [
-            session_item(listed.kept, store=environment.shown_store)
-            if listed.kept
-            else broken_item(listed.id, listed.problem)
-            for listed in summaries(environment.store)
-        ]
-        keys = ("session", "topic", "status", "step", "moved_at", "error")
-        rows = [[str(item.get(key) or "") for key in keys] for item in items]
-        head = ["session", "topic", "status", "step", "moved", "problem"]
-        return ToolAnswer(table(head, rows) if items else "no session is open here", {"sessions": items})
+            details = session_details(environment, session)
+            return ToolAnswer(plain_text(details.report(self.show)), as_data(details.data()))
+        listed = SessionList(
+            tuple(list_sessions(environment.store, environment.now)), environment.conversation, every=False
+        )
+        return ToolAnswer(plain_text(listed.report()), as_data(listed))
 
     def ask(
         self,
@@ -209,15 +197,14 @@ class Tools:
                 "id, header (at most 12 characters) and multi can be left out.",
             ),
         ],
-        found: Found = "",
-        remember: Remember = "",
+        note: Note = "",
     ) -> ToolAnswer:
         """Ask the user an agent's questions. Its session waits until they are answered.
 
         Return the resulting block as the whole answer.
         """
         parsed = parse_questions(json.dumps(questions), source="questions")
-        put = running_questions.ask(self.environment, session, parsed, found=found, remember=remember)
+        put = running_questions.ask(self.environment, session, parsed, note=note)
         return ToolAnswer(put_text(put, self.show), put_data(put, self.show))
 
     def answer(
@@ -230,16 +217,11 @@ class Tools:
             ),
         ],
         reason: Annotated[str, Field(description="The reason, for the journal.")] = "",
-        found: Found = "",
-        remember: Remember = "",
+        note: Note = "",
     ) -> ToolAnswer:
         """Record the user's answers to the open questions of a session and show what comes next."""
         labels = {name: choice if isinstance(choice, list) else [choice] for name, choice in answers.items()}
-        return self._step(
-            running_questions.answer(
-                self.environment, session, labels, reason, found=found, remember=remember
-            )
-        )
+        return self._step(running_questions.answer(self.environment, session, labels, reason, note=note))
 
     def finding(
         self,
@@ -371,7 +353,7 @@ class Tools:
 def as_sdk_tools(tools: Tools) -> list[Tool]:
     """Return the tools for the SDK's server, with schemas made from their annotations."""
     functions = (
-        *(tools.step, tools.status, tools.ask, tools.answer),
+        *(tools.step, tools.sessions, tools.ask, tools.answer),
         *(tools.finding, tools.discover, tools.handoff),
     )
     return [_as_sdk_tool(tools, function) for function in functions]
@@ -382,7 +364,7 @@ def _as_sdk_tool(tools: Tools, function: Callable[..., ToolAnswer]) -> Tool:
     async def call(**arguments: Any) -> CallToolResult:
         return _answered(tools, lambda: function(**arguments))
 
-    reads = function.__name__ in {"status", "discover"}
+    reads = function.__name__ in {"sessions", "discover"}
     hints = ToolAnnotations(read_only_hint=reads, destructive_hint=False, open_world_hint=False)
     about = " ".join((function.__doc__ or "").split())
     tool = Tool.from_function(call, description=about, annotations=hints, structured_output=False)
@@ -421,7 +403,6 @@ def _needed(value: str | None, name: str, action: str) -> str:
 _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "step": ("skill", "outcome"),
     "resume": ("session",),
-    "status": ("session",),
     "ask": ("session",),
     "answer": ("session",),
     "finding add": ("session",),
@@ -431,12 +412,12 @@ _ARGUMENTS: dict[str, tuple[str, ...]] = {
     "handoff status": ("handoff",),
     "handoff cancel": ("handoff",),
     "discover": (),
-    "sessions": (),
+    "sessions": ("session",),
     "list": (),
     "show": (),
 }
 """The commands that a tool offers too, and what the tool calls their arguments."""
-_TOOLS = {"resume": "step", "sessions": "status", "list": "discover", "show": "discover"}
+_TOOLS = {"resume": "step", "list": "discover", "show": "discover"}
 _FIXED = {
     "finding add": {"action": "add"},
     "finding list": {"action": "list"},

@@ -262,16 +262,15 @@ PROGRAM = "library"
 
 
 class OpenedWorkflow(NamedTuple):
-    """A workflow that may run, its stored form, and notes for the user.
-
-    ``definition`` is the stored form. ``changed`` is true if it differs from the one that the session has stored.
-    """
+    """A workflow that may run, and its stored form."""
 
     workflow: Workflow
     definition: "StoredDefinition"
-    source: str
-    notes: tuple[str, ...] = ()
-    changed: bool = False
+
+    @property
+    def source(self) -> str:
+        """The location of the skill, or `PROGRAM`."""
+        return self.definition.source
 
     @property
     def folder(self) -> str:

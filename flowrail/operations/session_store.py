@@ -6,12 +6,13 @@ and `flow` can continue a session of a program.
 
 from __future__ import annotations
 
+import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from flowrail.command import Command, Hint
 from flowrail.diagrams.drawing import to_svg
@@ -22,11 +23,13 @@ from flowrail.machines.definition.plain_form import to_plain
 from flowrail.machines.definition.step import Outcome
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.dispatched_work import find_dispatch
-from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow
-from flowrail.operations.running import conversations, findings, questions, steps
+from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.running import findings, questions, steps
 from flowrail.operations.running.load_workflow import of_program, open_folder, open_skill
-from flowrail.operations.sessions import migrate, rewind
 from flowrail.operations.sessions.accept import accept
+from flowrail.operations.sessions.board import ListedSession, list_sessions
+from flowrail.operations.sessions.migrate import migrate_session
+from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
 from flowrail.text.safe_text import visible
 
 if TYPE_CHECKING:
@@ -83,19 +86,6 @@ class SessionView:
 
     def _repr_svg_(self) -> str:
         return to_svg(self)
-
-
-class ListedSession(NamedTuple):
-    """One session of a list. ``problem`` says why a session cannot be read; its other fields are then empty."""
-
-    id: str
-    skill: str = ""
-    topic: str = ""
-    status: str = ""
-    step: str | None = None
-    revision: int = 0
-    moved_at: str = ""
-    problem: str = ""
 
 
 def load_workflow(skill: str | os.PathLike[str]) -> Workflow:
@@ -175,14 +165,13 @@ class SessionStore:
         outcome: Outcome | str,
         facts: Mapping[str, object] | None = None,
         *,
-        found: str = "",
-        remember: str = "",
+        note: str = "",
     ) -> SessionView:
         """Report the outcome of the session's current step and return the session at the next one.
 
         Raises `ConflictError` if the session has moved since it was read, or if the step does not accept the outcome.
-        Repeating an accepted report returns the same answer and changes nothing. *found* and *remember* are texts that
-        are shown when the session is resumed.
+        Repeating an accepted report returns the same answer and changes nothing. The *note* is
+        shown when the session is resumed.
         """
         with _for_python():
             answer = steps.report(
@@ -192,8 +181,7 @@ class SessionStore:
                 facts=facts,
                 session_id=session.id,
                 expect=session.revision,
-                found=found,
-                remember=remember,
+                note=note,
             )
             return self._view(answer)
 
@@ -211,9 +199,9 @@ class SessionStore:
             return tuple(self._environment.store.records(_id_of(session)))
 
     def list(self, *, ended: bool = False) -> tuple[ListedSession, ...]:
-        """Return the open sessions, newest first; with *ended*, all sessions."""
+        """Return the open sessions, or with *ended* all; those that need a person first, then the most recent."""
         with _for_python():
-            return tuple(map(_listed, conversations.summaries(self._environment.store, every=ended)))
+            return tuple(list_sessions(self._environment.store, self._environment.now, every=ended))
 
     def answer(
         self, session: SessionView, answers: Mapping[str, str | Sequence[str]], reason: str = ""
@@ -254,35 +242,31 @@ class SessionStore:
         with _for_python():
             return findings.resolve_finding(self._environment, session.id, finding, note)[1]
 
-    def rewind(self, session: SessionView, revision: int, reason: str = "") -> SessionView:
-        """Take the session back to an earlier revision. The journal keeps the later records."""
+    def rewind(
+        self, session: SessionView, revision: int, reason: str = "", *, as_new: bool = False
+    ) -> SessionView:
+        """Take the session back to an earlier revision, or start a new one from there. The journal keeps all records."""
         with _for_python():
+            if as_new:
+                return self._view(rewind_as_new(self._environment, session.id, revision, reason=reason))
             expect = session.revision
             return self._view(
-                rewind.rewind(self._environment, session.id, revision, expect=expect, reason=reason)
+                rewind_session(self._environment, session.id, revision, expect=expect, reason=reason)
             )
-
-    def fork(self, session: SessionView, revision: int, reason: str = "") -> SessionView:
-        """Start a new session from an earlier revision of this one."""
-        with _for_python():
-            return self._view(rewind.fork(self._environment, session.id, revision, reason=reason))
 
     def migrate(
         self,
         session: SessionView | ListedSession | str,
         *,
-        renamed: Mapping[str, str] = Frozen(),
+        to: str | None = None,
         params: Mapping[str, object] = Frozen(),
-        accept: bool = False,
     ) -> SessionView:
         """Move the session to its workflow as it is now.
 
-        *renamed* gives the new id of each renamed step, *params* the values of new parameters. *accept* agrees to
-        other transitions at the current step.
+        *to* is the step to continue at, if the current one is gone. *params* are the values of new parameters.
         """
         with _for_python():
-            done = migrate.migrate(self._environment, _id_of(session), renamed, params, accept=accept)
-            return self._view(done.answer)
+            return self._view(migrate_session(self._environment, _id_of(session), to=to, params=params))
 
     def adopt(self, session: ListedSession | str) -> SessionView:
         """Make a session yours that was started by another user or on another machine."""
@@ -311,7 +295,7 @@ class SessionStore:
 
     def _view(self, answer: steps.Answer) -> SessionView:
         guidance, session = answer.guidance, answer.session
-        if session.source == PROGRAM:
+        if answer.workflow.folder is None:
             self._workflows.setdefault(session.skill, answer.workflow)
         notes = (*answer.notes, *self._notes)
         self._notes.clear()
@@ -347,22 +331,9 @@ def _load(skill: str) -> OpenedWorkflow:
 
 
 def _id_of(session: SessionView | ListedSession | str) -> str:
+    if isinstance(session, ListedSession):
+        return session.session
     return session if isinstance(session, str) else session.id
-
-
-def _listed(summary: conversations.Summary) -> ListedSession:
-    if summary.kept is None:
-        return ListedSession(summary.id, problem=str(summary.problem))
-    session = summary.kept.session
-    return ListedSession(
-        session.id,
-        session.skill,
-        session.topic,
-        session.status,
-        session.step,
-        session.revision,
-        session.moved_at,
-    )
 
 
 @contextmanager
@@ -379,27 +350,31 @@ def _for_python() -> Iterator[None]:
 
 _CALLS = {
     "answer": "store.answer(session, {answers})",
-    "history": "store.history({id})",
     "resume": "store.resume({id})",
     "session abandon": "store.abandon({id})",
-    "session fork": "store.fork(session, {at})",
+    "session rewind": "store.rewind(session, {to}, as_new=True)",
     "session migrate": "store.migrate({id})",
-    "sessions": "store.list(ended=True)",
+    "sessions": "store.history({id})",
     "show": "workflow.params",
-    "status": "store.resume({id})",
     "step": "store.report(session, …)",
 }
-_KEYWORDS = {"map": "renamed", "params": "params", "accept": "accept", "take_over": "take_over"}
-"""Options of `resume` and `migrate`."""
+_KEYWORDS = {"to": "to", "params": "params", "take_over": "take_over", "as_new": "as_new"}
+"""Options of `resume`, `migrate` and `rewind`."""
 
 
 def _as_python(command: Command) -> str:
     """Return *command* as a call of a `SessionStore`, or its name if there is no such call."""
+    if command.verb == "sessions" and not command.arguments:
+        return "store.list(ended=True)"
     call = "store.start(workflow, {params})" if command.options.get("new") else _CALLS.get(command.verb)
     if call is None:
         return f"the command `{command}`"
     options = {name: value for name, value in command.options.items() if value}
     first = [f'"{name}"' for name in command.arguments[:1]] or ["…"]
-    keywords = [f"{_KEYWORDS[name]}={value}" for name, value in options.items() if name in _KEYWORDS]
+    keywords = [
+        f"{_KEYWORDS[name]}={json.dumps(value) if isinstance(value, str) else value}"
+        for name, value in options.items()
+        if name in _KEYWORDS
+    ]
     values = defaultdict(lambda: "…", options, id=", ".join([*first, *keywords]))
     return call.format_map(values)

@@ -1,54 +1,102 @@
-"""Copy all sessions and handoffs of a store to another one. Records are copied as they were written."""
+"""Create a store in a database, and copy all sessions and handoffs of a store to another one."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from flowrail.errors import ConflictError
+from flowrail.errors import ConflictError, UsageError
 from flowrail.handoff.store import Handoffs
-from flowrail.machines.sessions.store import Store
+from flowrail.operations.environment import Environment
+from flowrail.operations.operation import Help, operation
 from flowrail.storage.file_store import JOURNAL, LOCK
 from flowrail.storage.record_store import Chained, RecordStore
+from flowrail.text.phrases import count
+from flowrail.text.report import Report
 
 T = TypeVar("T", bound=Chained)
 
 
 @dataclass(frozen=True)
-class CopyResult:
+class InitializedStore:
+    """A database that can hold sessions and handoffs."""
+
+    store: str
+    """Its address, without a password."""
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        yield f"{self.store} is ready. To use it: export FLOW_STORE={shlex.quote(self.store)}"
+
+
+@dataclass(frozen=True)
+class CopiedStore:
     """How many sessions and handoffs were copied, and how many the other store had already."""
 
     sessions: int
     handoffs: int
     known: int
+    """How many the other store had already."""
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        known = f"; {self.known} were there already" if self.known else ""
+        yield f"copied {count(self.sessions, 'session')} and {count(self.handoffs, 'handoff')}{known}"
 
 
-def copy_store(source: Store, target: Store, *, now: Callable[[], str], by: str) -> CopyResult:
-    """Copy all sessions and handoffs. Those that the target has already are left as they are.
+@operation("store init", "flow store init postgresql://me@db.example/flow")
+def init(
+    environment: Environment,
+    address: Annotated[str | None, Help("The address of the database.")] = None,
+) -> InitializedStore:
+    """Create the tables of a store in a database
 
-    Working files and payloads are copied too if both stores are folders.
+    Without ADDRESS, of the store that FLOW_STORE or the configuration names. Nothing changes if they exist.
+    Give a password in FLOW_STORE, PGPASSWORD or ~/.pgpass. Needs the extra flowrail[sql].
     """
-    sessions, known = _copy_records(source.entries, target.entries, now, by)
+    named = Environment(store=address) if address is not None else environment
+    database = named.database
+    if database is None:
+        raise UsageError(
+            f"`{address or named.store_path}` is not the address of a database",
+            hint="write postgresql://user@host/database or sqlite:///file.db",
+        )
+    database.init()
+    return InitializedStore(database.shown)
+
+
+@operation("store copy", "flow store copy .flow postgresql://me@db.example/flow")
+def copy(
+    environment: Environment,
+    from_: Annotated[str, Help("The folder or database to copy from.", metavar="FROM")],
+    to: Annotated[str, Help("The folder or database to copy to.", metavar="TO")],
+) -> CopiedStore:
+    """Copy all sessions and handoffs to another store
+
+    FROM and TO are folders or addresses of databases. Records are copied as they were written. Sessions that TO has already
+    stay as they are, so the command can be repeated. Working files are copied between folders only.
+    """
+    source, target = Environment(store=from_).store, Environment(store=to).store
+    at, by = environment.now, environment.by
+    sessions, known = _copy_records(source.entries, target.entries, at, by)
     if not source.is_database and not target.is_database:
         for session_id in sessions:
             _copy_files(source.folder(session_id), target.folder(session_id))
-    handoffs, known_handoffs = _copy_records(Handoffs(source).entries, Handoffs(target).entries, now, by)
-    return CopyResult(len(sessions), len(handoffs), known + known_handoffs)
+    handoffs, known_handoffs = _copy_records(Handoffs(source).entries, Handoffs(target).entries, at, by)
+    return CopiedStore(len(sessions), len(handoffs), known + known_handoffs)
 
 
-def _copy_records(
-    source: RecordStore[T], target: RecordStore[T], now: Callable[[], str], by: str
-) -> tuple[list[str], int]:
+def _copy_records(source: RecordStore[T], target: RecordStore[T], at: str, by: str) -> tuple[list[str], int]:
     """Copy the records that the target does not have. Return their ids, and how many it had already."""
     copied: list[str] = []
     present = target.stamps()
     for key in source.stamps():
         lines = source.lines(key)
         if key not in present:
-            target.restore(key, lines, at=now(), by=by)
+            target.restore(key, lines, at=at, by=by)
             copied.append(key)
         elif any(mine != theirs for mine, theirs in zip(lines, target.lines(key), strict=False)):
             raise ConflictError(

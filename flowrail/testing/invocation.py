@@ -67,7 +67,6 @@ def _step(workflow: Workflow, values: Mapping[str, object]) -> None:
         id="",
         skill=workflow.name,
         step=step.id,
-        source="test",
         params=check_params(workflow, params),
         state=Frozen(state),
         visits=Frozen({step.id: _whole(values, ITERATION, default=1)}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise
+from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flowrail.text.safe_text import shortened
@@ -164,3 +165,16 @@ class Suggestions:
         """Return a hint that names the closest matches of *name*, or *otherwise*."""
         self._left -= 1
         return did_you_mean(name, known, otherwise) if self._left >= 0 else otherwise
+
+
+_IN_A_DAY = {"m": 1440.0, "h": 24.0, "d": 1.0, "w": 1 / 7}
+
+
+def days_of(text: str) -> float | None:
+    """Return the days of a number with or without a unit, such as 30m, 12h, 7d or 2w, or `None`."""
+    per_day = _IN_A_DAY.get(text[-1:])
+    try:
+        days = float(text[:-1]) / per_day if per_day else float(text)
+    except ValueError:
+        return None
+    return days if isfinite(days) and days >= 0 and text.isascii() else None

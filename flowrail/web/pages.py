@@ -103,7 +103,7 @@ class Pages:
         """Return the page of a session, at one of its records."""
         shown = view(self._store, session_id, seq)
         entries = self.board.refresh(self.environment.now)
-        entry = self.board.entry(session_id, self.environment.now)
+        entry = self.board.row(session_id, self.environment.now)
         if entry is None:
             raise UnknownSessionError(f"unknown session `{session_id}`", hint="go back to the board")
         report = self._audit()

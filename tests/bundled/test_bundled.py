@@ -87,7 +87,7 @@ def walked(address: str, habit: Habit, params: Mapping[str, str], taken: Taken) 
     assert end.status in {"completed", "failed"}, (address, end)
     assert {last.status for last in team.sessions.values()} <= {"completed", "failed"}
     visits: dict[str, int] = {}
-    for move in told("history", end.session)["steps"]:
+    for move in told("sessions", end.session)["history"]:
         if move["kind"] != "move":
             continue
         step = move["step"]

@@ -52,7 +52,7 @@ def test_a_card_keeps_to_the_open_format(skill: str) -> None:
     assert front.values["name"] == skill
     allowed = str(front.values["allowed-tools"]).split(", ")
     assert {rule.removesuffix(")").removeprefix("Bash(flow ").removesuffix(":*") for rule in allowed} == {
-        *("step", "resume", "status", "ask", "answer", "finding", "handoff"),
+        *("step", "resume", "sessions", "ask", "answer", "finding", "handoff"),
         *("discover", "show"),
     }
     assert len(card(skill).splitlines()) < 500

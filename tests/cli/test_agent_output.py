@@ -21,7 +21,7 @@ def test_an_agent_that_lost_its_work_is_told_so_and_nothing_to_do() -> None:
     child = told(*begun["dispatches"][0]["command"].split()[1:])
     flow("step", "--session", begun["session"], "--again", "1")
 
-    for words in (["resume"], ["status"], ["step", "lead/one", "--session"]):
+    for words in (["resume"], ["sessions"], ["step", "lead/one", "--session"]):
         resumed = told(*words, child["session"])
         out = flow(*words, child["session"]).out
 

@@ -96,7 +96,7 @@ def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
     assert "shorter <b>, and with an example" in out
     assert form == "text" or ET.fromstring(out).find(".//b") is None  # noqa: S314 - our own output
     assert told("resume")["answers"] == after["answers"]
-    assert flow("session", "verify", begun["session"]).status == 0
+    assert flow("audit", begun["session"], "--verify").status == 0
 
 
 def test_an_answer_for_an_agent_prints_how_to_launch_it_afresh(tmp_path: Path) -> None:

@@ -46,14 +46,14 @@ SCENARIOS = {
         step asking -p topic=käse -p size=2
         step asking
         step asking done -s sure=low -s 'where=["a b"]' --session asking-000001 --expect 0
-        step asking done -s sure=low -s 'where=["c"]' --found 'It is in c.' --session asking-000001 --expect 1
+        step asking done -s sure=low -s 'where=["c"]' --note 'It is in c.' --session asking-000001 --expect 1
         resume asking-000001
-        status asking-000001
+        sessions asking-000001
         sessions
         step asking done -s sure=high -s 'where=["c"]' --session asking-000001
         step asking ok --session asking-000001
-        status asking-000001
-        history asking-000001
+        sessions asking-000001
+        sessions asking-000001
         resume asking-000001
         session rewind asking-000001 --to 1 --reason 'Too early'
         session abandon asking-000001 --reason 'No longer wanted'
@@ -68,13 +68,13 @@ SCENARIOS = {
         run tests --session release-000001
         note notes.md
         step release ok --session release-000001 --expect 0
-        status release-000001
+        sessions release-000001
         step release ok --session release-000001
         answer release-000001 go=No
         answer release-000001 go=No
         step release done --session release-000001 --expect 1
         step release iterate --session release-000001
-        history release-000001
+        sessions release-000001
     """,
     "refusals": """
         step small
@@ -103,25 +103,25 @@ SCENARIOS = {
         finding add reviewed-000001 --severity HUGE --text x
         finding none reviewed-000001
         finding resolve reviewed-000001 F1
-        status reviewed-000001
+        sessions reviewed-000001
     """,
     "dispatch": """
         step lead
         step lead ok --session lead-000001
-        status lead-000001
+        sessions lead-000001
         resume lead-000001
         step --session lead-000001.0.1
         step ok --session lead-000001.0.1
         questions questions.xml
         ask lead-000001.0.1 questions.xml
         step ok --session lead-000001.0.1
-        status lead-000001
+        sessions lead-000001
         answer lead-000001.0.1 db=Redis
         step ok -s found=nothing --session lead-000001.0.1
         step --session lead-000001 --again 2
         step ok --session lead-000001.0.2
         sessions
-        history lead-000001
+        sessions lead-000001
     """,
     "handoff": """
         discover --top 1
@@ -136,7 +136,7 @@ SCENARIOS = {
         handoff cancel handoff-000001 --reason 'Not wanted'
         audit
         audit handoff-000001
-        audit verify
+        audit --verify
     """,
     "received": """
         step source
@@ -144,10 +144,10 @@ SCENARIOS = {
         handoff send worker --session source-000001
         handoff receive PAYLOAD
         handoff receive PAYLOAD
-        status
+        resume
         handoff status
         step worker ok --session worker-000001
-        audit verify
+        audit --verify
     """,
     "skills": """
         list

@@ -87,7 +87,7 @@ def test_steps_are_completed() -> None:
 def test_sessions_are_completed() -> None:
     small, asking = told("step", "small")["session"], told("step", "asking")["session"]
 
-    for command in ("resume", "status", "history", "session abandon"):
+    for command in ("resume", "sessions", "session abandon"):
         assert completed(f"flow {command} ") == sorted([small, asking])
     assert small in completed("flow step small ok --session ")
     assert completed("flow resume x") == []

@@ -15,7 +15,7 @@ from support.sandbox import ROUND, flow, put_skill, refused, told
 
 def turned(session: str) -> list[dict[str, Any]]:
     """Return the recorded moves, each checked against the one before it."""
-    return [record for record in told("history", session)["steps"] if record["kind"] == "move"]
+    return [record for record in told("sessions", session)["history"] if record["kind"] == "move"]
 
 
 @pytest.mark.every_store
@@ -48,7 +48,7 @@ def test_killed_at_random_points_no_acknowledged_step_is_lost_and_none_happens_t
     assert before["revision"] == acknowledged + unacknowledged == kills - lost
     facts = [record["facts"]["by"] for record in turned(session)]
     assert len(facts) == len(set(facts)) == before["revision"]
-    assert told("session", "verify", session)["ok"]
+    assert flow("audit", session, "--verify").status == 0
 
 
 def is_complete(answer: str) -> bool:
@@ -85,7 +85,7 @@ def test_many_on_one_session_each_step_counts_once_and_readers_never_see_a_half(
         while revision < many * steps:
             seen = told("resume", session)["revision"]
             assert seen >= revision
-            assert len(told("history", session)["steps"]) > seen
+            assert len(told("sessions", session)["history"]) > seen
             revision = seen
 
     together([*(lambda name=name: step(name) for name in range(many)), lambda: read(0)])
@@ -94,7 +94,7 @@ def test_many_on_one_session_each_step_counts_once_and_readers_never_see_a_half(
     assert len(facts) == many * steps
     assert set(facts) == {f"p{name}n{done}" for name in range(many) for done in range(steps)}
     assert told("resume", session)["revision"] == many * steps
-    assert told("session", "verify", session)["ok"]
+    assert flow("audit", session, "--verify").status == 0
 
 
 @pytest.mark.every_store
@@ -121,7 +121,7 @@ def test_no_session_waits_for_another() -> None:
     with SessionCall().environment.store.change(held):
         assert told("step", "round", "ok", "--session", free, "--wait", "0")["revision"] == 1
         assert told("resume", held)["revision"] == 0
-        assert told("session", "verify", held)["ok"]
+        assert flow("audit", held, "--verify").status == 0
         begun = time.monotonic()
         status, error = refused("step", "round", "ok", "--session", held, "--wait", "0.2")
 

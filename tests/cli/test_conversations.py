@@ -62,7 +62,7 @@ def test_two_conversations_in_one_folder_keep_apart_in_every_order(order: tuple[
     for caller, session in sessions.items():
         status = told("status", session)
         assert (status["step"]["id"], status["revision"]) == ("three", 2)
-        records = told("history", session)["steps"]
+        records = told("sessions", session)["history"]
         assert {record["conversation"] for record in records} == {caller}
         assert [record["facts"].get("mark") for record in records[1:]] == [f"of {caller[:4]}"] * 2
 
@@ -77,7 +77,7 @@ def test_another_conversation_starts_a_session_of_its_own_and_is_told_of_the_oth
     assert theirs not in ran.out
     assert f'also open: {theirs} ("slow login", step `one`, active just now, of another' in ran.err
     assert within(B, "step", "long")["topic"] == "broken search"
-    assert within(B, "status")["topic"] == "broken search"
+    assert within(B, "resume")["topic"] == "broken search"
     assert within(A, "resume")["session"] == theirs
 
 
@@ -90,8 +90,8 @@ def test_a_report_without_a_session_never_goes_to_another_conversation() -> None
     assert '"slow login", step `one`, active just now, of another conversation' in error["message"]
     assert "start one: flow step long --new" in error["hint"]
     assert f"flow resume {theirs} --take-over" in error["hint"]
-    assert refused_within(B, "status")["code"] == "NO_OPEN_SESSION"
-    assert told("status", theirs)["revision"] == 0
+    assert refused_within(B, "resume")["code"] == "NO_OPEN_SESSION"
+    assert told("sessions", theirs)["revision"] == 0
 
 
 REPORTS = {
@@ -112,7 +112,7 @@ def test_a_report_into_the_session_of_another_conversation_is_refused(name: str)
         )
     if name == "answer":
         within(A, "ask", theirs, "q.json")
-    before = told("history", theirs)
+    before = told("sessions", theirs)["history"]
 
     error = refused_within(B, *[theirs if word == "ID" else word for word in REPORTS[name]])
 
@@ -120,7 +120,7 @@ def test_a_report_into_the_session_of_another_conversation_is_refused(name: str)
     assert '"slow login", step `one`, active just now' in error["message"]
     assert f"flow resume {theirs} --take-over" in error["hint"]
     assert f"your own session: flow resume {own}" in error["hint"]
-    assert told("history", theirs) == before
+    assert told("sessions", theirs)["history"] == before
 
 
 def test_a_session_of_another_conversation_is_shown_without_instructions_and_commands() -> None:
@@ -133,7 +133,7 @@ def test_a_session_of_another_conversation_is_shown_without_instructions_and_com
     assert "Leave it alone unless the user asks" in shown["actions"][0]
     assert shown["take_over_command"] == f"flow resume {theirs} --take-over"
     with conversation(B):
-        for words in (("status", theirs), ("resume", theirs), ("step", "long", "--session", theirs)):
+        for words in (("sessions", theirs), ("resume", theirs), ("step", "long", "--session", theirs)):
             assert f"To take it over: flow resume {theirs} --take-over" in flow(*words).out
     assert owner(theirs) == A
 
@@ -144,18 +144,18 @@ def test_taking_over_is_on_record_and_the_former_owner_is_refused() -> None:
     shown = within(B, "resume", session, "--take-over")
 
     assert [transition["outcome"] for transition in shown["next"]] == ["ok"]
-    record = told("history", session)["steps"][-1]
+    record = told("sessions", session)["history"][-1]
     assert (record["kind"], record["conversation"], record["note"]) == (
         "take-over",
         B,
         {"taken_over_from": A},
     )
-    assert f"taken over from conversation {A[:8]}" in flow("history", session).out
+    assert f"taken over from conversation {A[:8]}" in flow("sessions", session).out
     assert refused_within(A, "step", "long", "ok", "--session", session)["code"] == "OTHER_CONVERSATION"
     assert within(B, "step", "long", "ok")["revision"] == 1
     assert within(A, "step", "long", "ok", "--session", session, "--take-over")["revision"] == 2
-    assert told("history", session)["steps"][-1]["note"] == {"taken_over_from": B}
-    assert flow("session", "verify", session).status == 0
+    assert told("sessions", session)["history"][-1]["note"] == {"taken_over_from": B}
+    assert flow("audit", session, "--verify").status == 0
 
 
 def test_a_person_without_a_conversation_may_report_by_id_and_the_journal_says_who() -> None:
@@ -164,10 +164,10 @@ def test_a_person_without_a_conversation_may_report_by_id_and_the_journal_says_w
     answer = within(None, "step", "long", "ok", "--session", session)
 
     assert answer["revision"] == 1
-    record = told("history", session)["steps"][-1]
+    record = told("sessions", session)["history"][-1]
     assert (record["conversation"], record["by"]) == (None, SessionCall().environment.by)
     assert owner(session) == A
-    assert within(None, "status")["session"] == session, "the only session is what a person looks at"
+    assert within(None, "resume")["session"] == session, "the only session is what a person looks at"
     assert refused_within(None, "step", "long", "ok")["code"] == "NO_OPEN_SESSION"
 
 
@@ -192,7 +192,7 @@ def test_a_conversation_with_two_sessions_chooses_by_topic() -> None:
     assert set(error["details"]["sessions"]) == {first, second}
     assert f'flow resume {first} ("slow login", step `one`, active just now)' in error["hint"]
     assert "not this one" not in error["hint"]
-    assert f"flow history {first} (" in refused_within(A, "history")["hint"]
+    assert f"flow resume {first} (" in refused_within(A, "resume")["hint"]
 
     for topic in ("slow search", "slow start", "slow end"):
         within(A, "step", "long", "--new", "-p", f"topic={topic}")
@@ -217,7 +217,7 @@ def test_after_clear_the_next_conversation_continues_and_a_resumed_one_finds_its
     assert within(A, "step", "long")["session"] == session, "a resumed conversation finds its session"
     assert within(B, "step", "long", "ok")["revision"] == 1
     assert owner(session) == B
-    assert told("history", session)["steps"][-1]["note"] == {"taken_over_from": A}
+    assert told("sessions", session)["history"][-1]["note"] == {"taken_over_from": A}
 
 
 def test_a_loop_that_starts_a_conversation_for_each_step_ends() -> None:

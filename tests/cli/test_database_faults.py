@@ -41,7 +41,9 @@ def reported(shown: Any, by: str) -> list[str]:
 
 def facts(session_id: str) -> list[str]:
     return [
-        record["facts"]["by"] for record in told("history", session_id)["steps"] if record["kind"] == "move"
+        record["facts"]["by"]
+        for record in told("sessions", session_id)["history"]
+        if record["kind"] == "move"
     ]
 
 
@@ -66,7 +68,7 @@ def test_a_report_that_is_killed_at_a_statement_counts_once_or_not_at_all(stride
     assert at > 5 * stride
     assert moved_before == {0, 1}
     assert facts(shown["session"]) == [f"n{number}" for number in range(1, at, stride)]
-    assert told("session", "verify", shown["session"])["ok"]
+    assert flow("audit", shown["session"], "--verify").status == 0
 
 
 @databases
@@ -89,8 +91,8 @@ def test_a_claim_that_is_killed_at_a_statement_counts_once_or_not_at_all(stride:
         assert (joined["join"]["succeeded"], joined["dispatches"][0]["child"]) == (1, child["session"])
         killed, at = killed or died, at + stride
 
-    assert flow("session", "verify").status == 0
-    assert flow("audit", "verify").status == 0
+    assert flow("audit", "--verify").status == 0
+    assert flow("audit", "--verify").status == 0
 
 
 @pytest.mark.parametrize("store_kind", ["postgresql"], indirect=True)
@@ -120,7 +122,7 @@ def test_a_connection_that_is_lost_at_any_moment_loses_no_acknowledged_step(
 
     assert statuses == {0, 3}
     assert facts(shown["session"]) == [f"n{number}" for number in range(1, at, stride)]
-    assert told("session", "verify", shown["session"])["ok"]
+    assert flow("audit", shown["session"], "--verify").status == 0
 
 
 @pytest.fixture
@@ -164,4 +166,4 @@ def test_a_server_that_restarts_in_the_middle_loses_no_acknowledged_step(
 
     for session_id in sessions:
         assert facts(session_id) == [f"n{number}" for number in range(steps)]
-        assert told("session", "verify", session_id)["ok"]
+        assert flow("audit", session_id, "--verify").status == 0

@@ -75,10 +75,10 @@ def test_eight_agents_end_in_any_order_one_lost_one_late_and_one_that_asks() -> 
     assert [each["result"]["found"] for each in after["dispatches"]] == [
         f"looked at {area}" for area in areas
     ]
-    kinds = [record["kind"] for record in told("history", session)["steps"]]
+    kinds = [record["kind"] for record in told("sessions", session)["history"]]
     assert kinds == ["start", "again", "again"]
     assert told(*words(after["next"][0]["command"]))["step"]["id"] == "tell"
-    assert flow("session", "verify").status == 0
+    assert flow("audit", "--verify").status == 0
 
 
 @pytest.mark.parametrize("number", [12, pytest.param(80, marks=pytest.mark.long)])
@@ -120,7 +120,7 @@ def test_an_agent_replaced_while_it_reports_either_counts_or_is_refused() -> Non
         together([end, replace])
 
         (dispatch,) = told("resume", session)["dispatches"]
-        ended = told("history", child)["steps"][-1]["status"] == "completed"
+        ended = told("sessions", child)["history"][-1]["status"] == "completed"
         assert (dispatch["child"], dispatch["status"]) == (
             (child, "completed") if ended else (f"{child}-2", "pending")
         )

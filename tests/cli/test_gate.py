@@ -118,13 +118,13 @@ def test_four_answers_four_ends_all_on_record(
     after = agent.answer(label)
 
     assert (after["status"], after["step"] and after["step"]["id"]) == (status, step)
-    records = told("history", agent.session)["steps"]
+    records = told("sessions", agent.session)["history"]
     *_, limit, answer, move = records
     assert (limit["kind"], answer["kind"], move["outcome"]) == ("limit", "answer", outcome)
     assert answer["note"]["answers"] == {"limit": [label]}
     if label == "Accept the risk":
         assert answer["note"]["reason"] == "the user accepts what is still open"
-        shown = " ".join(flow("history", agent.session).out.split())
+        shown = " ".join(flow("sessions", agent.session).out.split())
         assert "limit fail at the limit; the user is asked" in shown
         assert "limit=Accept the risk (the user accepts what is still open)" in shown
 

@@ -53,7 +53,7 @@ def test_a_report_that_is_killed_counts_once_or_not_at_all(stride: int) -> None:
         assert ran.status == 0
         assert ran.data["replayed"] is (before["revision"] == 1)
         assert (ran.data["revision"], ran.data["step"]["id"]) == (1, "second")
-        assert len(told("history", before["session"])["steps"]) == 2
+        assert len(told("sessions", before["session"])["history"]) == 2
         assert told(*ran.data["next"][0]["command"].split()[1:])["status"] == "completed"
         outcomes.append((before["revision"], "incomplete record" in ran.err))
         shutil.rmtree(Path.cwd() / ".flow")
@@ -125,4 +125,4 @@ def test_a_line_that_was_never_finished_is_cut_and_told_once() -> None:
     assert ran.status == 0
     assert ran.err == "flow: removed 19 bytes of an incomplete record left by an interrupted write\n"
     assert flow("step", "small", "ok").err == ""
-    assert len(told("history", shown["session"])["steps"]) == 3
+    assert len(told("sessions", shown["session"])["history"]) == 3

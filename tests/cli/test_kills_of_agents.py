@@ -70,7 +70,7 @@ def test_a_replacement_that_is_killed_counts_once_or_not_at_all(stride: int) -> 
         seen.add(dispatch["child"])
         late = flow("step", "ok", "--session", child, "--json")
         assert (late.status == 0) is (dispatch["child"] == child)
-        assert flow("session", "verify").status == 0
+        assert flow("audit", "--verify").status == 0
 
     assert stride > 1 or seen == {child, f"{child}-2"}
 
@@ -89,6 +89,6 @@ def test_the_last_report_of_an_agent_counts_once_if_it_is_killed(stride: int) ->
         resumed = told("resume", begun["session"])
         assert resumed["dispatches"][0]["result"] == {"found": "x"}
         assert told(*words(resumed["next"][0]["command"]))["step"]["id"] == "tell"
-        assert flow("session", "verify").status == 0
+        assert flow("audit", "--verify").status == 0
 
     assert stride > 1 or seen == {0, 1}

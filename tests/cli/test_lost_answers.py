@@ -46,8 +46,8 @@ def test_a_report_whose_answer_is_lost_exits_3_and_is_answered_again(how: str) -
     assert len(err.splitlines()) == 2
     again = told(*command)
     assert (again["revision"], again["replayed"]) == (1, True)
-    assert len(told("history", again["session"])["steps"]) == 2
-    assert flow("session", "verify").status == 0
+    assert len(told("sessions", again["session"])["history"]) == 2
+    assert flow("audit", "--verify").status == 0
 
 
 @needs_full

@@ -53,9 +53,9 @@ def test_the_last_answer_names_the_result_files(session: str) -> None:
 def test_for_a_day_the_result_is_shown_to_the_conversation_that_did_the_work(session: str) -> None:
     finish()
 
-    for command in ("resume", "status"):
+    for words in (["resume"], ["sessions", session]):
         with conversation(A):
-            out = flow(command).out
+            out = flow(*words).out
         assert session in out
         assert "Result files: report.md (6 bytes)" in out
     with conversation(B):

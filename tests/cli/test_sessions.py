@@ -1,4 +1,4 @@
-"""Commands about sessions: start, status, sessions, resume, history, abandon."""
+"""Commands about sessions: start, sessions, resume, abandon."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def skills() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["history"],
+        ["sessions"],
         ["session", "abandon"],
         ["step", "small", "ok", "--session"],
     ],
@@ -44,50 +44,54 @@ def test_open_sessions_are_listed_newest_first() -> None:
     listed = told("sessions")["sessions"]
 
     assert [session["session"] for session in listed] == [second["session"], first["session"]]
-    assert listed[1] == {
+    assert {name: value for name, value in listed[1].items() if value} == {
         "session": first["session"],
         "skill": "small",
-        "topic": "",
-        "source": "project",
         "status": "active",
-        "revision": 0,
+        "group": "running",
+        "position": {"id": "first", "title": "First", "number": 1, "total": 2, "attempt": 1, "limit": None},
         "head": first["head"],
-        "step": "first",
         "started_at": first["started_at"],
         "moved_at": first["started_at"],
         "active_at": first["started_at"],
-        "conversation": None,
-        "params": {},
-        "foreign": False,
-        "parent": None,
-        "lost": False,
+        "agents": {"done": 0, "failed": 0, "started": 0, "pending": 0},
         "command": f"flow resume {first['session']}",
-        "error": None,
     }
     rows = flow("sessions").out.splitlines()
     assert rows[0].split() == ["session", "status", "topic", "step", "active"]
-    assert re.split(" {2,}", rows[1]) == [second["session"], "active", "nothing", "1 of 2: look", "just now"]
+    assert re.split(" {2,}", rows[1]) == [
+        second["session"],
+        "active",
+        "nothing",
+        "1 of 2: look",
+        listed[0]["active_at"],
+    ]
 
 
-def test_the_status_has_the_time_of_the_last_report() -> None:
+def test_a_session_is_shown_with_the_time_of_the_last_report() -> None:
     session = told("step", "small", "--new")["session"]
-    assert "last report" not in flow("status", session).out
+    assert "last report" not in flow("sessions", session).out
 
     told("step", "small", "ok")
 
     (item,) = told("sessions")["sessions"]
-    assert f"started {item['started_at']}; last report {item['moved_at']}\n" in flow("status", session).out
+    assert f"started {item['started_at']}; last report {item['moved_at']}\n" in flow("sessions", session).out
 
 
 def test_ended_sessions_are_listed_when_asked_for() -> None:
     session = told("step", "small", "--new")["session"]
     told("step", "small", "fail")
 
-    assert told("sessions") == {"sessions": []}
+    assert told("sessions")["sessions"] == []
     assert flow("sessions").out == "no open session here; `flow list` shows what can be started\n"
     (item,) = told("sessions", "--all")["sessions"]
-    assert (item["session"], item["status"], item["step"], item["command"]) == (session, "failed", None, None)
-    assert re.search(rf"^{session} +failed +- +- +just now", flow("sessions", "--all").out, re.MULTILINE)
+    assert (item["session"], item["status"], item["position"], item["command"]) == (
+        session,
+        "failed",
+        None,
+        None,
+    )
+    assert re.search(rf"^{session} +failed +- +- +20", flow("sessions", "--all").out, re.MULTILINE)
 
 
 def test_sessions_that_cannot_be_read_or_are_foreign_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,9 +102,9 @@ def test_sessions_that_cannot_be_read_or_are_foreign_are_marked(monkeypatch: pyt
 
     listed = {item["session"]: item for item in told("sessions")["sessions"]}
 
-    assert listed[fine]["foreign"]
+    assert listed[fine]["status"] == "foreign"
     assert listed[broken]["code"] == "JOURNAL_DAMAGED"
-    assert "not as it was written" in listed[broken]["error"]
+    assert "not as it was written" in listed[broken]["reason"]
     text = flow("sessions").out
     assert f"{fine}  foreign" in text
     assert "cannot be read" in text
@@ -113,7 +117,7 @@ def test_history_tells_each_record() -> None:
     told("step", "asking", "done", "-s", "sure=low", "-s", "where=b")
     told("session", "abandon", session, "--reason", "enough\nof it")
 
-    steps = told("history", session)["steps"]
+    steps = told("sessions", session)["history"]
 
     assert [step["seq"] for step in steps] == [0, 1, 2, 3, 4]
     assert [step["kind"] for step in steps] == ["start", "move", "move", "move", "abandon"]
@@ -126,8 +130,10 @@ def test_history_tells_each_record() -> None:
     assert steps[4]["note"] == {"reason": "enough\nof it"}
     assert steps[4]["status"] == "abandoned"
     assert len({step["hash"] for step in steps}) == 5
-    text = flow("history", session).out
-    assert text.splitlines()[0].split() == ["rev", "at", "by", "step", "outcome", "to", "took"]
+    text = flow("sessions", session).out
+    assert ["rev", "at", "by", "step", "outcome", "to", "took"] in [
+        line.split() for line in text.splitlines()
+    ]
     assert "done sure=low where=a → iterate" in text
     assert "(at the limit)" in text
 
@@ -150,7 +156,7 @@ def test_a_damaged_session_that_may_be_the_open_one_is_told_with_the_ways_around
 
     assert (status, error["code"], error["details"]["session"]) == (3, "JOURNAL_DAMAGED", old)
     assert (
-        f"see the readable part: flow history {old}; start another session: flow step small --new"
+        f"see the readable part: flow sessions {old}; start another session: flow step small --new"
         in error["hint"]
     )
     assert told("step", "small", "--new")["revision"] == 0
@@ -162,19 +168,18 @@ def test_of_a_damaged_session_history_tells_what_comes_before_the_damage() -> No
     told("step", "small", "ok")
     spoilt(session)
 
-    ran = flow("history", session, "--json")
-    text = flow("history", session)
+    ran = flow("sessions", session, "--json")
+    text = flow("sessions", session)
 
     assert (ran.status, text.status) == (3, 3)
-    assert [step["revision"] for step in ran.data["steps"]] == [0]
-    assert ran.error["code"] == "JOURNAL_DAMAGED"
-    assert ran.error["hint"].endswith(
-        f"continue from what is shown above: flow session fork {session} --at 0"
+    assert [step["revision"] for step in ran.data["history"]] == [0]
+    assert ran.data["problem"]["code"] == "JOURNAL_DAMAGED"
+    assert ran.data["problem"]["hint"].endswith(
+        f"continue from what is shown above: flow session rewind {session} --to 0 --as-new"
     )
-    assert len(text.out.splitlines()) == 2
-    assert "[JOURNAL_DAMAGED]" in text.err
-    forked = told("session", "fork", session, "--at", "0")
-    assert (forked["revision"], forked["step"]["id"]) == (0, "first")
+    assert "[JOURNAL_DAMAGED]" in text.out
+    new = told("session", "rewind", session, "--to", "0", "--as-new")
+    assert (new["revision"], new["step"]["id"]) == (0, "first")
 
 
 def test_a_folder_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,15 +197,15 @@ def test_a_report_that_was_recorded_before_says_which_note_is_not_recorded() -> 
     put_skill("small")
     session = told("step", "small")["session"]
     report = ["step", "small", "ok", "--session", session, "--expect", "0"]
-    told(*report, "--found", "the first cause")
+    told(*report, "--note", "the first cause")
 
-    again = flow(*report, "--found", "the first cause", "--json")
-    other = flow(*report, "--found", "another cause", "--json")
+    again = flow(*report, "--note", "the first cause", "--json")
+    other = flow(*report, "--note", "another cause", "--json")
 
     assert (again.status, again.data["replayed"], again.err) == (0, True, "")
     assert (other.status, other.data["replayed"]) == (0, True)
     assert "this report was recorded before, without your note: another cause" in other.err
-    assert told("history", session)["steps"][-1]["found"] == "the first cause"
+    assert told("sessions", session)["history"][-1]["text"] == "the first cause"
 
 
 def test_an_empty_session_is_refused() -> None:

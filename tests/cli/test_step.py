@@ -37,7 +37,7 @@ def next_words(shown: dict[str, Any], number: int = 0) -> list[str]:
 def test_a_step_shown_again_begins_with_a_briefing() -> None:
     session = told("step", "asking", "-p", "topic=login")["session"]
     facts = ("-s", "sure=low", "-s", 'where=["src"]')
-    told("step", "asking", "done", *facts, "--found", "the pool is too small", "--remember", "no downtime")
+    told("step", "asking", "done", *facts, "--note", "the pool is too small")
 
     again = told("step", "asking")
     root = ET.fromstring(flow("resume", session).out)  # noqa: S314 - our own output
@@ -45,11 +45,11 @@ def test_a_step_shown_again_begins_with_a_briefing() -> None:
 
     briefing = (
         "You are continuing. Topic: login. Parameters: size=3. Started just now, last report just now. "
-        "Done so far: look (iterate; found: the pool is too small). Remember: no downtime."
+        "Done so far: look (iterate; the pool is too small)."
     )
     assert again["resumed"] is True
     assert again["briefing"]["done"] == [
-        {"step": "look", "outcome": "iterate", "found": "the pool is too small"}
+        {"step": "look", "outcome": "iterate", "note": "the pool is too small"}
     ]
     assert next(iter(root)).tag == "briefing"
     assert root.findtext("briefing") == briefing
@@ -80,7 +80,7 @@ def test_facts_are_taken_from_options_and_from_a_file() -> None:
 
     told("step", "asking", "done", "-s", "sure=high", "--facts", "facts.json")
 
-    move = told("history", *_ids())["steps"][-1]
+    move = told("sessions", *_ids())["history"][-1]
     assert move["facts"] == {"where": ["a", "b"], "note": "so", "sure": "high"}
     assert (move["reported"], move["outcome"], move["to"]) == ("done", "ok", "tell")
     assert told("step", "asking")["actions"] == ["Sure: high, where: a, b."]
@@ -149,7 +149,7 @@ def test_a_report_after_the_end_is_refused() -> None:
 
     assert (status, error["code"]) == (4, "SESSION_ENDED")
     assert error["message"] == f"session `{ended['session']}` is failed"
-    assert error["hint"] == f"see its reports, answers and reasons: flow history {ended['session']}"
+    assert error["hint"] == f"see its reports, answers and reasons: flow sessions {ended['session']}"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_anything_else_at_another_revision_is_a_conflict(words: list[str], step:
     status, error = refused("step", "asking", *words, "--session", begun["session"], "--expect", str(step))
 
     assert (status, error["code"]) == (4, "REVISION_CONFLICT")
-    at = told("history", begun["session"])["steps"][-1]["at"]
+    at = told("sessions", begun["session"])["history"][-1]["at"]
     assert error["message"] == (
         f'session `{begun["session"]}` ("nothing") is at revision 1, not {step}; '
         f"`done` was reported for step `look` at {at}"

@@ -52,7 +52,7 @@ def test_a_report_that_is_killed_at_a_system_call_counts_if_it_was_acknowledged(
         shutil.rmtree(store)
         shutil.copytree(backup, store)
         ran = traced(words, f"{call.name}:signal=KILL:when={call.number}")
-        revision = told("status", words[words.index("--session") + 1])["revision"]
+        revision = told("sessions", words[words.index("--session") + 1])["revision"]
         assert ran.status == -9, call
         assert revision == 1 or not ran.out, f"{call}: the answer was printed, but its record is missing"
         assert flow(*words).status == 0, call

@@ -56,7 +56,7 @@ def test_a_projects_code_runs_only_when_allowed() -> None:
     assert not Path(".flow").exists()
 
     allow("py")
-    assert told("step", "py")["source"] == "project"
+    assert told("step", "py")["status"] == "active"
     assert canary().exists()
     assert told("step", "py", "done")["step"]["id"] == "second"
 
@@ -73,7 +73,7 @@ def test_a_skill_in_a_place_that_was_named_is_allowed_by_the_command_that_is_sho
 
     ran = flow(*words, "--digest", snapshot(str(folder)).digest)
     assert f"to remove the approval: flow trust py --remove --root '{root}'" in ran.out
-    assert told("step", "py", "--root", "my skills")["source"] == "extra"
+    assert told("step", "py", "--root", "my skills")["status"] == "active"
 
 
 def test_any_change_takes_trust_away_also_from_a_running_session() -> None:
@@ -118,7 +118,7 @@ def test_a_projects_skill_that_hides_ones_own_needs_to_be_allowed_too(where: str
         for hidden in item["hides"]
     ] == [behind]
     allow(name)
-    assert told("step", name)["source"] == "project"
+    assert told("step", name)["status"] == "active"
     (project_skills() / name / "workflow.yaml").write_text(SMALL.replace("NAME", name) + "# other\n")
     assert refused("step", name, "--new")[1]["message"].endswith(
         "it changed since it was approved: workflow.yaml (changed)"
@@ -308,7 +308,7 @@ def test_what_lies_behind_a_projects_link_is_the_projects(tmp_path: Path) -> Non
     project_skills().symlink_to(home_skills())
     put_canary(where=home_skills())
 
-    assert told("step", "py")["source"] == "global"
+    assert told("step", "py")["status"] == "active"
 
 
 def allowed(name: str) -> None:

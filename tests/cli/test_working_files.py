@@ -43,8 +43,8 @@ def test_status_lists_working_files_with_size_and_age() -> None:
     (folder / "drafts" / "one.md").write_text("x")
     os.utime(folder / "notes.md", (1_000_000_000, 1_000_000_000))
 
-    files = told("status", session)["working_files"]
-    text = flow("status", session).out
+    files = told("sessions", session)["working_files"]
+    text = flow("sessions", session).out
 
     assert [(file["path"], file["bytes"]) for file in files] == [
         (f"{folder}/notes.md", 6_100),
@@ -62,7 +62,7 @@ def test_a_fork_gets_copies_and_pruning_removes_all_of_them() -> None:
     Path(".flow/sessions", session, "work", "notes.md").write_text("# Notes\n")
     told("step", "noted", "ok")
 
-    fork = told("session", "fork", session, "--at", "0")
+    fork = told("session", "rewind", session, "--to", "0", "--as-new")
 
     copied = Path(fork["work_folder"], "notes.md")
     assert fork["actions"][0] == f"Write `{copied}`."
@@ -92,7 +92,7 @@ def test_a_session_in_a_database_says_on_which_machine_its_files_are(
     where = f"the working files of this session are on {machine.nodename}, in .flow/sessions/{session}/work"
     assert where not in at_home.err
     assert where in elsewhere.err
-    assert flow("session", "verify", session).status == 0
+    assert flow("audit", session, "--verify").status == 0
 
 
 def test_working_files_that_were_copied_from_another_machine_are_recognised(
@@ -122,7 +122,7 @@ def test_working_files_that_were_copied_from_another_machine_are_recognised(
     assert "working files of this session are on" not in copied.err + continued.err
     assert "those on this machine differ from them" in changed.err
     assert "copy what you need from there" in missing.err
-    assert flow("session", "verify", session).status == 0
+    assert flow("audit", session, "--verify").status == 0
 
 
 def test_a_path_in_a_record_is_never_believed(tmp_path: Path) -> None:
@@ -133,13 +133,13 @@ def test_a_path_in_a_record_is_never_believed(tmp_path: Path) -> None:
     (outside / "notes.md").write_text("mine")
 
     def change(records: list[dict[str, Any]]) -> None:
-        records[-1]["session"].update(work=str(outside), project=str(outside))
+        records[-1]["session"].update(work=str(outside))
 
     rewritten(folder_of(session), change, own=False)
     accept(session)
 
     assert told("resume", session)["work_folder"] == f".flow/sessions/{session}/work"
-    fork = told("session", "fork", session, "--at", "0")
+    fork = told("session", "rewind", session, "--to", "0", "--as-new")
     assert not Path(fork["work_folder"], "notes.md").exists()
     told("session", "abandon", session)
     told("session", "prune", "--older-than", "0")

@@ -151,7 +151,7 @@ def test_facts_are_taken_from_the_output_and_cannot_be_misreported() -> None:
     again = told(*step, "--expect", "0")
 
     assert (after["step"]["attempt"], again["replayed"]) == (2, True)
-    assert told("history", session)["steps"][-1]["facts"] == {"failures": 3, "who": "Ann"}
+    assert told("sessions", session)["history"][-1]["facts"] == {"failures": 3, "who": "Ann"}
     write("check.py", "print('by Bob')")
     run(session)
     assert told(*step)["status"] == "completed"
@@ -197,7 +197,7 @@ def test_once_holds_for_the_same_arguments_in_later_attempts_rewinds_and_forks()
     assert run(session)["is_repeated"]
     told("session", "rewind", session, "--to", "0")
     assert run(session)["is_repeated"]
-    forked = told("session", "fork", session, "--at", "0")["session"]
+    forked = told("session", "rewind", session, "--to", "0", "--as-new")["session"]
 
     assert run(forked)["is_repeated"]
     assert runs() == 1
@@ -307,7 +307,7 @@ def test_an_end_that_nobody_waited_for_is_recorded_by_the_next_report() -> None:
     while flow("step", "built", "ok", "--session", session).status == 4:
         time.sleep(0.1)
 
-    assert [step["kind"] for step in told("history", session)["steps"]] == [
+    assert [step["kind"] for step in told("sessions", session)["history"]] == [
         "start",
         "command",
         "command",
@@ -324,7 +324,7 @@ def test_after_a_kill_of_the_supervisor_the_user_says_whether_the_command_ran() 
 
     assert (first.returncode, b"its end is unknown" in err) == (4, True), (out, err)
     assert [option["label"] for option in question["options"]] == ["It ran", "It did not run", "Run it again"]
-    assert told("history", session)["steps"][-1]["revision"] == 0
+    assert told("sessions", session)["history"][-1]["revision"] == 0
     told("answer", session, f"{question['id']}=It ran")
     assert (report(session), runs()) == ({}, 1)
 

@@ -200,7 +200,7 @@ def test_a_child_cannot_report_what_its_parent_could_not(session: str) -> None:
         flow("answer", child, "evidence=Try again")
 
     assert flow("step", "lead", "ok", "--session", lead).status == 4
-    shown = flow("status", lead, "--json").data["dispatches"][0]
+    shown = flow("sessions", lead, "--json").data["dispatches"][0]
     assert shown["status"] == "active"
 
 

@@ -185,7 +185,7 @@ def test_only_a_person_at_a_terminal_approves_or_waives(monkeypatch: pytest.Monk
     assert report(session) == {"plan": "missing"}
     assert at_a_terminal(["waive", "plan", "--session", session, "--reason", "no plan here"], "yes")[1] == 0
     assert report(session) == {}
-    checks = {check["check"]: check for check in told("history", session)["steps"][-1]["evidence"]}
+    checks = {check["check"]: check for check in told("sessions", session)["history"][-1]["evidence"]}
     assert (checks["plan"]["verdict"], checks["plan"]["reason"]) == ("waived", "no plan here")
     assert checks["signed"]["verdict"] == "pass"
 

@@ -54,7 +54,7 @@ def test_workers_do_what_a_session_dispatches_and_tell_apart_how_agents_end() ->
         "quota": ["quota", "finished"],
         "lie": ["no result"] * 2,
     }
-    assert told("status", session)["status"] == "completed"
+    assert told("sessions", session)["status"] == "completed"
     first = next(run for run in status["runs"] if run["target"] == f"{session}.0.1")
     assert (first["cost"], first["machine"]) == (0.25, os.uname().nodename)
     assert "total_cost_usd" in Path(first["log"]).read_text()
@@ -98,7 +98,7 @@ def test_work_given_as_a_prompt_is_tried_again_until_its_attempts_are_used_up() 
 
     assert outcomes(status, f"{session}.0.1") == ["finished"]
     assert outcomes(status, f"{session}.0.2") == ["no result"] * 2
-    assert told("status", session)["status"] == "completed"
+    assert told("sessions", session)["status"] == "completed"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def results_applied(session: str) -> Counter[str]:
     ends: Counter[str] = Counter()
     for child in told("sessions", "--all")["sessions"]:
         if child["parent"] == session:
-            records = told("history", child["session"])["steps"]
+            records = told("sessions", child["session"])["history"]
             ends[child["session"]] = sum(record["status"] not in {"active", "waiting"} for record in records)
     return ends
 
@@ -87,7 +87,7 @@ def test_each_job_has_one_result_although_agents_workers_and_the_server_fail(
         status = until(is_done)
 
     runs = statuses(session, kinds, status)
-    assert told("status", session)["status"] == "completed"
+    assert told("sessions", session)["status"] == "completed"
     assert most <= (9 if many else 6)
     assert "worker lost" in runs["slow"]
     assert runs["finish"][-1] == runs["late"][-1] == runs["slow"][-1] == "finished", runs

@@ -65,8 +65,7 @@ BRIEFING = Briefing(
     now="2026-01-02T14:00:00Z",
     done=(DoneStep("look", "iterate", "the pool is exhausted"), DoneStep("look", "ok")),
     earlier=3,
-    found=("billing (d1-2): the cache is cold",),
-    remember=("the user wants no downtime", "ask before deploying."),
+    noted=("billing (d1-2): the cache is cold", "the user wants no downtime", "ask before deploying."),
     notes_path=".flow/sessions/a-skill-abc234/work/notes.md",
     notes=WorkingFile(".flow/sessions/a-skill-abc234/work/notes.md", 6_140, "2026-01-02T13:57:00Z", 180.0),
 )
@@ -81,7 +80,7 @@ DISPATCHES = (
 
 
 def started(**params: Any) -> Session:
-    return start(LOOK, params, session_id="a-skill-abc234", source="project", now=NOON)
+    return start(LOOK, params, session_id="a-skill-abc234", now=NOON)
 
 
 def guidance_resumed() -> Guidance:

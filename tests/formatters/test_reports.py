@@ -17,11 +17,11 @@ from flowrail.text.report import plain_text
 NOTES: dict[str, tuple[dict[str, Any], str]] = {
     "start": ({}, ""),
     "rewind": ({"from": 3, "to": 1, "reason": "wrong"}, "from revision 3 to 1 (wrong)"),
-    "fork": ({"from": {"session": "a-1", "revision": 2}}, "of a-1 at revision 2"),
+    "rewind-as-new": ({"from": {"session": "a-1", "revision": 2}}, "from a-1, revision 2"),
     "limit": ({}, "fail at the limit; the user is asked"),
     "held": ({"times": 2}, "kept from ending its turn, time 2"),
     "released": ({}, "the conversation ended"),
-    "migrate": ({"verdict": "moved", "renamed": {"a": "b"}}, "moved: a → b"),
+    "migrate": ({"changes": ["`a` is gone", "`b` is new"]}, "`a` is gone; `b` is new"),
     "again": (
         {"replaced": "x-abcdef.0.1", "child": "x-abcdef.0.1-2"},
         "x-abcdef.0.1-2 replaces x-abcdef.0.1",
@@ -43,8 +43,8 @@ def test_a_history_describes_each_record(kind: str) -> None:
 
     (entry,) = entries([record])
 
-    assert entry.note_text == text
-    assert " ".join([kind, *text.split(), "look"]) in " ".join(plain_text(report([record])).split())
+    assert entry.description == text
+    assert " ".join([kind, *text.split(), "look"]) in " ".join(plain_text(report([entry])).split())
 
 
 @pytest.mark.parametrize("skill", ["planner", "perspective-swarm", "incoherence"])

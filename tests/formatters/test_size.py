@@ -39,7 +39,7 @@ def two_transitions(**parts: Any) -> Guidance:
         step("formulate"),
         name="problem-analysis",
     )
-    session = start(definition, session_id="problem-analysis-k3x9q2", source="bundled", now=NOW)
+    session = start(definition, session_id="problem-analysis-k3x9q2", now=NOW)
     return guide(definition, session, head="0123456789abcdef", place=STORE)
 
 

@@ -34,7 +34,7 @@ def test_an_interrupted_send_is_checked_again_and_continued() -> None:
 
     assert (sent["id"], sent["status"], sent["missing"]) == (handoff, "sent", [])
     assert phases(handoff) == ["prepared", "sent"]
-    assert told("audit", "verify")["findings"] == []
+    assert told("audit", "--verify")["findings"] == []
     assert receive(sent).status == 0
 
 
@@ -69,7 +69,7 @@ def test_damage_during_an_interruption_is_reported_by_every_command(
     handoff = interrupted(session_id)
     damage(session_id)
 
-    status, verify = told("handoff", "status", handoff), flow("audit", "verify", "--json").data
+    status, verify = told("handoff", "status", handoff), flow("audit", "--verify", "--json").data
     audit = told("audit", handoff)["handoffs"][0]
     _, error = refused("handoff", "send", "digger", "--session", session_id)
 

@@ -121,7 +121,7 @@ def test_nothing_removes_a_finding_but_its_cause(phase: str) -> None:
     kept = Path("kept")
     shutil.copytree(sessions_folder() / session_id, kept)
     shutil.rmtree(sessions_folder() / session_id)
-    codes = {finding["code"] for finding in flow("audit", "verify", "--json").data["findings"]}
+    codes = {finding["code"] for finding in flow("audit", "--verify", "--json").data["findings"]}
 
     for command in (
         ["handoff", "send", "digger", "--session", session_id],
@@ -129,11 +129,11 @@ def test_nothing_removes_a_finding_but_its_cause(phase: str) -> None:
         ["handoff", "receive", sent["payload"]],
     ):
         flow(*command)
-        assert {f["code"] for f in flow("audit", "verify", "--json").data["findings"]} == codes
+        assert {f["code"] for f in flow("audit", "--verify", "--json").data["findings"]} == codes
     shutil.copytree(kept, sessions_folder() / session_id)
 
     assert codes == {"PAYLOAD_GONE"} | ({"SESSION_GONE"} if phase == "sent" else set())
-    assert told("audit", "verify")["findings"] == []
+    assert told("audit", "--verify")["findings"] == []
 
 
 @pytest.mark.parametrize("source", ["skill", "session"])

@@ -72,7 +72,7 @@ def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
         "origin": "",
     }
     assert phases(sent["id"])[-2:] == ["received", "acknowledged"]
-    assert told("history", session_id)["steps"][0]["note"] == {
+    assert told("sessions", session_id)["history"][0]["note"] == {
         "handoff": sent["id"],
         "sha256": sent["sha256"],
     }
@@ -103,13 +103,13 @@ def test_a_fork_has_its_own_copy_of_the_payload() -> None:
     sent = send("digger", session())
     session_id = receive(sent).data["step"]["session"]
 
-    fork = told("session", "fork", session_id, "--at", "0")["session"]
+    fork = told("session", "rewind", session_id, "--to", "0", "--as-new")["session"]
 
     copy = sessions_folder() / fork / "received-payload.json"
     assert copy.read_bytes() == Path(sent["payload"]).read_bytes()
     assert told("resume", fork)["actions"][0].endswith(f"Read its payload first: {copy}")
     shutil.rmtree(sessions_folder() / session_id)
-    assert told("audit", "verify")["findings"] == []
+    assert told("audit", "--verify")["findings"] == []
 
 
 @pytest.mark.every_store

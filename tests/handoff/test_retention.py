@@ -52,7 +52,7 @@ def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> N
     assert not Path(sent["payload"]).exists()
     assert phases(sent["id"])[-1] == "pruned"
     assert phases(other["id"])[-1] == "sent"
-    assert told("audit", "verify")["findings"] == []
+    assert told("audit", "--verify")["findings"] == []
     assert told("handoff", "status", sent["id"])["status"] == "acknowledged"
 
 

@@ -26,7 +26,7 @@ def test_sending_has_two_records() -> None:
     assert [check["name"] for check in sent["checks"] if not check["holds"]] == []
     assert sent["chain"] == ["source"]
     assert (sent["hops"], sent["schema"], sent["request"]["reason"]) == (1, "3.0", "it needs depth")
-    assert told("status", session_id)["revision"] == 0
+    assert told("sessions", session_id)["revision"] == 0
 
 
 def test_a_payload_is_written_once_and_for_its_owner_only() -> None:

@@ -63,7 +63,7 @@ def test_three_hops_between_skills_without_a_workflow() -> None:
     assert third["chain"] == ["perspective-swarm", "lit-pm", "programming-pm"]
     assert [sent["hops"] for sent in (first, second, third)] == [1, 2, 3]
     assert len({sent["trace_id"] for sent in (first, second, third)}) == 1
-    assert told("audit", "verify")["findings"] == []
+    assert told("audit", "--verify")["findings"] == []
 
 
 @every_few_calls
@@ -75,7 +75,7 @@ def test_a_killed_send_of_a_skill_is_continued(stride: int) -> None:
         assert sent["status"] == "sent"
         assert Path(sent["payload"]).exists()
         assert len(told("handoff", "status", "--all")["handoffs"]) == 1
-        assert told("audit", "verify")["findings"] == []
+        assert told("audit", "--verify")["findings"] == []
         shutil.rmtree(handoffs_folder())
 
 
@@ -135,7 +135,7 @@ def test_a_workflow_gets_the_version_that_it_declares() -> None:
     [line] = [line for line in ran.data["step"]["actions"] if "Read its payload first" in str(line)]
     path = str(line).partition("Read its payload first: ")[2].split("\n")[0].strip("'\" ,)")
     assert json.loads(Path(path).read_text())["handoff"]["version"] == "3.0"
-    assert told("audit", "verify")["findings"] == []
+    assert told("audit", "--verify")["findings"] == []
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from support.sandbox import flow, refused, sessions_folder, told
 
 
 def verify_codes() -> set[str]:
-    return {finding["code"] for finding in flow("audit", "verify", "--json").data["findings"]}
+    return {finding["code"] for finding in flow("audit", "--verify", "--json").data["findings"]}
 
 
 @pytest.mark.parametrize("damage", ["deleted", "changed"])
@@ -73,7 +73,7 @@ def test_an_expired_payload_is_accepted_with_force_at_any_time(monkeypatch: pyte
     assert verify_codes() == set()
 
 
-COMMANDS = ("send", "receive", "status", "audit", "audit verify")
+COMMANDS = ("send", "receive", "status", "audit", "audit --verify")
 #: What each command answers, in the order of COMMANDS: an error's code, what is missing, a finding, or nothing.
 ANSWERS = {
     ("3.0", "payload deleted"): ("", "FILE_MISSING", "payload", "payload", "PAYLOAD_GONE"),
@@ -109,7 +109,7 @@ def test_each_command_says_what_became_of_a_sent_handoff(
         "receive": sent["receive_command"].split()[1:],
         "status": ["handoff", "status", sent["id"]],
         "audit": ["audit", sent["id"]],
-        "audit verify": ["audit", "verify"],
+        "audit --verify": ["audit", "--verify"],
     }[command]
 
     answer = flow(*words, "--json").data

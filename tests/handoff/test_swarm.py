@@ -153,7 +153,7 @@ def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
     assert working["user_feedback"] == "More on compliance"
     assert [artifact["name"] for artifact in handoff["payload"]["session"]["artifacts"]] == ["critic.md"]
     assert handoff["meta"]["confidence"] == "medium"
-    assert told("audit", "verify")["findings"] == []
+    assert told("audit", "--verify")["findings"] == []
 
 
 def test_work_without_its_synthesis_is_not_handed_off() -> None:

@@ -100,12 +100,12 @@ def test_a_bad_agent_damages_no_session_and_each_refusal_names_what_to_run(
 ) -> None:
     line = f"flow step {skill} --new {params_of(skill)}".rstrip()
     other = within(B, *words_of(line))["session"]
-    before = told("history", other)["steps"]
+    before = told("sessions", other)["history"]
     agent = kind()
 
     end = agent.run(line)
 
     assert end.status in {"completed", "failed"}
-    assert flow("session", "verify").status == 0
-    assert told("history", other)["steps"] == before, "the other conversation's session has not moved"
+    assert flow("audit", "--verify").status == 0
+    assert told("sessions", other)["history"] == before, "the other conversation's session has not moved"
     assert agent.refused or agent.accepted

@@ -45,7 +45,7 @@ def test_an_agent_is_kept_working_on_its_own_session_three_times_before_it_moves
     assert "step 2 of 2" in stop()
     within(A, "step", "small", "ok")
     assert stop() == ""
-    assert told("session", "verify", session)["ok"]
+    assert told("audit", session, "--verify")["findings"] == []
 
 
 @databases

@@ -90,22 +90,27 @@ def test_an_agent_is_kept_working_while_its_session_is_active_three_times_before
 
 def test_holding_is_on_record_and_moves_nothing() -> None:
     session = start()
-    before = told("status", session)
+    before = told("sessions", session)
     stop()
     stop()
 
-    records = told("history", session)["steps"]
+    records = told("sessions", session)["history"]
     assert [(record["kind"], record["revision"], record["note"]) for record in records] == [
         ("start", 0, {}),
         ("held", 0, {"times": 1}),
         ("held", 0, {"times": 2}),
     ]
-    assert flow("session", "verify", session).status == 0
-    assert "held   kept from ending its turn, time 2" in flow("history", session).out
-    after = told("status", session)
-    assert {**after, "head": before["head"], "briefing": before["briefing"]} == before
+    assert flow("audit", session, "--verify").status == 0
+    assert "held   kept from ending its turn, time 2" in flow("sessions", session).out
+    after = told("sessions", session)
+    assert {
+        **after,
+        "head": before["head"],
+        "briefing": before["briefing"],
+        "history": before["history"],
+    } == before
     assert within(A, "step", "small", "ok", "--session", session, "--expect", "0")["revision"] == 1
-    assert flow("session", "verify", session).status == 0
+    assert flow("audit", session, "--verify").status == 0
 
 
 def test_the_session_of_another_conversation_holds_nobody() -> None:
@@ -127,7 +132,7 @@ def test_a_session_is_held_for_the_conversation_that_took_it_over() -> None:
     assert session in stop(B)
     within(None, "resume", session)
     assert session in stop(B)
-    assert flow("session", "verify").status == 0
+    assert flow("audit", "--verify").status == 0
 
 
 def test_a_tool_that_the_step_forbids_is_denied_with_the_reason_and_the_way_on() -> None:
@@ -186,7 +191,7 @@ class TestAgentsThatWorkForOthers:
 
     def claim(self, number: int, agent: str) -> str:
         """Start a child session in a sub-agent's shell and return its id."""
-        dispatch = told("status", told("sessions")["sessions"][-1]["session"])["dispatches"][number]
+        dispatch = told("sessions", told("sessions")["sessions"][-1]["session"])["dispatches"][number]
         ran = shell(f"{dispatch['command']} --json", agent)
         return str(ran.data["session"])
 
@@ -201,7 +206,7 @@ class TestAgentsThatWorkForOthers:
         within(A, "step", "lead/one", "ok", "--session", first)
         assert self.subagent_stop("one") == ""
         assert self.subagent_stop("two")
-        assert flow("session", "verify").status == 0
+        assert flow("audit", "--verify").status == 0
 
     def test_neither_a_mention_in_a_transcript_nor_being_the_only_one_makes_an_agent_ours(
         self, tmp_path: Path
@@ -289,7 +294,7 @@ class TestAgentsThatWorkForOthers:
         within(A, "step", "lead/one", "ok", "--session", child)
 
         assert "1 of 3 agents finished, 2 not started" in stop()
-        assert flow("session", "verify").status == 0
+        assert flow("audit", "--verify").status == 0
 
     def test_an_agent_is_denied_what_its_own_step_forbids_and_others_are_not(self) -> None:
         within(A, "step", "lead")
@@ -328,11 +333,11 @@ def test_a_conversation_that_ended_leaves_its_sessions_to_others() -> None:
 
     assert "Belongs to no conversation." in begin(B)
     assert stop(B) == ""
-    assert [record["kind"] for record in told("history", session)["steps"]] == ["start", "released"]
-    assert "the conversation ended" in flow("history", session).out
+    assert [record["kind"] for record in told("sessions", session)["history"]] == ["start", "released"]
+    assert "the conversation ended" in flow("sessions", session).out
     assert within(B, "step", "small", "ok", "--session", session)["revision"] == 1
     assert stop(B)
-    assert flow("session", "verify").status == 0
+    assert flow("audit", "--verify").status == 0
 
 
 ONE_FORBIDDING = """\

@@ -15,7 +15,7 @@ def records() -> Counter[tuple[str, str, int]]:
     """Count the records of every session by kind and revision."""
     counts: Counter[tuple[str, str, int]] = Counter()
     for session in told("sessions", "--all")["sessions"]:
-        for record in told("history", session["session"])["steps"]:
+        for record in told("sessions", session["session"])["history"]:
             counts[session["session"], record["kind"], record["revision"]] += 1
     return counts
 
@@ -24,7 +24,7 @@ def walk(host: Host, skill: str) -> None:
     end = host.run(f"flow step {skill} --new {params_of(skill)}".rstrip())
 
     assert end.status in {"completed", "failed"}
-    assert flow("session", "verify").status == 0
+    assert flow("audit", "--verify").status == 0
 
 
 @pytest.mark.parametrize("kind", ["claude-code", "codex"])
@@ -90,7 +90,7 @@ def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(skills:
     assert not mine & theirs
     assert {hosts[0].mine, hosts[1].mine} <= mine | theirs
     assert all(host.compacted for host in hosts)
-    assert flow("session", "verify").status == 0
+    assert flow("audit", "--verify").status == 0
 
 
 @pytest.mark.long

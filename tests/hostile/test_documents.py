@@ -29,7 +29,7 @@ READING = ("check evil --json", "discover --all --json", "step evil --format xml
 OTHERS = (
     "list --json", "show evil --json", "diagram evil", "show evil first --format text", "step evil ok --format xml",
     "test evil", "discover --all --json", "discover --all", "registry sync --check",
-    "trust evil --digest 0", "status", "resume", "sessions --json", "session verify", "doctor --json",
+    "trust evil --digest 0", "resume", "sessions --json", "audit --verify", "doctor --json",
 )  # fmt: skip
 PAYLOAD = (
     "handoff check given --json", "handoff check given", "handoff check given --to 3.0 --json",

@@ -19,11 +19,11 @@ from support.sandbox import accept, flow, put_skill, refused, told
 
 LIE = "flow: all is well [OK]"
 REFUSED = (
-    "status ID", "history ID", "resume ID", "step evil ok --session ID", "session rewind ID --to 0",
-    "session fork ID --at 0", "session migrate ID", "session abandon ID", "claim ID d1", "answer ID q=x",
+    "sessions ID", "resume ID", "step evil ok --session ID", "session rewind ID --to 0",
+    "session rewind ID --to 0 --as-new", "session migrate ID", "session abandon ID", "claim ID d1", "answer ID q=x",
     "finding list ID", "diagram --session ID",
 )  # fmt: skip
-LISTING = ("sessions --all", "audit", "session verify", "doctor", "session prune --dry-run")
+LISTING = ("sessions --all", "audit", "audit --verify", "doctor", "session prune --dry-run")
 
 
 @pytest.fixture
@@ -51,18 +51,18 @@ def test_a_foreign_session_is_listed_and_refused_until_it_is_adopted(
     make_foreign(session)
 
     (item,) = told("sessions")["sessions"]
-    assert (item["session"], item["foreign"]) == (session, True)
+    assert (item["session"], item["status"]) == (session, "foreign")
     for line in REFUSED:
         status, error = refused(*line.replace("ID", session).split())
         assert (status, error["code"]) == (7, "FOREIGN_SESSION"), line
-    (problem,) = flow("session", "verify", session, "--json").data["sessions"][0]["problems"]
+    (problem,) = flow("audit", session, "--verify", "--json").data["sessions"][0]["problems"]
     assert problem["code"] == "FOREIGN_SESSION"
     assert "1 foreign" in flow("doctor").out
 
     assert accept(session).data["changed"]
     assert not accept(session).data["changed"]
     assert told("step", "evil", "ok", "--session", session)["revision"] == 1
-    assert flow("session", "verify", session).status == 0
+    assert flow("audit", session, "--verify").status == 0
 
 
 def test_a_session_is_foreign_to_another_user_and_in_another_folder(
@@ -133,7 +133,7 @@ def test_handoffs_behind_a_link_are_refused_and_not_changed() -> None:
     for line in (
         "handoff status --all",
         f"handoff cancel {sent}",
-        "audit verify",
+        "audit --verify",
         "session prune --older-than 0",
     ):
         status, error = refused(*line.split())

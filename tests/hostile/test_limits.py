@@ -141,8 +141,7 @@ def test_a_hostile_store_ends_in_two_seconds_and_150_mb() -> None:
     for line in (
         "sessions --all",
         f"history {session}",
-        "session verify",
-        "audit verify",
+        "audit --verify",
         f"trust --session {session}",
     ):
         assert measured(*line.split()) in {0, 1, 3, 7}, line

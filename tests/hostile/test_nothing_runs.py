@@ -62,7 +62,7 @@ READING = (
     ["list"], ["list", "--json"], ["show", "py"], ["show", "evil"], ["check"], ["check", "py", "--json"],
     ["check", ".claude/skills/py/workflow.py"], ["diagram", "py"], ["diagram", "evil"], ["discover", "--all"],
     ["discover", "--recursive", "--rescan"], ["discover", "--why", "py"], ["doctor"], ["registry", "show"],
-    ["registry", "check"], ["registry", "sync", "--dry-run"], ["sessions", "--all"], ["status"], ["session", "verify"],
+    ["registry", "check"], ["registry", "sync", "--dry-run"], ["sessions", "--all"], ["audit", "--verify"],
     ["audit"], ["handoff", "status"], ["discover"], ["handoff", "check", "yaml.py"],
     ["handoff", "diagram"], ["skill", "schema", "workflow"], ["trust"], ["trust", "py", "--digest", "0"],
     ["trust", "py", "--remove"], ["session", "prune", "--dry-run"],
@@ -74,7 +74,7 @@ RUNNING = (
 )  # fmt: skip
 """Commands that run the code of a skill if a person approved it."""
 NOT_ABOUT_SKILLS = {
-    "answer", "approve", "ask", "finding", "history", "hook", "setup", "mcp", "new", "resume",
+    "answer", "approve", "ask", "finding", "hook", "setup", "mcp", "new", "resume",
     "run", "store", "ui", "waive", "watch", "fleet",
 }  # fmt: skip
 
@@ -198,14 +198,14 @@ steps:
   - {id: first, title: First, actions: [Do.], dispatch: {agent: explore, workflow: py}, next: {ok: null, fail: null}}
 """
 WITHOUT_A_SESSION = (
-    "start py", "step py", "step py done", "show py first", "test py", "test .claude/skills/py",
+    "step py --new", "step py", "step py done", "show py first", "test py", "test .claude/skills/py",
     "test lead", "check", "check py", "show py", "diagram py", "discover --all --json",
     "doctor", "list",
 )  # fmt: skip
 WITH_A_SESSION = (
-    "resume ID", "step py ok --session ID", "status ID", "history ID", "session verify ID", "diagram --session ID",
+    "resume ID", "step py ok --session ID", "sessions ID", "audit ID --verify", "diagram --session ID",
     "finding add ID --severity MUST --text x", "answer ID go=Yes", "claim ID first-1", "session rewind ID --to 0",
-    "session fork ID --at 0", "session migrate ID --plan", "session migrate ID --map first=second",
+    "session rewind ID --to 0 --as-new", "session migrate ID", "session migrate ID --to second",
     "session migrate ID --accept", "ask ID -",
 )  # fmt: skip
 QUESTION = b'{"questions": [{"id": "go", "header": "Go", "text": "Go?", "options": [{"label": "Yes"}, {"label": "No"}]}]}'
@@ -272,7 +272,7 @@ def test_these_commands_run_approved_code_and_commands_about_stored_sessions_do_
         "ask",
     }
     assert ran >= {"rewind", "fork", "migrate", "handoff", "check", "show", "diagram", "doctor", "list"}
-    assert not ran & {"discover", "history", "verify"}
+    assert not ran & {"discover", "sessions", "audit"}
 
 
 def lying(skill: str, **lies: object) -> str:

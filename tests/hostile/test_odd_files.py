@@ -22,7 +22,7 @@ IN_STORE = (
 )  # fmt: skip
 LOOKING = ("list --json", "check evil", "discover --all --json", "step evil --json")
 CONTINUING = (
-    "sessions --all --json", "history ID --json", "session verify --json", "audit", "step evil ok --session ID --json",
+    "sessions --all --json", "sessions ID --json", "audit --verify --json", "audit", "step evil ok --session ID --json",
     "trust --session ID", "session prune --dry-run", "start evil --json",
 )  # fmt: skip
 READING_A_FILE = (

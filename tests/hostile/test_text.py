@@ -96,7 +96,7 @@ def test_text_in_a_payload_is_visible(text: str) -> None:
             "check given",
             "check given --to 2.0",
             "receive given --force --json",
-            "status --json",
+            "sessions --json",
         ):
             checked("handoff", *line.split())
 
@@ -123,7 +123,7 @@ def test_text_that_an_agent_reports_is_visible(text: str) -> None:
         "--format",
         "xml",
     )
-    for line in ("resume", "status", "history", "finding list"):
+    for line in ("resume", "sessions", "finding list"):
         checked(*line.split(), session)
         checked(*line.split(), session, "--json")
     checked("session", "abandon", session, "--reason", argument)
@@ -230,7 +230,7 @@ def test_text_of_an_adopted_session_is_visible_and_adds_no_command(text: str) ->
     forged_behind(session, kind="note", by=line, note={"reason": line, line: line}, session={**parts, **more})
     assert accept(session).status == 0
 
-    for command in ("resume --format text", "resume --format xml", "status", "history", "session verify"):
+    for command in ("resume --format text", "resume --format xml", "sessions", "audit"):
         ran = checked(*command.split(), session)
         lines = re.sub("<text>.*?</text>", "", ran.out, flags=re.DOTALL).splitlines()
         assert not [line for line in lines if line.strip().startswith("flow trust evil")], command

@@ -264,4 +264,4 @@ def test_a_step_that_the_workflow_does_not_have_is_refused_and_not_taken_for_a_s
             advance(linear("a"), Session(id="x", skill="dull", step=stored), Report("ok"))
 
     assert (caught.value.code, caught.value.exit_status) == ("DEFINITION_CHANGED", 5)
-    assert str(caught.value.hint) == "did you mean `apple`?"
+    assert str(caught.value.hint) == "name the new step: flow session migrate dull --to STEP"

@@ -44,7 +44,7 @@ def test_a_store_goes_into_a_database_and_back_as_it_was_written(tmp_path: Path)
     assert "copied 2 sessions and 1 handoff" in first.out
     assert "copied 0 sessions and 0 handoffs; 3 were there already" in again.out
     assert journal(session, back).startswith(journal(session))  # a record that accepts them follows
-    assert told("session", "verify", session, "--store", address)["ok"]
+    assert flow("audit", session, "--verify", "--store", address).status == 0
     assert told("step", "loop", "ok", "--session", session, "--store", back)["step"]["id"] == "third"
     assert told("handoff", "status", sent["id"], "--store", back)["id"] == sent["id"]
 
@@ -78,13 +78,13 @@ def test_a_password_is_in_no_output_record_or_file(
         ["step", "loop", "ok", "--session", session, "--store", plain, "--json"],
         ["resume", session, "--store", plain],
         ["resume", session, "--store", address],
-        ["history", session],
+        ["sessions", session],
         ["sessions", "--all"],
         lead["dispatches"][0]["command"].split()[1:],
         ["handoff", "send", "receiver", "--session", sender],
-        ["audit", "verify"],
+        ["audit", "--verify"],
         ["doctor"],
-        ["session", "verify"],
+        ["audit", "--verify"],
         ["store", "copy", ".flow", wrong],
         ["store", "copy", plain, str(tmp_path / "copy")],
         ["step", "loop", "ok", "--session", "loop-zzzzzz"],

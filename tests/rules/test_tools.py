@@ -117,7 +117,7 @@ def test_a_use_that_does_not(rule: object, used: ToolUse) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["flow resume x-abcdef", "cd src && flow step x ok", "flow status; flow list"]
+    "command", ["flow resume x-abcdef", "cd src && flow step x ok", "flow sessions; flow list"]
 )
 def test_a_step_that_forbids_the_shell_can_still_be_reported(command: str) -> None:
     own = command.replace("cd src && ", "")

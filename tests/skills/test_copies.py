@@ -13,7 +13,7 @@ from support.sandbox import flow, refused, told
 def test_a_copy_runs_like_the_bundled_one(installed: Path) -> None:
     begun = told("step", SKILL)
 
-    assert begun["source"] == "project"
+    assert begun["status"] == "active"
     assert told("step", SKILL, "ok")["step"]["number"] == 2
     assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is True
     assert "project, as bundled" in flow("show", SKILL).out

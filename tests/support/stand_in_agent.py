@@ -51,7 +51,7 @@ def main() -> int:
 
 def steps(session: str, kind: str) -> int:
     """Report each step of a session until it ends or waits."""
-    state = json.loads(flow("status", session, "--json").stdout)
+    state = json.loads(flow("sessions", session, "--json").stdout)
     while True:
         waits = any(not question["answer"] for question in state["questions"]) or any(
             item["status"] in {"pending", "active", "waiting"} for item in state["dispatches"]

@@ -182,10 +182,10 @@ def test_a_change_needs_origin_secret_and_json(site: Website) -> None:
         assert site.request(path, "POST", body=body, headers=part).status in {403, 415}
     form = {**whole, "Content-Type": "text/plain"}
     assert site.request(path, "POST", body=body, headers=form).status == 415
-    assert told("status", session)["status"] == "waiting"
+    assert told("sessions", session)["status"] == "waiting"
 
     assert site.request(path, "POST", body=body, headers=whole).status == 200
-    assert told("status", session)["status"] == "active"
+    assert told("sessions", session)["status"] == "active"
 
 
 def test_every_answer_forbids_scripts_of_others_and_frames(site: Website) -> None:

@@ -66,7 +66,7 @@ def test_a_click_answers_a_question_and_the_page_shows_the_move(tab: Tab) -> Non
 
     tab.run("document.querySelector('[data-option=Yes]').click()")
     tab.wait_for("!document.querySelector('.question')")
-    assert told("status", session)["status"] == "active"
+    assert told("sessions", session)["status"] == "active"
 
     told("step", "release", "done", "--session", session)
     tab.wait_for("document.querySelector('.head').innerText.includes('step 3 of 3: Publish')")

@@ -102,8 +102,8 @@ def test_answering_on_the_page_moves_the_session_as_the_command_does(site: Websi
     answered = site.change(f"/sessions/{session}/answer", {"revision": 1, "answers": {"go": ["Yes"]}})
 
     assert answered.status == 200
-    assert told("status", session)["status"] == "active"
-    assert "answer" in {record["kind"] for record in told("history", session)["steps"]}
+    assert told("sessions", session)["status"] == "active"
+    assert "answer" in {record["kind"] for record in told("sessions", session)["history"]}
 
 
 def test_the_user_of_the_page_belongs_to_no_conversation_whoever_started_it() -> None:
@@ -116,9 +116,9 @@ def test_the_user_of_the_page_belongs_to_no_conversation_whoever_started_it() ->
         answered = site.change(f"/sessions/{session}/answer", {"revision": 1, "answers": {"go": ["Yes"]}})
 
     assert answered.status == 200
-    record = told("history", session)["steps"][-1]
+    record = told("sessions", session)["history"][-1]
     assert (record["kind"], record["conversation"]) == ("answer", None)
-    assert within(A, "status")["session"] == session
+    assert within(A, "resume")["session"] == session
 
 
 def test_a_page_that_was_started_in_a_conversation_shows_questions_and_takes_no_answers() -> None:
@@ -134,7 +134,7 @@ def test_a_page_that_was_started_in_a_conversation_shows_questions_and_takes_no_
     assert (refused.status, refused.data["code"]) == (403, "NOT_TRUSTED")
     assert f"flow answer {session} go=OPTION" in page
     assert "data-option" not in page
-    assert told("status", session)["status"] == "waiting"
+    assert told("sessions", session)["status"] == "waiting"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_an_answer_to_a_session_that_moved_on_is_refused(site: Website) -> None:
     assert unknown.status == 400
     assert "stop" in unknown.data["message"]
     assert empty.status == 400
-    assert told("status", session)["status"] == "waiting"
+    assert told("sessions", session)["status"] == "waiting"
 
 
 def test_the_skill_page_counts_transitions_and_shows_where_sessions_loop(site: Website) -> None:
@@ -257,7 +257,7 @@ def test_handoffs_are_shown_as_lanes_with_their_checks(site: Website) -> None:
 def test_evidence_memory_and_working_files_are_shown(site: Website) -> None:
     session = str(told("step", "problem-analysis", "--new", "-p", "topic=slow login")["session"])
     words = ["step", "problem-analysis", "done", "-s", "traced=no", "--session", session]
-    told(*words, "--found", "only after the upgrade", "--remember", "no new dependency")
+    told(*words, "--note", "only after the upgrade; no new dependency")
 
     page = site.request(f"/sessions/{session}").text
 
@@ -284,7 +284,7 @@ def test_a_person_approves_evidence_on_the_page_with_a_reason() -> None:
 
     assert (moved.status, approved.status) == (409, 200)
     assert told(*command)["status"] == "completed"
-    assert "looks right" in flow("history", session).out
+    assert "looks right" in flow("sessions", session).out
 
 
 def test_a_page_that_an_agent_may_have_opened_cannot_approve() -> None:

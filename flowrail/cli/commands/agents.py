@@ -24,9 +24,9 @@ from flowrail.text.report import Part, Span, Style, Table, columns
 )
 @options.session_argument
 @click.argument("asked", metavar="QUESTIONS")
-@options.memory
+@options.note
 @options.in_a_crowd
-def ask_command(call: SessionCall, session_id: str, asked: str, found: str, remember: str) -> None:
+def ask_command(call: SessionCall, session_id: str, asked: str, note: str) -> None:
     """Ask the user an agent's questions
 
     QUESTIONS is JSON, a needs_user_input block, a file with one of them, or - for standard input. A question without
@@ -35,7 +35,7 @@ def ask_command(call: SessionCall, session_id: str, asked: str, found: str, reme
     """
     text, source = read_given(asked, label="the questions")
     parsed = parse_questions(text, source=source)
-    put = questions.ask(call.environment, session_id, parsed, found=found, remember=remember)
+    put = questions.ask(call.environment, session_id, parsed, note=note)
     call.answer(put_data(put), put_text(put))
 
 
@@ -47,7 +47,7 @@ def ask_command(call: SessionCall, session_id: str, asked: str, found: str, reme
 @options.session_argument
 @click.argument("answers", nargs=-1, required=True, metavar="Q=OPTION...")
 @options.reason
-@options.memory
+@options.note
 @options.take_over
 @options.in_a_crowd
 def answer_command(
@@ -55,8 +55,7 @@ def answer_command(
     session_id: str,
     answers: tuple[str, ...],
     reason: str,
-    found: str,
-    remember: str,
+    note: str,
     take_over: bool,
 ) -> None:
     """Record the user's answers and print the next command
@@ -72,8 +71,7 @@ def answer_command(
         session_id,
         given_answers(answers, lambda: _open_questions(call.environment, session_id)),
         reason,
-        found=found,
-        remember=remember,
+        note=note,
         take_over=take_over,
     )
     output.notes(answer.notes)

@@ -27,7 +27,7 @@ from flowrail.operations.running import steps
 @options.optional_skill
 @options.outcome
 @options.facts
-@options.memory
+@options.note
 @options.params
 @click.option("--new", is_flag=True, help="Start a new session, even if one is open.")
 @options.session_option
@@ -48,8 +48,7 @@ def step_command(
     outcome: str | None,
     assignments: dict[str, str],
     facts_file: str | None,
-    found: str,
-    remember: str,
+    note: str,
     params: dict[str, str],
     new: bool,
     session_id: str | None,
@@ -67,10 +66,10 @@ def step_command(
     if session_id and skill and outcome is None and skill in REPORTED:
         skill, outcome = None, skill
     _check_combination(skill, outcome, session_id, new=new, again=again, params=params)
-    is_report = assignments or facts_file or expect is not None or found or remember
+    is_report = assignments or facts_file or expect is not None or note
     if outcome is None and is_report:
         raise UsageError(
-            "facts, --expect, --found and --remember belong to a report",
+            "facts, --expect and --note belong to a report",
             hint=Hint("name the outcome: ", Command("step", skill or "SKILL", "OUTCOME")),
         )
     environment = call.environment
@@ -82,8 +81,7 @@ def step_command(
             facts=given_facts(assignments, facts_file),
             session_id=session_id,
             expect=expect,
-            found=found,
-            remember=remember,
+            note=note,
             take_over=take_over,
         )
     elif again is not None:

@@ -14,10 +14,10 @@ from rich.live import Live
 
 from flowrail.cli import board_table, options, output
 from flowrail.cli.options import Call
+from flowrail.formatters.data import as_data
 from flowrail.operations.environment import Environment
-from flowrail.operations.sessions.board import Board, BoardEntry, Group
+from flowrail.operations.sessions.board import Board, Group, ListedSession
 from flowrail.storage.ownership import read_configuration
-from flowrail.storage.records import to_plain
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import one_line
 
@@ -25,7 +25,7 @@ POLL_SECONDS = 1.0
 REDRAW_SECONDS = 10.0
 """How often ages are updated if nothing else changes."""
 
-Boards = Iterator[list[BoardEntry] | None]
+Boards = Iterator[list[ListedSession] | None]
 
 
 @Call.command("watch", "flow watch", "flow watch problem-analysis-k3x9q2", "flow watch --json")
@@ -59,7 +59,7 @@ def watch_command(call: Call, session_id: str | None) -> None:
 def _boards(environment: Environment, session_id: str | None) -> Boards:
     """Yield the board once a second, or `None` if it is the same."""
     board = Board(environment.store)
-    shown: list[BoardEntry] | None = None
+    shown: list[ListedSession] | None = None
     while True:
         entries = board.refresh(environment.now)
         if session_id is not None:
@@ -70,7 +70,7 @@ def _boards(environment: Environment, session_id: str | None) -> Boards:
 
 
 def _print_changes(boards: Boards, notify: Sequence[str], *, as_json: bool) -> None:
-    known: dict[str, BoardEntry] = {}
+    known: dict[str, ListedSession] = {}
     for entries in boards:
         for entry in entries or ():
             if known.get(entry.session) != entry:
@@ -81,8 +81,8 @@ def _print_changes(boards: Boards, notify: Sequence[str], *, as_json: bool) -> N
 
 
 def _draw(boards: Boards, notify: Sequence[str], environment: Environment) -> None:
-    known: dict[str, BoardEntry] | None = None
-    shown: list[BoardEntry] = []
+    known: dict[str, ListedSession] | None = None
+    shown: list[ListedSession] = []
     drawn_at, size = 0.0, None
     with Live(console=output.terminal().live(), screen=True, auto_refresh=False) as live:
         for entries in boards:
@@ -98,7 +98,9 @@ def _draw(boards: Boards, notify: Sequence[str], environment: Environment) -> No
             known = {entry.session: entry for entry in shown}
 
 
-def _notify(known: dict[str, BoardEntry], entries: Sequence[BoardEntry], command: Sequence[str]) -> bool:
+def _notify(
+    known: dict[str, ListedSession], entries: Sequence[ListedSession], command: Sequence[str]
+) -> bool:
     """Run the user's command for each session that needs a person since *known*; return whether there is one."""
     started = [
         entry
@@ -125,11 +127,11 @@ def _notify(known: dict[str, BoardEntry], entries: Sequence[BoardEntry], command
     return bool(started)
 
 
-def _json_line(entry: BoardEntry) -> str:
-    return json.dumps(to_plain(entry), ensure_ascii=True)
+def _json_line(entry: ListedSession) -> str:
+    return json.dumps(as_data(entry), default=str)
 
 
-def _text_line(entry: BoardEntry) -> str:
+def _text_line(entry: ListedSession) -> str:
     topic = f"{entry.skill}: {entry.topic}" if entry.topic else entry.skill
     position = entry.position.text if entry.position else entry.status
     parts = (entry.group.value, entry.session, topic, position, entry.note)

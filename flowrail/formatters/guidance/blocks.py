@@ -22,7 +22,7 @@ from flowrail.text.safe_text import one_line, shortened, visible
 Lines: TypeAlias = Sequence[str | Line]
 
 UNRECORDED = "a finding is not on record yet"
-KEEP = "In any report: --found RESULT, --remember DECISION (repeatable)."
+KEEP = "In any report: --note TEXT, a result or decision to remember."
 """Printed at the first step, and when a session is resumed."""
 ALL_RESULTS = 100_000
 """Bytes of results that are printed for all dispatches of a step; JSON has them in full."""

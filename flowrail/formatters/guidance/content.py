@@ -421,7 +421,7 @@ def choices_text(want: Want) -> str:
     return ", ".join(one_line(example_text(choice)) for choice in want.choices)
 
 
-LONGEST_REQUEST, LONGEST_ASKED, LONGEST_FOUND = 600, 100, 300
+LONGEST_REQUEST, LONGEST_ASKED, LONGEST_NOTE = 600, 100, 300
 REQUESTS = frozenset({"original_prompt", "prompt", "question", "request", "task"})
 """Parameters that contain the user's request in the user's words. Any other text parameter is the topic."""
 
@@ -448,8 +448,9 @@ def briefing_text(guidance: Guidance, briefing: Briefing) -> str:
     earlier = [count(briefing.earlier, "earlier report")] if briefing.earlier else []
     done = ", then ".join([*earlier, ", ".join(map(_done_text, briefing.done))] if briefing.done else earlier)
     sentences.append(_sentence("Done so far", done or "nothing yet"))
-    if briefing.found:
-        sentences.append(_sentence("Also found", _listed(briefing.found)))
+    if briefing.noted:
+        noted = "; ".join(shortened(text, LONGEST_NOTE).rstrip(".") for text in briefing.noted)
+        sentences.append(_sentence("Also noted", noted))
     if briefing.notes is not None:
         age = duration(briefing.notes.seconds)
         about = f"{size(briefing.notes.bytes)}, changed {age} ago"
@@ -460,8 +461,6 @@ def briefing_text(guidance: Guidance, briefing: Briefing) -> str:
         [(dispatch.status, dispatch.moved_at) for dispatch in guidance.dispatches], briefing.now
     )
     sentences += [f"{progress}."] if progress else []
-    if briefing.remember:
-        sentences.append(_sentence("Remember", _listed(briefing.remember)))
     return " ".join(sentences)
 
 
@@ -469,13 +468,9 @@ def _sentence(label: str, text: str) -> str:
     return f"{label}: {text}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
-def _listed(texts: Sequence[str]) -> str:
-    return "; ".join(shortened(text, LONGEST_FOUND).rstrip(".") for text in texts)
-
-
 def _done_text(step: DoneStep) -> str:
-    found_text = f"; found: {shortened(step.found, LONGEST_FOUND)}" if step.found else ""
-    return f"{step.step} ({step.outcome}{found_text})"
+    note = f"; {shortened(step.note, LONGEST_NOTE)}" if step.note else ""
+    return f"{step.step} ({step.outcome}{note})"
 
 
 def agents_progress(agents: Sequence[tuple[str, str]], now: str) -> str:

@@ -1,23 +1,23 @@
-"""The history of a session, record by record, and its migration."""
+"""The history of a session, record by record, and the results of its checks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from flowrail.formatters.guidance.content import plain
 from flowrail.hosts.conversation import short_id
-from flowrail.machines.definition.diff import IDENTICAL
-from flowrail.machines.engine.migration import MigrationPlan
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.sessions.evidence import EvidenceResult, tally
 from flowrail.machines.sessions.record import Record
 from flowrail.text.phrases import duration, in_words, seconds_between
-from flowrail.text.report import Moment, Part, Report, Span, Style, Table, columns
-from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened
+from flowrail.text.report import Moment, Part, Span, Style, Table, columns
+from flowrail.text.safe_text import LONGEST_LINE, shortened
 
 
-class HistoryEntry(NamedTuple):
-    """One record: the report, the next step, and the time in the step. ``note`` belongs to a record without a move."""
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One record of a session."""
 
     seq: int
     kind: str
@@ -27,37 +27,32 @@ class HistoryEntry(NamedTuple):
     revision: int
     status: str
     step: str | None
-    reported: str | None
-    outcome: str | None
-    facts: Mapping[str, object]
+    """The step that was reported, or the current one."""
     to: str | None
-    capped: bool
-    skipped: tuple[str, ...]
-    relayed: bool
-    found: str | None
-    remember: str | None
-    evidence: tuple[EvidenceResult, ...]
-    seconds: float | None
+    """The step after the record."""
     note: Mapping[str, Any]
+    """What a record without a move says; the keys depend on its kind."""
     hash: str
+    reported: str | None = None
+    outcome: str | None = None
+    facts: Mapping[str, object] = Frozen()
+    capped: bool = False
+    skipped: tuple[str, ...] = ()
+    relayed: bool = False
+    evidence: tuple[EvidenceResult, ...] = ()
+    """The results of the checks behind a move, or behind a report that was refused."""
+    evidence_summary: str = ""
+    """How much of the evidence was checked."""
+    text: str = ""
+    """The note that came with the report."""
+    seconds: float | None = None
+    """The time in the step."""
 
     @property
-    def evidence_summary(self) -> str:
-        """How much of the evidence was checked."""
-        return tally(self.evidence)
-
-    @property
-    def note_text(self) -> str:
-        """The text about a record without a move; empty for a move."""
-        reason = shortened(str(self.note.get("reason", "")))
-        text = shortened(_note_of(self))
+    def description(self) -> str:
+        """The text about a record without a move."""
+        reason, text = shortened(str(self.note.get("reason", ""))), shortened(_note_of(self))
         return f"{text} ({reason})" if text and reason else text or reason
-
-    @property
-    def data(self) -> dict[str, object]:
-        """The entry as plain data."""
-        values: dict[str, object] = plain(self)
-        return {**values, "evidence_summary": self.evidence_summary}
 
 
 def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:
@@ -65,33 +60,39 @@ def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:
     step_started_at = ""
     for record in records:
         session, note = record.session, record.note
+        entry = HistoryEntry(
+            seq=record.seq,
+            kind=record.kind,
+            at=record.at,
+            by=record.by,
+            conversation=record.conversation or None,
+            revision=session.revision,
+            status=session.status,
+            step=session.step,
+            to=session.step,
+            note=note,
+            hash=record.hash,
+            evidence=_results(record),
+            evidence_summary=tally(_results(record)),
+            text=note.get("text") or "",
+        )
         move = session.last if record.kind == "move" else None
-        yield HistoryEntry(
-            record.seq,
-            record.kind,
-            record.at,
-            record.by,
-            record.conversation or None,
-            session.revision,
-            session.status,
-            move.step if move else session.step,
-            move.reported if move else None,
-            move.outcome if move else None,
-            move.facts if move else {},
-            session.step,
-            move.capped if move else False,
-            move.skipped if move else (),
-            move.relayed if move else False,
-            (move.found if move else note.get("found")) or None,
-            (move.remember if move else note.get("remember")) or None,
-            _results(record),
-            seconds_between(step_started_at, record.at) if move else None,
-            note,
-            record.hash,
-        )
-        step_started_at = (
-            record.at if not record.seq or record.kind in {"move", "rewind"} else step_started_at
-        )
+        if move is not None:
+            entry = replace(
+                entry,
+                step=move.step,
+                reported=move.reported,
+                outcome=move.outcome,
+                facts=move.facts,
+                capped=move.capped,
+                skipped=move.skipped,
+                relayed=move.relayed,
+                text=move.note,
+                seconds=seconds_between(step_started_at, record.at),
+            )
+        yield entry
+        if not record.seq or record.kind in {"move", "rewind"}:
+            step_started_at = record.at
 
 
 def _results(record: Record) -> tuple[EvidenceResult, ...]:
@@ -102,7 +103,7 @@ def _results(record: Record) -> tuple[EvidenceResult, ...]:
     return session.last.evidence if record.kind == "move" and session.last else ()
 
 
-def report(records: Iterable[Record], *, hashes: bool = False) -> Iterator[Table]:
+def report(history: Sequence[HistoryEntry], *, hashes: bool = False) -> Iterator[Table]:
     """Yield the records as a table, with the beginning of their *hashes* if requested."""
     rows = (
         [
@@ -115,10 +116,27 @@ def report(records: Iterable[Record], *, hashes: bool = False) -> Iterator[Table
             duration(entry.seconds),
             *([entry.hash[:16]] if hashes else []),
         ]
-        for entry in entries(records)
+        for entry in history
     )
     titles = ("rev", "at", "by", "step", "outcome", "to", "took", *(["hash"] if hashes else []))
     yield Table(columns(*titles, wraps=("step", "outcome", "to"), optional=("by", "took", "hash")), rows)
+
+
+def checks_report(history: Sequence[HistoryEntry]) -> Iterator[Table]:
+    """Yield the checks behind the reports as a table, if there were any."""
+    rows = [
+        [
+            str(entry.revision),
+            str(entry.step),
+            result.check,
+            result.verdict,
+            shortened("; ".join(filter(None, [result.found, result.reason and f"reason: {result.reason}"]))),
+        ]
+        for entry in history
+        for result in entry.evidence
+    ]
+    if rows:
+        yield Table(columns("rev", "step", "check", "verdict", "found", wraps=("found",)), rows)
 
 
 _STYLES = {"ok": Style.GOOD, "fail": Style.BAD, "iterate": Style.WARNING, "refused": Style.WARNING}
@@ -127,10 +145,9 @@ _STYLES = {"ok": Style.GOOD, "fail": Style.BAD, "iterate": Style.WARNING, "refus
 def _outcome_part(entry: HistoryEntry) -> Part:
     previous_owner = entry.note.get("taken_over_from")
     texts = [
-        _move_text(entry) if entry.outcome is not None else entry.note_text,
+        _move_text(entry) if entry.outcome is not None else entry.description,
         f"taken over from {short_id(str(previous_owner))}" if previous_owner else "",
-        f"found: {entry.found}" if entry.found else "",
-        f"remember: {entry.remember}" if entry.remember else "",
+        f"note: {entry.text}" if entry.text else "",
     ]
     text = shortened("; ".join(filter(None, texts)), LONGEST_LINE)
     style = _STYLES.get(entry.outcome or entry.kind)
@@ -148,7 +165,6 @@ def _move_text(entry: HistoryEntry) -> str:
 
 
 def _note_of(entry: HistoryEntry) -> str:
-    """Return the text about a record without a move."""
     note = entry.note
     match entry.kind:
         case "rewind":
@@ -157,13 +173,12 @@ def _note_of(entry: HistoryEntry) -> str:
             return f"kept from ending its turn, time {note.get('times')}"
         case "released":
             return "the conversation ended"
-        case "fork" if "into" in note:
-            return f"at revision {note['at']} into {note['into']}"
-        case "fork":
-            return f"of {note['from']['session']} at revision {note['from']['revision']}"
+        case "rewind-as-new" if "into" in note:
+            return f"to revision {note['to']}, in {note['into']}"
+        case "rewind-as-new":
+            return f"from {note['from']['session']}, revision {note['from']['revision']}"
         case "migrate":
-            names = ", ".join(f"{old} → {new}" for old, new in note["renamed"].items())
-            return f"{note['verdict']}{f': {names}' if names else ''}"
+            return "; ".join(note["changes"])
         case "answer":
             answers = note.get("answers") or {}
             return " ".join(f"{name}={word}" for name, words in answers.items() for word in words)
@@ -188,36 +203,3 @@ def _work_note(entry: HistoryEntry) -> str:
         case "handoff":
             return f"to {note['target']}, {note['handoff']}"
     return " ".join(str(note[name]) for name in ("check", "level", "verdict", "finding") if note.get(name))
-
-
-def plan_report(plan: MigrationPlan) -> Report:
-    """Return a plan for people: the session's step, and what changed in each step."""
-    position = f"at `{plan.at}`" if plan.at else "ended"
-    if plan.at and plan.to != plan.at:
-        position += f", now `{plan.to}`" if plan.to else ", which no longer exists"
-    lines: list[str | Table] = [f"{plan.session} · revision {plan.revision} · {position}: {plan.verdict}"]
-    rows = [
-        [step.step, step.change, step.to or "", "; ".join(step.what)]
-        for step in plan.steps
-        if step.change != IDENTICAL
-    ]
-    if rows:
-        lines.append(Table(columns("step", "change", "new id", "details", wraps=("details",)), rows))
-    identical = len(plan.having(IDENTICAL))
-    if identical:
-        lines.append(f"{identical} step{'' if identical == 1 else 's'} identical")
-    if plan.moves:
-        fresh = "; its dispatches and questions start again" if plan.fresh else ""
-        lines.append(f"its transitions change: the revision is increased{fresh}")
-    return [*lines, *(f"parameters: {one_line(problem)}" for problem in plan.problems)]
-
-
-def plan_data(plan: MigrationPlan) -> dict[str, object]:
-    """Return a plan as plain data."""
-    data: dict[str, object] = plain(plan)
-    return data
-
-
-def done_text(plan: MigrationPlan, *, changed: bool) -> str:
-    """Return the result of a migration."""
-    return f"{plan.session} migrated" if changed else f"{plan.session} is up to date"

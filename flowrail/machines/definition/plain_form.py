@@ -1,8 +1,4 @@
-"""A workflow as plain data, for sessions to store, and its fingerprints, which are digests of the part that decides.
-
-A fingerprint is a digest of the keys that decide the path of a session; texts do not count. Two are enough to judge
-a change under a running session: that of the whole workflow, and that of the current step with its transitions.
-"""
+"""A workflow as plain data, for sessions to store."""
 
 from __future__ import annotations
 
@@ -25,7 +21,6 @@ from flowrail.machines.definition.step import Rule, StepContext, StepDef, Varian
 from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.storage.files import sha256_hex
 from flowrail.storage.records import strict_converter
 from flowrail.text.safe_text import Markup, parts
 
@@ -47,7 +42,6 @@ CLASSES = (
 )
 CODE = "code"
 """The key of a stored step that lists which of `handler` and `when` are functions."""
-LENGTH = 16
 _ALWAYS: Mapping[str, object] = {"when": None, "limit": None, "reports": {}, "rules": [], "next": {}}
 """Keys that the structure of a step always has."""
 
@@ -99,27 +93,6 @@ def has_functions(workflow: Workflow) -> bool:
             *(variant.when for variant in step.variants),
         )
     )
-
-
-def step_fingerprint(workflow: Workflow, step_id: str | None) -> str:
-    """Return the fingerprint of one step and its transitions; empty for the end."""
-    return "" if step_id is None else _fingerprints(workflow)[step_id]
-
-
-def workflow_fingerprint(workflow: Workflow) -> str:
-    """Return the fingerprint of the whole graph."""
-    return _fingerprints(workflow)[""]
-
-
-@lru_cache(maxsize=32)
-def _fingerprints(workflow: Workflow) -> dict[str, str]:
-    whole = structure(workflow)
-    return {"": _digest(whole)} | {step["id"]: _digest(step) for step in reversed(whole.get("steps", []))}
-
-
-def _digest(value: object) -> str:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return sha256_hex(text.encode())[:LENGTH]
 
 
 # --- hooks of cattrs

@@ -14,7 +14,6 @@ from flowrail.errors import ChangedError, UsageError
 from flowrail.machines.definition.evidence import Verdict
 from flowrail.machines.definition.graph import reviews
 from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.plain_form import step_fingerprint, workflow_fingerprint
 from flowrail.machines.definition.step import DONE, Outcome, StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import dispatched_work, questions
@@ -76,7 +75,6 @@ def start(
     params: Mapping[str, object] | None = None,
     *,
     session_id: str = "",
-    source: str = "library",
     now: str = "",
     parent: ParentSession | None = None,
     work: str = "",
@@ -92,13 +90,10 @@ def start(
         work=work,
         skill=workflow.name,
         step=step,
-        source=source,
         params=values,
         visits=Frozen(machine.model.visits),
         started_at=now,
         moved_at=now,
-        workflow_fingerprint=workflow_fingerprint(workflow),
-        step_fingerprint=step_fingerprint(workflow, step),
         parent=parent,
     )
     return entered(workflow, begun)
@@ -174,7 +169,7 @@ def follow(
         Frozen({**session.state, **facts, **decision.values}) if facts or decision.values else session.state
     )
     if not (decision.stop or decision.granted) and asks_user(workflow, step, session, decision.outcome):
-        asking = session.remembering(report.found, report.remember, step=step.id, at=now)
+        asking = session.with_note(report.note, step=step.id, at=now, source="report")
         return _ask_about_limit(workflow, step, replace(asking, state=state))
     if decision.granted:
         session = with_extra_round(step, session, must_only=decision.must_only)
@@ -197,8 +192,7 @@ def follow(
         capped=taken is not None and taken.capped,
         at=now,
         answers=_answers(session),
-        found=report.found,
-        remember=report.remember,
+        note=report.note,
         evidence=tuple(evidence or ()),
         dispatches=session.dispatches,
         relayed=relayed,
@@ -213,13 +207,11 @@ def follow(
         grants=Frozen({name: grant for name, grant in session.grants.items() if name in model.granted}),
         moved_at=now,
         last=move,
-        workflow_fingerprint=workflow_fingerprint(workflow),
-        step_fingerprint=step_fingerprint(workflow, to),
         dispatches=(),
         questions=(),
         evidence=None,
         decided=_decided(step, session),
-        memory=session.remembering(report.found, report.remember, step=step.id, at=now).memory,
+        notes=session.with_note(report.note, step=step.id, at=now, source="report").notes,
     )
     return entered(workflow, moved) if to is not None else moved
 
@@ -243,14 +235,19 @@ def current_step(workflow: Workflow, session: Session) -> StepDef:
         raise SessionEndedError(session=session.id, status=session.status)
     step = workflow.get(session.step)
     if step is None:
-        plan = Hint("see the options: ", Command("session migrate", session.id, plan=True))
-        raise ChangedError(
-            f"session `{session.id}` is at step `{session.step}`, which the workflow no longer has",
-            hint=did_you_mean(str(session.step), [known.id for known in workflow.steps], plan),
-            session=session.id,
-            step=session.step,
-        )
+        raise step_gone(workflow, session)
     return step
+
+
+def step_gone(workflow: Workflow, session: Session) -> ChangedError:
+    """Return the refusal of a session whose current step *workflow* does not have."""
+    return ChangedError(
+        f"session `{session.id}` is at step `{session.step}`, which the workflow no longer has",
+        hint=Hint("name the new step: ", Command("session migrate", session.id, to="STEP")),
+        session=session.id,
+        step=session.step,
+        steps=[known.id for known in workflow.steps],
+    )
 
 
 def reportable_outcomes(workflow: Workflow, step: StepDef, session: Session | None = None) -> list[str]:

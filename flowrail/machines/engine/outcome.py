@@ -34,7 +34,7 @@ from flowrail.machines.definition.step import (
 )
 from flowrail.machines.definition.values import Arg
 from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.sessions.session import NOTES, Session, default_work_folder
+from flowrail.machines.sessions.session import NOTES_FILE, Session, default_work_folder
 from flowrail.text import json as strict_json
 from flowrail.text import placeholders
 from flowrail.text.safe_text import Markup, parts
@@ -138,7 +138,7 @@ def names_in(context: StepContext) -> dict[str, object]:
         "limit": context.limit,
         "session": context.session or NO_SESSION,
         "work": work,
-        "notes": f"{work}/{NOTES}",
+        "notes": f"{work}/{NOTES_FILE}",
         "scripts": context.scripts,
     }
 

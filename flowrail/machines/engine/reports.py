@@ -18,7 +18,7 @@ from flowrail.machines.definition.step import (
 from flowrail.machines.definition.values import Arg, range_text
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.sessions.evidence import EvidenceResult
-from flowrail.machines.sessions.session import LONGEST_MEMORY
+from flowrail.machines.sessions.session import LONGEST_NOTE
 from flowrail.text import json
 from flowrail.text.phrases import MOST_LISTED, listed, near
 from flowrail.text.safe_text import in_quotes
@@ -97,7 +97,7 @@ class SessionEndedError(ConflictError):
     def __init__(self, *, session: str, status: str) -> None:
         super().__init__(
             f"session `{session}` is {status}",
-            hint=Hint("see its reports, answers and reasons: ", Command("history", session)),
+            hint=Hint("see its reports, answers and reasons: ", Command("sessions", session)),
             session=session,
             status=status,
         )
@@ -248,14 +248,14 @@ def refuse_left_open(name: str, value: str) -> None:
         )
 
 
-def check_memory(text: str, name: str) -> str:
-    """Return the text called *name* without blanks around it; refuse one that is too long."""
+def check_note(text: str) -> str:
+    """Return a note without blanks around it; refuse one that is too long."""
     text = text.strip()
-    if len(text) > LONGEST_MEMORY:
+    if len(text) > LONGEST_NOTE:
         raise UsageError(
-            f"`{name}` has {len(text)} characters; the limit is {LONGEST_MEMORY}",
-            code="MEMORY_TOO_LONG",
-            hint="write the details to the notes and say in one sentence what they are about",
+            f"the note has {len(text)} characters; the limit is {LONGEST_NOTE}",
+            code="NOTE_TOO_LONG",
+            hint="write the details to the session's notes.md and say in one sentence what they are about",
             characters=len(text),
         )
     return text

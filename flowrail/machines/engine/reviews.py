@@ -48,7 +48,7 @@ def verdict(step: StepDef, session: Session) -> GateVerdict:
     if not is_undecided(session, step.id, gate):
         raise ReviewPendingError(
             f"gate `{step.id}` cannot decide: its review `{gate.review}` has not ended in this round",
-            hint=Hint("see what was done: ", Command("history", session.id)),
+            hint=Hint("see what was done: ", Command("sessions", session.id)),
             step=step.id,
             review=gate.review,
         )

@@ -103,16 +103,12 @@ def _counted(workflow: Workflow, taken: Iterable[TransitionKey]) -> Coverage:
 
 
 def _taken(workflow: Workflow, records: Sequence[Record]) -> list[TransitionKey]:
-    """Return the transitions that a session took, with current names of steps."""
+    """Return the transitions that a session took."""
     taken: list[TransitionKey] = []
-    since: dict[str, str] = {}
     for after, before in pairwise(reversed(records)):
         if after.kind == "move":
             transitions = _transitions(workflow, before.session, after.session)
-            taken += [(since.get(step, step), outcome) for step, outcome in reversed(transitions)]
-        elif after.kind == "migrate":
-            names = after.note.get("renamed") or {}
-            since.update({old: since.get(new, new) for old, new in names.items()})
+            taken += reversed(transitions)
     taken.reverse()
     return taken
 

@@ -172,7 +172,7 @@ def _dispatch(
         child=dispatch.child,
         status=child.status if child is not None else PENDING,
         result=child.state if child is not None else {},
-        notes=tuple(memory.text for memory in child.memory) if child is not None else (),
+        notes=tuple(note.text for note in child.notes) if child is not None else (),
         succeeded=succeeded,
         again=needed and child is not None and not child.is_open and not succeeded,
         relayed=child is not None and child.last is not None and child.last.relayed,

@@ -162,7 +162,6 @@ class Guidance:
 
     session: str
     skill: str
-    source: str
     status: str
     revision: int
     head: str
@@ -252,7 +251,6 @@ def guide(
     guidance = Guidance(
         session=session.id,
         skill=session.skill,
-        source=session.source,
         status=session.status,
         revision=session.revision,
         head=head,
@@ -311,7 +309,7 @@ def _failures(session: Session, children: Children) -> Iterator[str]:
     for dispatch in last.dispatches:
         child = children.get(dispatch.child)
         if child is not None and not child.is_open and child.status != COMPLETED:
-            reasons = [*map(in_words, child.state.values()), *(note.text for note in child.memory)]
+            reasons = [*map(in_words, child.state.values()), *(note.text for note in child.notes)]
             about = "" if dispatch.item is None else f" ({in_words(dispatch.item)})"
             yield f"{last.step}{about} failed: {'; '.join(reasons) or 'no reason was given'}"
 
@@ -353,7 +351,7 @@ def handed_back(session: Session, address: str | None) -> WorkResult:
     return WorkResult(
         of=f"{session.status}: session {session.id} of {session.skill}",
         facts=session.state,
-        whole=Command("status", session.id, json=True, store=address),
+        whole=Command("sessions", session.id, json=True, store=address),
         next=Command("resume", parent.session, store=address),
     )
 

@@ -95,11 +95,11 @@ class LoopView:
 
 @dataclass(frozen=True)
 class DoneStep:
-    """A step that was reported, its outcome, and what was found."""
+    """A step that was reported, its outcome, and the note."""
 
     step: str
     outcome: str
-    found: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,8 @@ class Briefing:
     """The newest reports, the oldest first."""
     earlier: int = 0
     """How many reports came before them."""
-    found: tuple[str, ...] = ()
-    """What sub-agents and reports found."""
-    remember: tuple[str, ...] = ()
-    """What sub-agents and reports passed on."""
+    noted: tuple[str, ...] = ()
+    """The notes of the reports that are not in `done`, and of sub-agents."""
     notes_path: str = ""
     """The session's notes, if the workflow keeps any."""
     notes: WorkingFile | None = None

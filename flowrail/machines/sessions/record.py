@@ -35,11 +35,6 @@ class StoredDefinition:
         return steps
 
 
-def memory_note(found: str, remember: str) -> RecordNote:
-    """Return the note of a record that is not a move and that has memories."""
-    return {name: text for name, text in (("found", found), ("remember", remember)) if text}
-
-
 @dataclass(frozen=True)
 class Record:
     """A line of the journal: one change, and the session after it."""

@@ -28,15 +28,13 @@ BY_STEP, BY_AGENT, BY_LIMIT, BY_EVIDENCE, BY_COMMAND = "step", "agent", "limit",
 """The sources of a question: declared by the step, asked by a sub-agent, or raised by its limit, evidence or command."""
 
 
-FOUND, REMEMBER = "found", "remember"
-"""The kinds of memory: what a step found, and what to keep in mind until the end."""
-LONGEST_MEMORY = 1_000
-"""The most characters of one memory."""
-MOST_MEMORIES = 50
-"""A session keeps this many memories of each kind, the newest. Its journal has them all."""
+LONGEST_NOTE = 1_000
+"""The most characters of one note."""
+MOST_NOTES = 50
+"""A session keeps this many notes, the newest. Its journal has them all."""
 
-WORK, NOTES = "work", "notes.md"
-"""The folder for a session's working files, and the notes in it."""
+WORK, NOTES_FILE = "work", "notes.md"
+"""The folder for a session's working files, and the agent's notes in it."""
 
 
 def default_work_folder(session_id: str) -> str:
@@ -51,21 +49,20 @@ class Report:
     outcome: str
     """An outcome, or ``done`` if the step decides."""
     facts: Mapping[str, Any] = Frozen()
-    found: str = ""
-    """What the step found, as a memory."""
-    remember: str = ""
-    """What to keep in mind until the end, as a memory."""
+    note: str = ""
+    """What to remember, in a sentence."""
 
 
 @dataclass(frozen=True)
-class Memory:
-    """Something that a report found, or asked to remember. It is not a fact: rules and conditions do not see it."""
+class Note:
+    """A text that came with a report. It is not a fact: rules and conditions do not see it."""
 
-    kind: str
     text: str
     step: str
     revision: int
     at: str
+    source: str
+    """What it came with: a report, a question, an answer, or the end of the session."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +102,7 @@ class Move:
     at: str = ""
     answers: tuple[GivenAnswer, ...] = ()
     """The user's answers to the step's questions."""
-    found: str = ""
-    remember: str = ""
+    note: str = ""
     evidence: tuple[EvidenceResult, ...] = ()
     """The results of the step's checks."""
     dispatches: tuple[Dispatched, ...] = ()
@@ -280,7 +276,6 @@ class Session:
     id: str
     skill: str
     step: str | None
-    source: str = "library"
     status: str = ACTIVE
     revision: int = 0
     """The number of transitions, rewinds and migrations to another step."""
@@ -293,10 +288,6 @@ class Session:
     started_at: str = ""
     moved_at: str = ""
     last: Move | None = None
-    workflow_fingerprint: str = ""
-    """The fingerprint of the workflow, which shows that it was changed."""
-    step_fingerprint: str = ""
-    """The fingerprint of the current step's transitions."""
     definition: int = 0
     """The number of the record that has the definition of its workflow."""
     format: int = FORMAT
@@ -320,8 +311,8 @@ class Session:
     """The conversation that the session belongs to, if any."""
     topic: str = ""
     """A few words that describe the session: its first text parameter."""
-    memory: tuple[Memory, ...] = ()
-    """The texts of `--found` and `--remember`, oldest first."""
+    notes: tuple[Note, ...] = ()
+    """The texts of `--note`, oldest first."""
     work: str = ""
     """The folder for its working files, as it is printed."""
     work_machine: str = ""
@@ -330,7 +321,6 @@ class Session:
     """The evidence of the current step, if it demands any."""
     runs: tuple[CommandRun, ...] = ()
     """The runs of commands that may still count, oldest first."""
-    """The names of parameters and facts whose values are not shown."""
     project: str = ""
     """The project root in which the session started, if it does not follow from the store."""
     work_digest: str = ""
@@ -362,9 +352,9 @@ class Session:
         return self.work or default_work_folder(self.id)
 
     @property
-    def notes(self) -> str:
-        """The session's notes, as a path that works from the project root."""
-        return f"{self.work_folder}/{NOTES}"
+    def notes_path(self) -> str:
+        """The agent's notes, as a path that works from the project root."""
+        return f"{self.work_folder}/{NOTES_FILE}"
 
     @property
     def owner(self) -> str | None:
@@ -392,14 +382,12 @@ class Session:
         held = HeldTurn(self.revision, self.times_held(progress) + 1, progress)
         return replace(self, host=replace(self.host, held=held))
 
-    def remembering(self, found: str, remember: str, *, step: str, at: str) -> Session:
-        """Return the session with these memories of *step*."""
-        own = [
-            Memory(kind, text, step, self.revision, at)
-            for kind, text in ((FOUND, found), (REMEMBER, remember))
-            if text
-        ]
-        return replace(self, memory=newest_memories((*self.memory, *own), MOST_MEMORIES)) if own else self
+    def with_note(self, text: str, *, step: str, at: str, source: str) -> Session:
+        """Return the session with a note, if the text is not empty."""
+        if not text:
+            return self
+        note = Note(text, step, self.revision, at, source)
+        return replace(self, notes=(*self.notes, note)[-MOST_NOTES:])
 
     def with_evidence(self, evidence: StepEvidence) -> Session:
         """Return the session with the evidence of its current step."""
@@ -418,12 +406,3 @@ class Session:
     def visit(self) -> int:
         """How often the current step has been entered, this time included."""
         return self.visits.get(self.step, 0) if self.step is not None else 0
-
-
-def newest_memories(memory: tuple[Memory, ...], most: int) -> tuple[Memory, ...]:
-    """Return the newest *most* memories of each kind, in their order."""
-    newest: list[Memory] = []
-    for entry in reversed(memory):
-        if sum(known.kind == entry.kind for known in newest) < most:
-            newest.append(entry)
-    return tuple(reversed(newest))

@@ -311,13 +311,19 @@ class SessionChange:
         return self.kept
 
     def _full(self, session: Session, error: JournalFullError) -> JournalFullError:
-        fork = Command("session fork", session.id, at=self.kept.session.revision, store=self._store.named)
+        again = Command(
+            "session rewind",
+            session.id,
+            to=self.kept.session.revision,
+            as_new=True,
+            store=self._store.named,
+        )
         return JournalFullError(
             f"the journal of `{session.id}` has {error.details['bytes']} bytes and no room for another record",
-            hint=Hint("continue in a new session: ", fork),
+            hint=Hint("continue in a new session: ", again),
             session=session.id,
             bytes=error.details["bytes"],
-            command=str(fork),
+            command=str(again),
         )
 
 
@@ -337,7 +343,7 @@ def _accepted(records: Sequence[Record], at: str, by: str) -> Record:
         "accept",
         at,
         by,
-        replace(newest.session, definition=newest.seq + 1, project=""),
+        replace(newest.session, definition=newest.seq + 1),
         {},
         newest.hash,
         definition=records[newest.session.definition].definition,

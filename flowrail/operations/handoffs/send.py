@@ -60,7 +60,8 @@ from flowrail.machines.sessions.session import Session
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Facts, Reason
-from flowrail.operations.running.conversations import NoOpenSessionError, summaries, the_open_session
+from flowrail.operations.running.conversations import NoOpenSessionError, the_open_session
+from flowrail.operations.sessions.board import list_sessions
 from flowrail.storage import files
 from flowrail.storage.file_store import LOCK
 from flowrail.storage.files import sha256_hex
@@ -500,8 +501,8 @@ def _only_session(environment: Environment, request: HandoffRequest) -> str:
     try:
         return the_open_session(environment, with_session).session.id
     except NoOpenSessionError as error:
-        stored = [listed.kept for listed in summaries(environment.store, every=True) if listed.kept]
-        own = [record.session.id for record in stored if not record.session.parent]
+        listed = list_sessions(environment.store, environment.now, every=True)
+        own = [row.session for row in listed if not (row.parent or row.code)]
         if not own:
             raise
         hint = Hint("name a session that has ended: ", with_session(own[0]))

@@ -35,15 +35,16 @@ class VerifiedHandoffs:
     findings: tuple[JournalFinding, ...]
 
 
-def verify(store: Store) -> VerifiedHandoffs:
-    """Verify that every journal is as it was written, and that each payload is the one that was sent.
+def verify_handoffs(store: Store, wanted: str | None = None) -> VerifiedHandoffs:
+    """Verify that every journal, or that of the *wanted* id, is as it was written, and its payload the one that was sent.
 
     An open handoff whose payload, target or session is gone is a finding. A payload that was pruned with its session
     after the handoff ended is not.
 
-    Sessions are read only for their notes about handoffs; `operations.sessions.verify` verifies sessions.
+    Sessions are read only for their notes about handoffs; `operations.audit` verifies sessions.
     """
-    report, ids = audit(store, Handoffs(store)), store.ids()
+    report = audit(store, Handoffs(store), wanted=wanted)
+    ids = [id_ for id_ in store.ids() if wanted in {None, id_}]
     findings = [found for found in report.unreadable if found.id not in ids]
     received = {journal[-1].session.id: journal[-1].session.received for journal in report.sessions}
     for session_id, work in received.items():
@@ -51,7 +52,8 @@ def verify(store: Store) -> VerifiedHandoffs:
     for timeline in report.handoffs:
         findings += [*_out_of_order(timeline.records), *_handoff(store, timeline)]
     digests = {timeline.handoff.sha256 for timeline in report.handoffs}
-    findings += _unsent_copies(store, ids, digests)
+    if wanted is None:
+        findings += _unsent_copies(store, ids, digests)
     foreign = set(report.foreign) - set(ids)
     findings += [JournalFinding(id_, "FOREIGN_HANDOFF", _FOREIGN) for id_ in sorted(foreign)]
     records = [*report.sessions, *(timeline.records for timeline in report.handoffs)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import Briefing, DoneStep
-from flowrail.machines.sessions.session import FOUND, REMEMBER, Dispatched, Session
+from flowrail.machines.sessions.session import Dispatched, Session
 from flowrail.machines.sessions.store import Store
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import results, session_files
@@ -17,7 +17,8 @@ from flowrail.text.safe_text import shortened
 
 MOST_STEPS = 12
 """A briefing names at most this many reports, the newest."""
-MOST_FOUND = 12
+MOST_NOTED = 20
+"""A briefing has at most this many notes, the newest."""
 LONGEST_ITEM = 40
 
 
@@ -39,27 +40,24 @@ def with_past(environment: Environment, session: Session, workflow: Workflow, gu
 
 def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guidance, now: str) -> Briefing:
     done, earlier, dispatches = _done(store, session)
-    with_a_step = {step.found for step in done}
-    own = [note for note in session.memory if note.kind == FOUND and note.text not in with_a_step]
-    found = [note.text for note in own]
-    remember = [note.text for note in session.memory if note.kind == REMEMBER]
+    with_a_step = {step.note for step in done}
+    noted = [note.text for note in session.notes if note.text not in with_a_step]
     children = children_of(store, (*dispatches, *session.dispatches))
     for dispatch in (*dispatches, *session.dispatches):
         child = children.get(dispatch.child)
-        for note in child.memory if child is not None else ():
+        for note in child.notes if child is not None else ():
             about = (
                 shortened(in_words(dispatch.item), LONGEST_ITEM) if dispatch.item is not None else note.step
             )
-            (found if note.kind == FOUND else remember).append(f"{about}: {note.text}")
-    notes = next((file for file in guidance.working_files if file.path == session.notes), None)
+            noted.append(f"{about}: {note.text}")
+    notes = next((file for file in guidance.working_files if file.path == session.notes_path), None)
     has_notes = notes is not None or (session.revision > 0 and _uses_notes(workflow))
     return Briefing(
         now=now,
         done=done,
         earlier=earlier,
-        found=tuple(found[-MOST_FOUND:]),
-        remember=tuple(remember),
-        notes_path=session.notes if has_notes else "",
+        noted=tuple(noted[-MOST_NOTED:]),
+        notes_path=session.notes_path if has_notes else "",
         notes=notes,
     )
 
@@ -87,7 +85,7 @@ def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int, tu
         if record.kind == "rewind":
             revision = int(record.note["to"])
         elif record.kind == "move" and move is not None:
-            done.append(DoneStep(move.step, move.outcome, move.found))
+            done.append(DoneStep(move.step, move.outcome, move.note))
             dispatches = move.dispatches + dispatches
             revision -= 1
     return tuple(reversed(done)), revision, dispatches

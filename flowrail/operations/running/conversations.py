@@ -120,14 +120,6 @@ def choose(
     return chosen, tuple(record for record in candidates if record is not chosen)
 
 
-def open_session_of(environment: Environment, address: str) -> Record:
-    """Return the caller's open session of a skill."""
-    record, others = choose(environment, address)
-    if record is None:
-        raise _no_open_session(environment, address, others)
-    return record
-
-
 def the_open_session(environment: Environment, command: Callable[[str], Command] | None = None) -> Record:
     """Return the session of the store that the caller refers to; refuse if no session matches, or several.
 
@@ -188,7 +180,7 @@ def mention(environment: Environment, address: str, others: Sequence[Record]) ->
     return (f"started a new session of `{address}`; also open: {_described_all(environment, others)}",)
 
 
-def _no_open_session(environment: Environment, address: str, others: Sequence[Record]) -> NoOpenSessionError:
+def no_open_session(environment: Environment, address: str, others: Sequence[Record]) -> NoOpenSessionError:
     """Return the refusal of a report without an id if no session of the caller is open."""
     start = start_command(environment, address)
     if not others:
@@ -245,7 +237,7 @@ def _open_sessions(environment: Environment, address: str) -> Iterator[Record]:
         except (UnknownSessionError, ForeignSessionError):
             continue  # its start was interrupted, or another user started it
         except StorageError as error:
-            history = Command("history", session_id, store=environment.shown_store)
+            history = Command("sessions", session_id, store=environment.shown_store)
             start = Command("step", address, new=True, store=environment.shown_store)
             error.hint = Hint(
                 error.hint, "; see the readable part: ", history, "; start another session: ", start

@@ -15,20 +15,22 @@ from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.definition.step import StepDef
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine import questions
-from flowrail.machines.engine.advance import assumed_evidence, current_step
+from flowrail.machines.engine.advance import current_step, follow
+from flowrail.machines.engine.dispatched_work import Children
 from flowrail.machines.engine.outcome import names_in, session_context
 from flowrail.machines.engine.reports import EvidenceMissingError
 from flowrail.machines.guidance.evidence import EvidenceView
 from flowrail.machines.sessions.evidence import CommandRun, Confirmation, EvidenceResult, StepEvidence
 from flowrail.machines.sessions.record import RecordNote
-from flowrail.machines.sessions.session import BY_EVIDENCE, Session
+from flowrail.machines.sessions.session import BY_EVIDENCE, Report, Session
+from flowrail.machines.sessions.store import SessionChange
 from flowrail.operations.environment import Confirmation as Approval
-from flowrail.operations.environment import Environment
+from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession, Reason
 from flowrail.operations.running import commands, session_files
 from flowrail.operations.running.child_sessions import check_still_dispatched
-from flowrail.operations.running.conversations import own_session
+from flowrail.operations.running.conversations import own_session, ownership_note
 from flowrail.text import placeholders
 from flowrail.text.phrases import did_you_mean, listed
 from flowrail.text.report import Report as Shown
@@ -54,41 +56,60 @@ def entered(environment: Environment, workflow: Workflow, session: Session) -> S
     return session.with_evidence(replace(known, files={**files, **known.files}))
 
 
-def evaluated(
-    environment: Environment, workflow: Workflow, session: Session, facts: Mapping[str, object]
-) -> tuple[Session, tuple[EvidenceResult, ...] | None]:
-    """Return *session* with the evidence of its current step, and the results of its checks for a report of *facts*.
+def after_report(
+    environment: Environment,
+    change: SessionChange,
+    opened: OpenedWorkflow,
+    session: Session,
+    report: Report,
+    *,
+    now: str,
+    children: Children,
+    relayed: bool,
+) -> Session:
+    """Evaluate the evidence of the current step, and return the session after the report.
 
-    The results are `None` if none are needed.
+    A report that lacks evidence is recorded and refused. The same report is evaluated again each time.
     """
+    workflow = opened.workflow
     step = workflow.step(str(session.step))
-    if environment.lacks_evidence:
-        return session, assumed_evidence(step, passed=False)
-    if not step.evidence or not environment.demands_evidence:
-        return session, None
     session = session if session.evidence is not None else entered(environment, workflow, session)
-    return session, results_of(environment, workflow, session, facts)
+    results = results_of(environment, workflow, session, report.facts)
+    try:
+        return follow(
+            workflow,
+            step,
+            session,
+            report,
+            now=now,
+            evidence=results,
+            children=children,
+            relayed=relayed,
+        )
+    except EvidenceMissingError as refusal:
+        after = _refused(workflow, session, refusal)
+        note: RecordNote = {
+            "claim": refusal.outcome,
+            "missing": [result.check for result in refusal.results if result.is_missing],
+            **ownership_note(change.kept.session, after),
+        }
+        change.commit(after, kind="refused", at=now, by=environment.by, note=note)
+        raise
 
 
-def refused(
-    workflow: Workflow, session: Session, refusal: EvidenceMissingError
-) -> tuple[Session, RecordNote]:
-    """Return *session* with a refused report on record, and the note of the record.
-
-    The same report is evaluated again each time. After several, the session waits for the user.
-    """
-    missing = [result.check for result in refusal.results if result.is_missing]
-    note: RecordNote = {"claim": refusal.outcome, "missing": missing}
+def _refused(workflow: Workflow, session: Session, refusal: EvidenceMissingError) -> Session:
+    """Return *session* with a refused report on record. After several, the session waits for the user."""
     known = session.evidence or StepEvidence()
     evidence = replace(known, refusals=known.refusals + 1, claim=refusal.outcome, results=refusal.results)
     session = session.with_evidence(evidence)
     if evidence.refusals < MOST_REFUSALS:
-        return session, note
+        return session
+    missing = [result.check for result in refusal.results if result.is_missing]
     name = placeholders.fill(workflow.step(str(session.step)).name, _values(workflow, session))
     question = questions.evidence_question(name, missing, refusals=evidence.refusals)
     others = [asked for asked in session.questions if asked.id != question.id]
     refusal.hint = Hint("a person must decide now; show the question: ", Command("resume", session.id))
-    return questions.with_questions(session, [*others, question]), note
+    return questions.with_questions(session, [*others, question])
 
 
 def results_of(

@@ -1,13 +1,13 @@
-"""Find the files of a workflow, check that they may run, and load them: for a new session, or for one whose files changed."""
+"""Find the files of a workflow, check that they may run, and load them: for a new session, or for one that runs code."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
-from flowrail.errors import ChangedError, DocumentError, FlowError
+from flowrail.errors import ChangedError, DocumentError, FlowError, UsageError
 from flowrail.machines.definition.findings import WorkflowError
 from flowrail.machines.definition.plain_form import has_functions, to_plain
 from flowrail.machines.definition.workflow import Workflow
@@ -40,7 +40,7 @@ def open_folder(folder: str, loader: Loader, *, address: str = "") -> OpenedWork
 def _opened(skill: Skill, file: WorkflowFile, loader: Loader) -> OpenedWorkflow:
     loaded = loader.open(skill, file)
     workflow = _with_resources(loaded.definition, loader)
-    return OpenedWorkflow(workflow, _skill_definition(workflow, loaded, file, skill), skill.source)
+    return OpenedWorkflow(workflow, _skill_definition(workflow, loaded, file, skill))
 
 
 def of_program(workflow: Workflow, loader: Loader) -> OpenedWorkflow:
@@ -48,7 +48,7 @@ def of_program(workflow: Workflow, loader: Loader) -> OpenedWorkflow:
     definition = StoredDefinition(
         workflow.name, PROGRAM, "", "", {}, has_functions(workflow), to_plain(workflow)
     )
-    return OpenedWorkflow(_with_resources(workflow, loader), definition, PROGRAM)
+    return OpenedWorkflow(_with_resources(workflow, loader), definition)
 
 
 def _with_resources(workflow: Workflow, loader: Loader) -> Workflow:
@@ -92,51 +92,93 @@ def open_beside(
     return _opened(skill, workflow_file(address, skill), loader)
 
 
-def open_again(
-    environment: Environment, session: Session, definition: StoredDefinition, now: Mapping[str, str]
-) -> OpenedWorkflow:
-    """Return the workflow of a session from its files.
-
-    *now* are the digests of the files that the session knows.
-    """
+def open_code(environment: Environment, session: Session, definition: StoredDefinition) -> OpenedWorkflow:
+    """Return the workflow of a session that runs code; `ChangedError` if the code is another now."""
     if definition.source == PROGRAM:
-        if session.skill not in environment.workflows:
-            raise ChangedError(
-                f"session `{session.id}` runs functions of the Python program that started it",
-                hint="continue it in that program, or move the workflow into a skill's workflow.py",
-                session=session.id,
-            )
-        opened = of_program(environment.workflows[session.skill], environment.loader)
-        return opened._replace(changed=opened.definition != definition)
-    folder = definition_folder(definition)
-    if not os.path.lexists(folder):
-        message = f"the skill's folder {folder} is missing, and session `{session.id}` runs code from it"
-        hint = Hint("restore the folder, or end the session: ", Command("session abandon", session.id))
-        raise ChangedError(message, hint=hint, session=session.id)
-    source, folder = _verified_origin(definition.source, session.skill, folder, environment.roots)
-    skill = Skill(
-        session.skill.partition("/")[0], folder, source, _hidden(session.skill, folder, environment.roots)
-    )
-    file = skill_folder.file_at(folder, session.skill, definition.file)
-    if file is None:  # no other file of the folder may be run instead
+        opened = _of_this_program(environment, session)
+        if opened.definition != definition:
+            raise _code_changed(environment, session)
+        return opened
+    skill, file = _origin(environment, session, definition)
+    if file is None or not os.path.lexists(skill.folder):  # no other file of the folder may be run instead
+        problem = f"has no workflow `{session.skill}`" if os.path.lexists(skill.folder) else "is missing"
         raise ChangedError(
-            f"{folder} has no workflow `{session.skill}`, and session `{session.id}` runs code from it",
-            hint=Hint("restore the file, or end the session: ", Command("session abandon", session.id)),
+            f"the skill's folder {skill.folder} {problem}, and session `{session.id}` runs code from it",
+            hint=Hint("restore it, or end the session: ", Command("session abandon", session.id)),
             session=session.id,
         )
+    if skill_folder.digests(skill.folder, definition.files) != definition.files:
+        raise _code_changed(environment, session)
+    workflow = _with_resources(_loaded(environment, session, skill, file).definition, environment.loader)
+    return OpenedWorkflow(workflow, definition)
+
+
+def open_newest(
+    environment: Environment, session: Session, definition: StoredDefinition | None
+) -> OpenedWorkflow:
+    """Return the workflow of a session as its files or its program are now.
+
+    It is in the folder from which the session was started. If that has gone, or if the *definition* is lost, it is
+    searched by its name.
+    """
+    if session.skill in environment.workflows or (definition is not None and definition.source == PROGRAM):
+        return _of_this_program(environment, session)
+    if definition is not None and definition.folder:
+        skill, file = _origin(environment, session, definition)
+        if file is not None:
+            loaded = _loaded(environment, session, skill, file)
+            workflow = _with_resources(loaded.definition, environment.loader)
+            return OpenedWorkflow(workflow, _skill_definition(workflow, loaded, file, skill))
     try:
-        loaded = environment.loader.open(skill, file)
+        return open_skill(session.skill, environment.loader)
+    except UsageError as error:
+        raise ChangedError(
+            f"there is nothing to migrate session `{session.id}` to: {error.message}",
+            hint="restore the skill's folder",
+            session=session.id,
+        ) from None
+
+
+def _of_this_program(environment: Environment, session: Session) -> OpenedWorkflow:
+    if session.skill not in environment.workflows:
+        raise ChangedError(
+            f"session `{session.id}` runs functions of the Python program that started it",
+            hint="continue it in that program, or move the workflow into a skill's workflow.py",
+            session=session.id,
+        )
+    return of_program(environment.workflows[session.skill], environment.loader)
+
+
+def _code_changed(environment: Environment, session: Session) -> ChangedError:
+    migrate = Command("session migrate", session.id, store=environment.shown_store)
+    return ChangedError(
+        f"the code of session `{session.id}` changed after the session started",
+        hint=Hint("continue with the changed code: ", migrate),
+        session=session.id,
+    )
+
+
+def _origin(
+    environment: Environment, session: Session, definition: StoredDefinition
+) -> tuple[Skill, WorkflowFile | None]:
+    """Return the skill and the file that a session was started from. What it has stored about them is verified."""
+    folder = definition_folder(definition)
+    source, folder = _verified_origin(definition.source, session.skill, folder, environment.roots)
+    name = session.skill.partition("/")[0]
+    skill = Skill(name, folder, source, _hidden(session.skill, folder, environment.roots))
+    is_there = os.path.lexists(os.path.join(folder, definition.file))
+    return skill, skill_folder.file_at(folder, session.skill, definition.file) if is_there else None
+
+
+def _loaded(environment: Environment, session: Session, skill: Skill, file: WorkflowFile) -> LoadedWorkflow:
+    try:
+        return environment.loader.open(skill, file)
     except (DocumentError, WorkflowError) as error:
         raise ChangedError(
             f"the workflow of session `{session.id}` cannot be read: {error.message}",
             hint="fix the file, then run the command again",
             session=session.id,
         ) from None
-    workflow = _with_resources(loaded.definition, environment.loader)
-    if now == definition.files and file.path == definition.file:
-        return OpenedWorkflow(workflow, definition, session.source)
-    renewed = _skill_definition(workflow, loaded, file, skill)
-    return OpenedWorkflow(workflow, renewed, skill.source, (), changed=True)
 
 
 def _skill_definition(

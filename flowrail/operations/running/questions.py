@@ -10,14 +10,14 @@ from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.definition.step_parts import Question
 from flowrail.machines.engine import questions as engine_questions
 from flowrail.machines.engine.advance import current_step
-from flowrail.machines.engine.reports import check_memory
+from flowrail.machines.engine.reports import check_note
 from flowrail.machines.guidance.views import PendingQuestions
-from flowrail.machines.sessions.record import RecordNote, memory_note
+from flowrail.machines.sessions.record import RecordNote
 from flowrail.machines.sessions.session import BY_AGENT, BY_COMMAND, AnswerOption, AskedQuestion, Session
 from flowrail.machines.sessions.store import SESSION_ID
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import check_still_dispatched
-from flowrail.operations.running.conversations import open_session_of, owned, ownership_note
+from flowrail.operations.running.conversations import choose, no_open_session, owned, ownership_note
 from flowrail.operations.running.session_files import open_session
 from flowrail.operations.running.steps import Answer, check_expected, look, start_if_reserved
 from flowrail.text.phrases import listed
@@ -28,11 +28,10 @@ def ask(
     session_id: str,
     questions: Sequence[Question],
     *,
-    found: str = "",
-    remember: str = "",
+    note: str = "",
 ) -> PendingQuestions:
     """Record an agent's questions to the user. Its session waits until they are answered."""
-    found, remember = check_memory(found, "found"), check_memory(remember, "remember")
+    text = check_note(note)
     start_if_reserved(environment, session_id)
     with environment.store.change(session_id, wait=environment.wait) as change:
         session = owned(environment, change.kept)
@@ -52,13 +51,13 @@ def ask(
         now, ids = environment.now, {question.id for question in asked}
         others = [question for question in session.questions if question.id not in ids]
         after = engine_questions.with_questions(session, [*others, *asked])
-        after = after.remembering(found, remember, step=str(session.step), at=now)
-        note: RecordNote = {
+        after = after.with_note(text, step=str(session.step), at=now, source="question")
+        record: RecordNote = {
             "questions": [question.id for question in asked],
-            **memory_note(found, remember),
+            **({"text": text} if text else {}),
             **ownership_note(change.kept.session, after),
         }
-        change.commit(after, kind="ask", at=now, by=environment.by, note=note)
+        change.commit(after, kind="ask", at=now, by=environment.by, note=record)
     return _pending(environment, session, asked)
 
 
@@ -66,7 +65,10 @@ def session_to_answer(environment: Environment, name: str) -> str:
     """Return the id of the session that *name* means: the id itself, or a skill with an open session."""
     if SESSION_ID.match(name):
         return name
-    return open_session_of(environment, name).session.id
+    record, others = choose(environment, name)
+    if record is None:
+        raise no_open_session(environment, name, others)
+    return record.session.id
 
 
 def answer(
@@ -76,15 +78,14 @@ def answer(
     reason: str = "",
     *,
     take_over: bool = False,
-    found: str = "",
-    remember: str = "",
+    note: str = "",
     expect: int | None = None,
 ) -> Answer:
     """Record the user's answers, one or several to each question, and show the step again.
 
     *expect* is the revision at which the questions were read, if it matters.
     """
-    found, remember = check_memory(found, "found"), check_memory(remember, "remember")
+    text = check_note(note)
     stripped = {name: [word.strip() for word in words] for name, words in answers.items()}
     with environment.store.change(session_id, wait=environment.wait) as change:
         now = environment.now
@@ -96,7 +97,7 @@ def answer(
             raise ConflictError(
                 f"session `{session_id}` is not waiting for an answer",
                 code="NOT_WAITING",
-                hint=Hint("see its state: ", Command("status", session_id)),
+                hint=Hint("see its state: ", Command("sessions", session_id)),
             )
         answered = dict(known)
         for name, words in stripped.items():
@@ -107,12 +108,14 @@ def answer(
             after = engine_questions.with_questions(session, list(answered.values()))
             after = engine_questions.with_evidence_answer(after)
             after = engine_questions.with_command_answers(after, at=now, by=environment.by)
-            after = after.remembering(found, remember, step=str(session.step), at=now)
-            note: RecordNote = {"answers": stripped, **memory_note(found, remember)}
-            note |= ownership_note(change.kept.session, after)
-            if reason:
-                note["reason"] = reason
-            change.commit(after, kind="answer", at=now, by=environment.by, note=note)
+            after = after.with_note(text, step=str(session.step), at=now, source="answer")
+            record: RecordNote = {
+                "answers": stripped,
+                **({"text": text} if text else {}),
+                **ownership_note(change.kept.session, after),
+                **({"reason": reason} if reason else {}),
+            }
+            change.commit(after, kind="answer", at=now, by=environment.by, note=record)
     return look(environment, session_id)
 
 

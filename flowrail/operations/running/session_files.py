@@ -1,8 +1,7 @@
 """The files of a session beside its journal: the definition of its workflow, and its working files.
 
-A session uses its stored definition. If the skill's files have changed, they are loaded again and compared. With
-changed texts the session continues. With a changed graph it continues if the current step and its transitions are the
-same, and says so. Any other change stops it.
+A session keeps its definition: a changed skill does not affect it. Only the code of a Python workflow cannot be kept. A
+session whose code changed is stopped until it is migrated.
 
 Working files are in the session's own folder. A printed path works from the project root.
 """
@@ -17,15 +16,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from stat import S_ISREG
 
-from flowrail.command import Command, Hint
 from flowrail.discovery.project_root import find_project_root
-from flowrail.errors import ChangedError, FlowError
-from flowrail.machines.definition.plain_form import step_fingerprint, workflow_fingerprint
+from flowrail.errors import FlowError
 from flowrail.machines.guidance.guide import now_at
-from flowrail.machines.loading import skill_folder
-from flowrail.machines.sessions.record import StoredDefinition
 from flowrail.machines.sessions.session import WORK, Session, WorkingFile
-from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, definition_folder
+from flowrail.operations.environment import Environment, OpenedWorkflow, definition_folder
 from flowrail.operations.running import load_workflow
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
@@ -39,54 +34,12 @@ _STORE = ".flow"
 
 
 def open_session(environment: Environment, session: Session) -> OpenedWorkflow:
-    """Return the workflow of a session as it continues; `ChangedError` if it cannot."""
+    """Return the workflow of a session as it was when the session started; `ChangedError` if its code is another now."""
     definition = environment.store.definition(session)
-    opened = as_it_is(environment, session, definition)
-    return _compared(session, opened) if opened.changed or not definition.functions else opened
-
-
-def file_exists(definition: StoredDefinition) -> bool:
-    """Return whether the workflow's file still exists at its stored path."""
-    return os.path.lexists(os.path.join(definition_folder(definition), definition.file))
-
-
-def as_it_is(environment: Environment, session: Session, definition: StoredDefinition) -> OpenedWorkflow:
-    """Return the workflow of a session as its files are now, even if its current step has changed."""
-    is_program, folder = definition.source == PROGRAM, definition_folder(definition)
-    known = definition.files
-    now = known if is_program else skill_folder.digests(folder, known)
-    if not definition.functions and session.skill not in (environment.workflows if is_program else ()):
-        notes = (
-            ()
-            if now == known
-            else (f"the skill's folder {folder} is missing; the session continues from its copy",)
-        )
-        if now == known or not any(now.values()):
-            stored = environment.store.workflow(session, definition).located(folder or None)
-            return OpenedWorkflow(stored, definition, session.source, notes)
-    return load_workflow.open_again(environment, session, definition, now)
-
-
-def _compared(session: Session, opened: OpenedWorkflow) -> OpenedWorkflow:
-    """Return *opened* with a note if it changed elsewhere; refuse it if the current step changed."""
-    workflow, step = opened.workflow, session.step
-    if workflow_fingerprint(workflow) == session.workflow_fingerprint:
-        return opened
-    if step is None or (step in workflow and step_fingerprint(workflow, step) == session.step_fingerprint):
-        note = f"the workflow `{session.skill}` changed elsewhere; this step and its transitions are the same"
-        return opened._replace(notes=(*opened.notes, note))
-    gone = [name for name in session.visits if name not in workflow] if step not in workflow else []
-    if gone:
-        message = f"the workflow no longer has step `{step}`, the current step of session `{session.id}`"
-        renamed = Command("session migrate", session.id, map={step: "STEP"})
-        hint = Hint("choose the new step: ", renamed)
-    else:
-        message = (
-            f"the transitions of step `{step}`, the current step of session `{session.id}`, have changed"
-        )
-        hint = Hint("see the changes: ", Command("session migrate", session.id, plan=True))
-    steps = [declared.id for declared in workflow.steps]
-    raise ChangedError(message, hint=hint, session=session.id, step=step, gone=gone, steps=steps)
+    if definition.functions:
+        return load_workflow.open_code(environment, session, definition)
+    stored = environment.store.workflow(session, definition)
+    return OpenedWorkflow(stored.located(definition_folder(definition) or None), definition)
 
 
 def on_this_machine(environment: Environment, session: Session) -> Session:

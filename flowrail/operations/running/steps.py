@@ -23,6 +23,7 @@ from flowrail.machines.definition.step_parts import Dispatch
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.engine.advance import (
     LONGEST_TOPIC,
+    assumed_evidence,
     check_reportable,
     current_step,
     follow,
@@ -38,10 +39,10 @@ from flowrail.machines.engine.dispatched_work import (
     workflow_of_prompt,
 )
 from flowrail.machines.engine.outcome import SCRIPTS, names_in, session_context
-from flowrail.machines.engine.reports import EvidenceMissingError, ValuesError, check_memory, read_values
+from flowrail.machines.engine.reports import ValuesError, check_note, read_values
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.sessions.evidence import CommandRun
-from flowrail.machines.sessions.record import Record, RecordNote, memory_note
+from flowrail.machines.sessions.record import Record, RecordNote
 from flowrail.machines.sessions.session import (
     ABANDONED,
     ParentSession,
@@ -123,7 +124,6 @@ def start_session(
         opened.workflow,
         params,
         session_id=session_id,
-        source=opened.source,
         now=now,
         parent=parent,
         work=environment.store.work_folder(session_id, is_child=parent is not None),
@@ -133,7 +133,7 @@ def start_session(
         environment.conversation
     )
     session = session_files.on_this_machine(environment, session)
-    session = evidence.entered(environment, opened.workflow, session)
+    session = with_baseline(environment, opened.workflow, None, session)
     return store_new(environment, opened, session, at=now, kind="start", note=note)
 
 
@@ -166,7 +166,7 @@ def start_child(environment: Environment, child_id: str, *, is_given_up: bool = 
         check_still_dispatched(environment.store, parent)
         started = environment.store.find(child_id)
         if started is not None:  # another agent has just started it
-            return _look(environment, started)
+            return show(environment, started)
         if os.path.lexists(environment.store.folder(child_id)):
             environment.store.delete(child_id)  # its start was interrupted
         opened = open_session(environment, parent)
@@ -203,7 +203,7 @@ def start_child(environment: Environment, child_id: str, *, is_given_up: bool = 
                 functions=False,
                 workflow=to_plain(by_prompt),
             )
-            opened = OpenedWorkflow(by_prompt, definition, opened.source)
+            opened = OpenedWorkflow(by_prompt, definition)
         else:
             values = names_in(session_context(opened.workflow, parent, step))
             variables = variables_of(work, dispatch, values)
@@ -293,7 +293,7 @@ def step_again(environment: Environment, address: str, params: Mapping[str, obje
             hint=Hint("continue it: ", resume, "; or start another session: ", start),
             session=record.session.id,
         )
-    return _look(environment, record)
+    return show(environment, record)
 
 
 def _begin_beside(
@@ -316,14 +316,14 @@ def look(
         conversations.take_over(environment, session_id)
     record = environment.store.read(session_id)
     _check_skill(environment, record.session, address)
-    return _look(environment, record, is_new=is_new)
+    return show(environment, record, is_new=is_new)
 
 
 def resume(environment: Environment, session_id: str | None, *, take_over: bool = False) -> Answer:
     """Show a session's current step again, by default that of the caller's open session."""
     if session_id is not None:
         return look(environment, session_id, take_over=take_over)
-    return _look(environment, conversations.own_session(environment))
+    return show(environment, conversations.own_session(environment))
 
 
 def report(
@@ -334,30 +334,30 @@ def report(
     facts: Mapping[str, object] | None = None,
     session_id: str | None = None,
     expect: int | None = None,
-    found: str = "",
-    remember: str = "",
+    note: str = "",
     take_over: bool = False,
 ) -> Answer:
     """Report the outcome of the current step, and return the next step.
 
     The session is *session_id*, or the caller's open one of the skill at *address*.
 
-    *found* and *remember* are stored separately from facts and shown when the session is resumed. With *take_over* the
+    The *note* is stored separately from facts and shown when the session is resumed. With *take_over* the
     session may belong to another conversation.
     """
-    found, remember = check_memory(found, "found"), check_memory(remember, "remember")
+    note = check_note(note)
     outcome = read_outcome(outcome)
     is_started_now = session_id is not None and start_if_reserved(environment, session_id)
     with ExitStack() as lock:
-        change = _lock(environment, address, session_id, lock)
+        change = None if session_id is not None else _lock_meant_session(environment, str(address), lock)
+        if change is None:
+            session_id = _open_session_id(environment, str(address)) if session_id is None else session_id
+            change = lock.enter_context(environment.store.change(session_id, wait=environment.wait))
         record = change.kept
         _check_skill(environment, record.session, address, outcome)
         session = conversations.owned(environment, record, take_over=take_over)
         opened = open_session(environment, session)
         if expect is not None and expect != session.revision:
-            return _replayed(
-                environment, record, opened, Report(outcome, facts or {}, found, remember), expect
-            )
+            return _replayed(environment, record, opened, Report(outcome, facts or {}, note), expect)
         if session.is_open:
             check_still_dispatched(environment.store, session)
         children = children_of(environment.store, session.dispatches)
@@ -368,61 +368,57 @@ def report(
         if session.runs:
             session = replace(session, runs=commands.require_no_running(environment, change).runs)
         check_reportable(opened.workflow, step, session, outcome, children)
-        definition = opened.definition if opened.changed else None
+        relayed = is_started_now or conversations.is_relayed(environment, record.session)
         try:
-            values = _facts(step, facts)
+            reported_facts = _facts(step, facts)
             if step.commands and environment.demands_evidence:
-                values = commands.facts_of(opened.workflow, session, step, values)
-            reported = Report(outcome, values, found, remember)
-            session, results = evidence.evaluated(environment, opened.workflow, session, reported.facts)
-            after = follow(
-                opened.workflow,
-                step,
-                session,
-                reported,
-                now=now,
-                evidence=results,
-                children=children,
-                relayed=is_started_now or conversations.is_relayed(environment, record.session),
-            )
-        except EvidenceMissingError as refusal:
-            if environment.demands_evidence:
-                refused, note = evidence.refused(opened.workflow, session, refusal)
-                note |= conversations.ownership_note(record.session, refused)
-                change.commit(
-                    refused, kind="refused", at=now, by=environment.by, note=note, definition=definition
+                reported_facts = commands.facts_of(opened.workflow, session, step, reported_facts)
+            reported = Report(outcome, reported_facts, note)
+            if step.evidence and environment.demands_evidence:
+                after = evidence.after_report(
+                    environment,
+                    change,
+                    opened,
+                    session,
+                    reported,
+                    now=now,
+                    children=children,
+                    relayed=relayed,
                 )
-            raise
+            else:
+                lacking = assumed_evidence(step, passed=False) if environment.lacks_evidence else None
+                after = follow(
+                    opened.workflow,
+                    step,
+                    session,
+                    reported,
+                    now=now,
+                    evidence=lacking,
+                    children=children,
+                    relayed=relayed,
+                )
         except ValuesError as error:
             resume = Command("resume", session.id, store=environment.shown_store)
             error.hint = Hint(error.hint, "; read the step again: ", resume)
             raise
-        note = conversations.ownership_note(record.session, after)
-        has_moved = after.revision != session.revision
-        if has_moved:
-            after = evidence.entered(environment, opened.workflow, after)
-        else:  # the report raised the question of a limit
-            note |= memory_note(found, remember)
+        after = with_baseline(environment, opened.workflow, session, after)
         after = session_files.with_digest(environment, after)
         answer = prepare_answer(environment, after, opened)  # before the session moves: a text may be refused
-        kind = "move" if has_moved else "limit"
-        stored = change.commit(after, kind=kind, at=now, by=environment.by, note=note, definition=definition)
+        stored = _commit(environment, change, session, after, reported, now)
     return answer.with_head(stored.head)
 
 
-def _lock(
-    environment: Environment, address: str | None, session_id: str | None, lock: ExitStack
-) -> SessionChange:
-    """Lock the session that a report is for: the named one, or the caller's open one of the skill."""
-    if session_id is None:
-        change = _lock_only_session(environment, str(address), lock)
-        if change is not None:
-            return change
-        session_id = conversations.open_session_of(environment, str(address)).session.id
-    return lock.enter_context(environment.store.change(session_id, wait=environment.wait))
+def with_baseline(
+    environment: Environment, workflow: Workflow, before: Session | None, after: Session
+) -> Session:
+    """Return *after* with the baseline of its step if that demands evidence and was just entered."""
+    step = workflow.get(after.step)
+    if step is None or not step.evidence or (before is not None and before.revision == after.revision):
+        return after
+    return evidence.entered(environment, workflow, after)
 
 
-def _lock_only_session(environment: Environment, address: str, lock: ExitStack) -> SessionChange | None:
+def _lock_meant_session(environment: Environment, address: str, lock: ExitStack) -> SessionChange | None:
     """Lock the only session that may be of the skill, so that exactly one journal is opened, once.
 
     Return `None` if there are several, or if the session cannot be read or does not match.
@@ -444,6 +440,33 @@ def _lock_only_session(environment: Environment, address: str, lock: ExitStack) 
     return None
 
 
+def _open_session_id(environment: Environment, address: str) -> str:
+    record, others = conversations.choose(environment, address)
+    if record is None:
+        raise conversations.no_open_session(environment, address, others)
+    return record.session.id
+
+
+def _commit(
+    environment: Environment,
+    change: SessionChange,
+    before: Session,
+    after: Session,
+    reported: Report,
+    now: str,
+) -> Record:
+    """Store *after*. A report that raised the question of a limit has not moved the session."""
+    note = conversations.ownership_note(change.kept.session, after)
+    if after.revision == before.revision:
+        note |= {"text": reported.note} if reported.note else {}
+        return change.commit(after, kind="limit", at=now, by=environment.by, note=note)
+    return change.commit(after, kind="move", at=now, by=environment.by, note=note)
+
+
+def _because(reason: str) -> RecordNote:
+    return {"reason": reason} if reason else {}
+
+
 def abandon(
     environment: Environment, session_id: str, reason: str = "", *, expect: int | None = None
 ) -> Record:
@@ -459,10 +482,9 @@ def abandon(
         check_expected(environment, session, expect)
         now = environment.now
         ended = replace(session, status=ABANDONED)
-        note: RecordNote = {"reason": reason} if reason else {}
         if reason and session.parent:  # its parent reads the notes
-            ended = ended.remembering(reason, "", step=str(session.step), at=now)
-        return change.commit(ended, kind="abandon", at=now, by=environment.by, note=note)
+            ended = ended.with_note(reason, step=str(session.step), at=now, source="abandon")
+        return change.commit(ended, kind="abandon", at=now, by=environment.by, note=_because(reason))
 
 
 def _check_skill(environment: Environment, session: Session, address: str | None, *outcome: str) -> None:
@@ -475,7 +497,8 @@ def _check_skill(environment: Environment, session: Session, address: str | None
         )
 
 
-def _look(environment: Environment, record: Record, *, is_new: bool = False) -> Answer:
+def show(environment: Environment, record: Record, *, is_new: bool = False) -> Answer:
+    """Return the current step of a session. Nothing changes."""
     opened = open_session(environment, record.session)
     notes = session_files.elsewhere(environment, record.session)
     reason = record.note.get("reason") if record.kind == "abandon" else None
@@ -544,16 +567,9 @@ def _replayed(
         except FlowError:
             same = False
         if same:
-            lost = [
-                text
-                for text in (reported.found, reported.remember)
-                if text not in {"", last.found, last.remember}
-            ]
-            notes = [
-                f"this report was recorded before, without your note: {one_line(shortened(text, 200))}"
-                for text in lost
-            ]
-            return prepare_answer(environment, session, opened, tuple(notes), head=record.head, replayed=True)
+            lost = shortened(one_line(reported.note), 200) if reported.note != last.note else ""
+            notes = (f"this report was recorded before, without your note: {lost}",) if lost else ()
+            return prepare_answer(environment, session, opened, notes, head=record.head, replayed=True)
     raise _conflict(environment, session, expect)
 
 
@@ -634,7 +650,7 @@ def prepare_answer(
     if resumed and guidance.evidence and environment.demands_evidence:
         checks = evidence.with_verdicts(environment, opened.workflow, session, guidance.evidence)
         guidance = replace(guidance, evidence=checks)
-    return Answer(guidance, session, opened.workflow, (*opened.notes, *notes))
+    return Answer(guidance, session, opened.workflow, notes)
 
 
 def _facts(step: StepDef, facts: Mapping[str, object] | None) -> dict[str, object]:

@@ -1,12 +1,19 @@
-"""The current state of a store's sessions, in four groups: those that need a person come first."""
+"""The list of a store's sessions, in four groups: those that need a person come first.
+
+`flow sessions`, `flow watch`, `flow ui`, `flow doctor` and Python programs show the same list.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any
 
+from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
 from flowrail.hosts.conversation import FLEET_OWNER
+from flowrail.machines.definition.parts import Frozen
 from flowrail.machines.engine.questions import moment_after
 from flowrail.machines.sessions.evidence import StepEvidence
 from flowrail.machines.sessions.record import Record
@@ -19,12 +26,12 @@ from flowrail.text.safe_text import shortened
 STALLED_AFTER = 30 * 60
 """Seconds without a record after which an open session counts as stalled."""
 
-
 SHOWN_SECONDS = 7 * 24 * 3600
 """Seconds for which the board shows a session of a database after its end."""
 
-
 QUEUED = "queued, no worker has started it"
+FOREIGN, UNREADABLE = "foreign", "unreadable"
+"""The statuses of a session that another user or machine started, and of one whose journal is damaged."""
 
 
 class Group(StrEnum):
@@ -36,7 +43,8 @@ class Group(StrEnum):
     ENDED = "ended"
 
 
-class Position(NamedTuple):
+@dataclass(frozen=True)
+class Position:
     """The current step of a session: its position in the workflow, and the number of the attempt."""
 
     id: str
@@ -55,7 +63,8 @@ class Position(NamedTuple):
         return f"{prefix}{self.title}{attempt}"
 
 
-class AgentCount(NamedTuple):
+@dataclass(frozen=True)
+class AgentCount:
     """The child sessions of the current step by status."""
 
     done: int = 0
@@ -78,28 +87,56 @@ class AgentCount(NamedTuple):
         return ", ".join([f"{self.done + self.failed} of {count(self.total, 'agent')} finished", *others])
 
 
-class BoardEntry(NamedTuple):
-    """One session on the board. ``active_at`` is the time of its newest record."""
+@dataclass(frozen=True)
+class ListedSession:
+    """One session of a list. If it cannot be read, only its id, its status and the problem are known."""
 
     session: str
+    """Its id."""
     skill: str
-    topic: str
-    status: str
-    group: Group
-    reason: str
-    position: Position | None
-    active_at: str
-    revision: int
+    topic: str = ""
+    status: str = UNREADABLE
+    group: Group = Group.NEEDS_YOU
+    reason: str = ""
+    """Why it needs a person."""
+    position: Position | None = None
+    """The current step; `None` if it has ended."""
+    revision: int = 0
+    head: str = ""
+    params: Mapping[str, Any] = Frozen()
+    started_at: str = ""
+    moved_at: str = ""
+    """The time of the last report."""
+    active_at: str = ""
+    """The time of the newest record."""
+    conversation: str | None = None
+    """The conversation that it belongs to, if any."""
+    parent: str | None = None
+    """The session that it works for, if any."""
+    lost: bool = False
+    """Whether it works for a session that no longer needs it."""
     questions: tuple[AskedQuestion, ...] = ()
+    """The open questions."""
     children: tuple[str, ...] = ()
     """The ids of the child sessions of the current step."""
-    agents: AgentCount = AgentCount()
+    agents: AgentCount = field(default_factory=AgentCount)
     findings: int = 0
+    """The number of open findings."""
     evidence: str = ""
-    """What a refused claim lacks, such as `claimed ok, lacks evidence: tests`."""
-    parent: str | None = None
+    """What a refused report lacks, such as `claimed ok, lacks evidence: tests`."""
     queued: bool = False
     """Whether it waits for a worker of a fleet to start its first agent."""
+    command: Command | None = None
+    """How to continue it, if it is open."""
+    code: str = ""
+    """The code of the problem, if it cannot be read."""
+    hint: str | Hint = ""
+    """What to do about the problem."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not ended."""
+        return self.status in OPEN
 
     @property
     def note(self) -> str:
@@ -107,6 +144,12 @@ class BoardEntry(NamedTuple):
         reason = self.reason if self.group is Group.NEEDS_YOU else QUEUED if self.queued else self.evidence
         findings = count(self.findings, "open finding") if self.findings else ""
         return "; ".join(part for part in (reason, self.agents.text, findings) if part)
+
+
+def list_sessions(store: Store, now: str, *, every: bool = False) -> list[ListedSession]:
+    """Return the open sessions, or *every* one, and those that cannot be read; by group, the most recent first."""
+    listed = Board(store).of(store.ids() if every else store.open_ids(), now)
+    return [row for row in listed if every or row.group is not Group.ENDED]
 
 
 class Board:
@@ -119,56 +162,75 @@ class Board:
         self._store = store
         self._stalled_after = stalled_after
         self._stamps: dict[str, tuple[int, int]] = {}
-        self._entries: dict[str, BoardEntry] = {}
+        self._rows: dict[str, ListedSession | None] = {}
 
-    def refresh(self, now: str) -> list[BoardEntry]:
+    def refresh(self, now: str) -> list[ListedSession]:
         """Return the sessions as they are *now*: by group, and within a group the most recent first."""
         stamps = self._store.stamps_since(moment_after(now, -SHOWN_SECONDS))
-        entries: dict[str, BoardEntry] = {}
-        for session_id, stamp in stamps.items():
-            known = self._entries.get(session_id) if self._stamps.get(session_id) == stamp else None
-            entry = known or self._read(session_id)
-            if entry is not None:
-                entries[session_id] = entry
-        self._stamps, self._entries = stamps, entries
-        shown = [self._shown(entry, now) for entry in entries.values()]
-        by_time = sorted(shown, key=lambda entry: entry.active_at, reverse=True)
-        return sorted(by_time, key=lambda entry: list(Group).index(entry.group))
+        same = {session_id for session_id, stamp in stamps.items() if self._stamps.get(session_id) == stamp}
+        self._rows = {session_id: row for session_id, row in self._rows.items() if session_id in same}
+        self._stamps = stamps
+        return self.of(stamps, now)
 
-    def entry(self, session_id: str, now: str) -> BoardEntry | None:
-        """Return one session, even if it ended long ago."""
-        entry = self._entries.get(session_id) or self._read(session_id)
-        return self._shown(entry, now) if entry is not None else None
+    def of(self, session_ids: Iterable[str], now: str) -> list[ListedSession]:
+        """Return these sessions, in the order of the board."""
+        rows = [row for session_id in session_ids if (row := self.row(session_id, now)) is not None]
+        by_time = sorted(rows, key=lambda row: row.active_at, reverse=True)
+        return sorted(by_time, key=lambda row: list(Group).index(row.group))
 
-    def _read(self, session_id: str) -> BoardEntry | None:
-        try:
-            record = self._store.read(session_id)
-            return _entry(record, position_in(self._store, record.session))
-        except UnknownSessionError:
-            return None
-        except ForeignSessionError:
-            reason = "started by another user or on another machine"
-        except FlowError as error:
-            reason = error.message
-        skill = session_id.rpartition("-")[0]
-        return BoardEntry(session_id, skill, "", "unreadable", Group.NEEDS_YOU, reason, None, "", 0)
-
-    def _shown(self, entry: BoardEntry, now: str) -> BoardEntry:
-        """Return an entry with what depends on its age and on its children."""
-        entry = entry._replace(agents=self._agents(entry.children))
-        if entry.group is not Group.RUNNING:
-            return entry
-        idle = seconds_between(entry.active_at, now)
-        if idle is not None and idle > self._stalled_after:
-            return entry._replace(group=Group.STALLED, reason="no report")
-        return entry
-
-    def _agents(self, children: tuple[str, ...]) -> AgentCount:
-        entries = [self._entries.get(child) or self._read(child) for child in children]
-        statuses = [entry.status if entry is not None else "" for entry in entries]
+    def row(self, session_id: str, now: str) -> ListedSession | None:
+        """Return one session, even if it ended long ago; `None` if its start was interrupted."""
+        row = self._read(session_id)
+        if row is None or not row.is_open:
+            return row
+        lost = self._is_lost(row)
+        statuses = [child.status if (child := self._read(name)) is not None else "" for name in row.children]
         done, failed = statuses.count(COMPLETED), statuses.count(FAILED) + statuses.count(ABANDONED)
         started = sum(status in OPEN for status in statuses)
-        return AgentCount(done, failed, started, len(statuses) - done - failed - started)
+        agents = AgentCount(done, failed, started, len(statuses) - done - failed - started)
+        idle = seconds_between(row.active_at, now)
+        is_stalled = row.group is Group.RUNNING and idle is not None and idle > self._stalled_after
+        return replace(
+            row,
+            agents=agents,
+            lost=lost,
+            command=None if lost else row.command,
+            group=Group.STALLED if is_stalled else row.group,
+            reason="no report" if is_stalled else row.reason,
+        )
+
+    def _read(self, session_id: str) -> ListedSession | None:
+        if session_id not in self._rows:
+            self._rows[session_id] = self._from_store(session_id)
+        return self._rows[session_id]
+
+    def _from_store(self, session_id: str) -> ListedSession | None:
+        skill = session_id.rpartition("-")[0]
+        try:
+            record = self._store.read(session_id)
+        except UnknownSessionError:
+            return None
+        except ForeignSessionError as error:
+            reason = "started by another user or on another machine"
+            return ListedSession(
+                session_id, skill, status=FOREIGN, reason=reason, code=error.code, hint=error.hint
+            )
+        except FlowError as error:
+            return ListedSession(session_id, skill, reason=error.message, code=error.code, hint=error.hint)
+        return _row(record, position_in(self._store, record.session), self._store.named)
+
+    def _is_lost(self, row: ListedSession) -> bool:
+        """Return whether a session above no longer needs this one. A parent that cannot be read may need it."""
+        while row.parent is not None:
+            parent = self._read(row.parent)
+            if parent is None:
+                return True
+            if parent.code:
+                return False
+            if row.session not in parent.children:
+                return True
+            row = parent
+        return False
 
 
 def position_in(store: Store, session: Session) -> Position | None:
@@ -187,20 +249,18 @@ def position_in(store: Store, session: Session) -> Position | None:
     return Position(step["id"], title, number, len(steps), session.visit, bound)
 
 
-def _entry(record: Record, position: Position | None) -> BoardEntry:
-    session = record.session
+def _row(record: Record, position: Position | None, store: str | None) -> ListedSession:
+    session, evidence = record.session, record.session.evidence
     questions = tuple(question for question in session.questions if question.is_open)
-    evidence = session.evidence
+    group, reason = Group.RUNNING, ""
     if not session.is_open:
-        group, reason = Group.ENDED, session.status
+        group = Group.ENDED
     elif questions:
         group, reason = Group.NEEDS_YOU, questions[0].text
     elif evidence is not None and evidence.awaited_approvals:
         group = Group.NEEDS_YOU
         reason = f"Your approval is needed: {', '.join(evidence.awaited_approvals)}"
-    else:
-        group, reason = Group.RUNNING, ""
-    return BoardEntry(
+    return ListedSession(
         session=session.id,
         skill=session.skill,
         topic=session.topic,
@@ -208,14 +268,20 @@ def _entry(record: Record, position: Position | None) -> BoardEntry:
         group=group,
         reason=reason,
         position=position,
-        active_at=record.at,
         revision=session.revision,
+        head=record.head,
+        params=session.params,
+        started_at=session.started_at,
+        moved_at=session.moved_at,
+        active_at=record.at,
+        conversation=session.owner,
+        parent=session.parent.session if session.parent else None,
         questions=questions if session.is_open else (),
         children=tuple(dispatch.child for dispatch in session.dispatches) if session.is_open else (),
         findings=sum(finding.is_open for finding in session.findings),
         evidence=_lacking(evidence) if session.is_open else "",
-        parent=session.parent.session if session.parent else None,
         queued=group is Group.RUNNING and session.owner == FLEET_OWNER,
+        command=Command("resume", session.id, store=store) if session.is_open else None,
     )
 
 

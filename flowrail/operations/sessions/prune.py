@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Annotated, Literal
 
-from flowrail.errors import FlowError
+from flowrail.errors import FlowError, UsageError
 from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import Environment
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import DryRun
 from flowrail.operations.running.child_sessions import lost_dispatch
 from flowrail.storage import files
 from flowrail.storage.files import LockTimeoutError
+from flowrail.text.phrases import days_of
+from flowrail.text.report import Report, Table, columns
+from flowrail.text.safe_text import one_line
 
 DAY = 86_400.0
 UNBEGUN = "never begun"
@@ -28,34 +34,81 @@ _STARTING = 3_600.0
 """A session that is younger may still be starting."""
 
 
-class OldSession(NamedTuple):
-    """An old session; ``why`` is the reason it stays, if it does."""
+@dataclass(frozen=True)
+class OldSession:
+    """An old session."""
 
     session: str
+    """Its id."""
     status: str
     days: float
+    """The days since its last record."""
     why: str = ""
+    """The reason why it stays, if it does."""
 
 
-class PruneResult(NamedTuple):
-    """The deleted sessions, and those that are old enough but stayed."""
+@dataclass(frozen=True)
+class PruneResult:
+    """The sessions that were deleted, and those that are old enough but stayed."""
 
-    gone: tuple[OldSession, ...]
+    sessions: tuple[OldSession, ...]
+    """The deleted ones."""
     kept: tuple[OldSession, ...]
+    older_than: float
+    """The age in days."""
+    dry_run: bool
+    """Whether nothing was deleted."""
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        action = "would be deleted" if self.dry_run else "deleted"
+        rows = [
+            [old.session, old.status, f"{old.days:.1f}", f"kept: {one_line(old.why)}" if old.why else action]
+            for old in (*self.sessions, *self.kept)
+        ]
+        age = f"sessions that ended at least {self.older_than:g} days ago"
+        if not rows:
+            return [f"{age}: none"]
+        table = Table(columns("session", "status", "days", "result", wraps=("result",)), rows)
+        return [table, f"{age}: {len(self.sessions)} {action}, {len(self.kept)} kept"]
 
 
+@operation("session prune", "flow session prune --older-than 30d --dry-run")
 def prune(
+    environment: Environment,
+    *,
+    older_than: Annotated[
+        str, Help("Only sessions whose last record is older: days, or 30m, 12h, 7d, 2w.", metavar="AGE")
+    ] = "30d",
+    status: Annotated[
+        tuple[Literal["completed", "failed", "abandoned", "lost", "never begun"], ...],
+        Help("Only sessions with this status. May be repeated."),
+    ] = (),
+    dry_run: DryRun = False,
+) -> PruneResult:
+    """Delete old sessions that have ended
+
+    Keeps sessions that are open, that work for an open session, that have an open handoff, that another user started or
+    that cannot be read. A sub-agent's session that was replaced counts as ended.
+    """
+    days = days_of(older_than)
+    if days is None:
+        raise UsageError(f"`{older_than[:40]}` is not an age", hint="write days, or 30m, 12h, 7d, 2w")
+    return prune_sessions(environment, older_than=days, statuses=status, dry_run=dry_run)
+
+
+def prune_sessions(
     environment: Environment, *, older_than: float, statuses: Collection[str] = (), dry_run: bool = False
 ) -> PruneResult:
     """Delete sessions that ended more than *older_than* days ago; with *dry_run*, only return them."""
-    now = environment.now
+    now = _seconds(environment.now)
     handoffs = Handoffs(environment.store)
     if not dry_run:
-        _sweep(environment.store, _seconds(now))
+        _sweep(environment.store, now)
     gone: list[OldSession] = []
     stayed: list[OldSession] = []
     for old in _old_sessions(
-        environment.store, _seconds(now), older_than, statuses, open_handoffs(handoffs, now)
+        environment.store, now, older_than, statuses, open_handoffs(handoffs, environment.now)
     ):
         why = old.why
         if not why and not dry_run:
@@ -66,8 +119,8 @@ def prune(
                     error.message,
                     environment.replaced(wait=0.0),
                 )  # wait once, not for each session
-        (stayed if why else gone).append(old._replace(why=why))
-    return PruneResult(tuple(gone), tuple(stayed))
+        (stayed if why else gone).append(replace(old, why=why))
+    return PruneResult(tuple(gone), tuple(stayed), older_than, dry_run)
 
 
 def _old_sessions(

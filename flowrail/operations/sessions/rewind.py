@@ -1,45 +1,74 @@
 """Return to an earlier revision, in the same session or in a new one.
 
-Nothing is deleted. The session continues from its state at that revision, with the current names of its steps. Its dispatches
-and questions start again.
+Nothing is deleted. The session continues from its state at that revision, with the definition that it has now. Its
+dispatches and questions start again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, StorageError, UsageError
-from flowrail.machines.definition.plain_form import step_fingerprint, workflow_fingerprint
 from flowrail.machines.engine.advance import entered
-from flowrail.machines.engine.migration import renamed
 from flowrail.machines.sessions.record import Record, RecordNote
-from flowrail.machines.sessions.session import ABANDONED, ACTIVE, ParentSession, Session
+from flowrail.machines.sessions.session import ABANDONED, ACTIVE, Session
 from flowrail.machines.sessions.store import ForeignSessionError
 from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import Expect, Reason, SessionId
 from flowrail.operations.running import evidence, session_files
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.commands import require_no_running
 from flowrail.operations.running.conversations import owned
-from flowrail.operations.running.session_files import as_it_is
+from flowrail.operations.running.session_files import open_session
+from flowrail.operations.running.shown_step import ShownStep, shown
 from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, store_new
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.journal import DamagedError
 from flowrail.text.phrases import did_you_mean
 
+AS_NEW = "rewind-as-new"
+"""The kind of the records of a session that continues in a new one: the last of the one, the first of the other."""
 
-class EarlierState(NamedTuple):
-    """A session as it was, and the new names of its steps since then."""
+
+@dataclass(frozen=True)
+class EarlierState:
+    """A session as it was."""
 
     record: Record
-    names: tuple[Mapping[str, str], ...]
+    """The record that brought it to the revision."""
     newest: Session
     """The session in its last record that can be read."""
 
 
+@operation(
+    "session rewind",
+    "flow session rewind problem-analysis-k3x9q2 --to 2",
+    "flow session rewind problem-analysis-k3x9q2 --to 2 --as-new",
+)
 def rewind(
+    environment: Environment,
+    session: SessionId,
+    *,
+    to: Annotated[int, Help("The revision; `flow sessions ID` lists them.", metavar="REV")],
+    as_new: Annotated[bool, Help("Start a new session from there, and leave this one as it is.")] = False,
+    expect: Expect = None,
+    reason: Reason = "",
+) -> ShownStep:
+    """Take a session back to an earlier revision
+
+    Adds a record; nothing is deleted. A session that had ended is open again. The revision still increases, so commands
+    that were printed before are refused. The step's dispatches and questions start again. With --as-new, the new session
+    has no parent, and damage after that revision does not matter.
+    """
+    if as_new:
+        return shown(environment, rewind_as_new(environment, session, to, reason=reason))
+    return shown(environment, rewind_session(environment, session, to, expect=expect, reason=reason))
+
+
+def rewind_session(
     environment: Environment, session_id: str, revision: int, *, expect: int | None = None, reason: str = ""
 ) -> Answer:
     """Return a session to an earlier revision with a new record; the number of the revision still increases."""
@@ -50,53 +79,52 @@ def rewind(
         if session.parent:
             check_still_dispatched(environment.store, session)
         earlier = _earlier_state(environment, session_id, revision, at=session.revision)
-        opened = as_it_is(environment, session, environment.store.definition(session))
+        opened = open_session(environment, session)
         now = environment.now
-        after = _from(
-            earlier,
-            opened,
-            now,
-            session_id=session.id,
-            revision=session.revision + 1,
-            parent=session.parent,
-            work=session.work,
-        )
         after = replace(
-            after, host=owner, memory=session.memory, runs=session.runs, definition=session.definition
+            _continued(earlier.record.session, opened, now),
+            revision=session.revision + 1,
+            host=owner,
+            notes=session.notes,
+            runs=session.runs,
+            definition=session.definition,
         )
-        after = evidence.entered(environment, opened.workflow, after)
+        after = evidence.entered(environment, opened.workflow, entered(opened.workflow, after))
         note: RecordNote = {
             "to": revision,
             "from": session.revision,
             **({"reason": reason} if reason else {}),
         }
-        answer = prepare_answer(environment, after, opened)  # before the record: a text may be refused
-        definition = opened.definition if opened.changed else None
-        stored = change.commit(
-            after, kind="rewind", at=now, by=environment.by, note=note, definition=definition
-        )
-    if not session.is_open:
         reopened = f"session `{session.id}` was {session.status}; it is open again"
-        answer = answer._replace(notes=(*answer.notes, reopened))
+        notes = () if session.is_open else (reopened,)
+        answer = prepare_answer(environment, after, opened, notes)  # before the record: a text may be refused
+        stored = change.commit(after, kind="rewind", at=now, by=environment.by, note=note)
     return answer.with_head(stored.head)
 
 
-def fork(environment: Environment, session_id: str, revision: int, *, reason: str = "") -> Answer:
+def rewind_as_new(environment: Environment, session_id: str, revision: int, *, reason: str = "") -> Answer:
     """Start a new session from a revision of another one, which stays open unless its journal is full."""
     earlier = _earlier_state(environment, session_id, revision)
-    source = replace(earlier.record.session, runs=earlier.newest.runs)
-    opened = as_it_is(environment, earlier.newest, environment.store.definition(earlier.newest))
-    now = environment.now
-    new_id = environment.store.new_id(source.skill)
-    work = environment.store.work_folder(new_id)
-    after = _from(earlier, opened, now, session_id=new_id, revision=revision, parent=None, work=work)
-    after = replace(after, started_at=now, host=None, runs=source.runs).bound_to(environment.conversation)
-    after = session_files.on_this_machine(environment, after)
+    source = earlier.record.session
+    opened = open_session(environment, earlier.newest)
+    now, new_id = environment.now, environment.store.new_id(source.skill)
+    after = replace(
+        _continued(source, opened, now),
+        id=new_id,
+        parent=None,
+        work=environment.store.work_folder(new_id),
+        started_at=now,
+        host=None,
+        runs=earlier.newest.runs,
+    )
+    after = entered(opened.workflow, after.bound_to(environment.conversation))
     origin = {"session": session_id, "revision": revision, "hash": earlier.record.hash}
     note: RecordNote = {"from": origin, **({"reason": reason} if reason else {})}
-    answer = store_new(environment, opened, after, at=now, kind="fork", note=note)
-    notes = _noted(environment, session_id, new_id, revision, now)
-    notes += session_files.copy(environment, source, after)
+    answer = store_new(environment, opened, after, at=now, kind=AS_NEW, note=note)
+    notes = (
+        *_recorded(environment, session_id, new_id, revision, now),
+        *session_files.copy(environment, source, after),
+    )
     return answer._replace(notes=(*answer.notes, *notes))
 
 
@@ -110,14 +138,11 @@ def _earlier_state(
     """
     reached: Record | None = None
     newest: Session | None = None
-    names: list[Mapping[str, str]] = []
     try:
         for record in environment.store.records(session_id):
             newest = record.session
-            if reached is None:
-                reached = record if newest.revision == revision else None
-            elif record.kind == "migrate" and record.note.get("renamed"):
-                names.append(record.note["renamed"])
+            if reached is None and newest.revision == revision:
+                reached = record
     except DamagedError:
         if reached is None or at is not None:
             raise
@@ -126,27 +151,15 @@ def _earlier_state(
         raise UsageError(
             f"session `{session_id}` never was at revision {revision}; it is at {at}",
             code="UNKNOWN_REVISION",
-            hint=Hint("see the revisions: ", Command("history", session_id)),
+            hint=Hint("see the revisions: ", Command("sessions", session_id)),
             session=session_id,
             revision=at,
         )
-    return EarlierState(reached, tuple(names), newest)
+    return EarlierState(reached, newest)
 
 
-def _from(
-    earlier: EarlierState,
-    opened: OpenedWorkflow,
-    now: str,
-    *,
-    session_id: str,
-    revision: int,
-    parent: ParentSession | None,
-    work: str,
-) -> Session:
-    """Return the session that continues from *earlier*, with its step entered again."""
-    session, workflow = earlier.record.session, opened.workflow
-    for names in earlier.names:
-        session = renamed(session, names, workflow)
+def _continued(session: Session, opened: OpenedWorkflow, now: str) -> Session:
+    """Return the session that continues from an earlier state, before it enters its step again."""
     if session.step is None:
         raise ConflictError(
             f"at revision {session.revision} session `{session.id}` had ended",
@@ -155,8 +168,8 @@ def _from(
             session=session.id,
             revision=session.revision,
         )
-    if session.step not in workflow:
-        ids = [step.id for step in workflow.steps]
+    if session.step not in opened.workflow:
+        ids = [step.id for step in opened.workflow.steps]
         raise ChangedError(
             f"step `{session.step}` of session `{session.id}` at revision {session.revision} is gone from the workflow",
             hint=did_you_mean(session.step, ids, "name a revision whose step still exists"),
@@ -164,34 +177,23 @@ def _from(
             step=session.step,
             steps=ids,
         )
-    continued = replace(
-        session,
-        id=session_id,
-        status=ACTIVE,
-        revision=revision,
-        moved_at=now,
-        last=None,
-        workflow_fingerprint=workflow_fingerprint(workflow),
-        step_fingerprint=step_fingerprint(workflow, session.step),
-        dispatches=(),
-        questions=(),
-        evidence=None,
-        parent=parent,
-        work=work,
+    return replace(
+        session, status=ACTIVE, moved_at=now, last=None, dispatches=(), questions=(), evidence=None
     )
-    return entered(workflow, continued)
 
 
-def _noted(environment: Environment, session_id: str, into: str, revision: int, now: str) -> tuple[str, ...]:
-    """Record the fork in its source, and close the source if its journal is full."""
-    note: RecordNote = {"into": into, "at": revision}
+def _recorded(
+    environment: Environment, session_id: str, into: str, revision: int, now: str
+) -> tuple[str, ...]:
+    """Record in the old session that it continues in a new one, and close it if its journal is full."""
+    note: RecordNote = {"into": into, "to": revision}
     try:
         with environment.store.change(session_id, wait=environment.wait) as change:
             session = change.kept.session
             closes = change.is_full and session.is_open
             if closes:
                 session = replace(session, status=ABANDONED)
-            change.commit(session, kind="fork", at=now, by=environment.by, note=note, last=True)
+            change.commit(session, kind=AS_NEW, at=now, by=environment.by, note=note, last=True)
     except (StorageError, LockTimeoutError, ForeignSessionError) as error:
-        return (f"the journal of `{session_id}` does not record the fork: {error.message}",)
+        return (f"the journal of `{session_id}` does not record the new session: {error.message}",)
     return (f"the journal of `{session_id}` is full, so it is abandoned",) if closes else ()

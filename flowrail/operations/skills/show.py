@@ -144,7 +144,6 @@ def _session(
         id="SESSION",
         skill=address,
         step=step.id,
-        source=opened.source,
         params=Frozen({**usual, **_read_declared(params, workflow.params)}),
         state=Frozen(state),
         visits=Frozen({step.id: visit}),

@@ -15,7 +15,6 @@ from flowrail.errors import FlowError
 from flowrail.formatters.data import as_data
 from flowrail.formatters.guidance import blocks
 from flowrail.formatters.guidance import work as as_working
-from flowrail.formatters.guidance.as_data import session_item
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import COMPLETED
@@ -106,7 +105,7 @@ class Stage:
                     *findings.add_finding(environment, arguments[0], severity=severity, text=text)
                 )
             case "session abandon":
-                return session_item(steps.abandon(environment, arguments[0]))
+                return {"status": steps.abandon(environment, arguments[0]).session.status}
             case _:
                 raise ValueError(f"a walk cannot run `{command}`")
 

@@ -203,9 +203,9 @@ def test_an_agents_agent_is_refused_when_the_agent_was_replaced() -> None:
 def test_what_agents_noted_is_shown_when_their_parent_is_resumed(team: Team) -> None:
     child = team.child(2)
     world = team.world
-    steps.report(world, None, "ok", session_id=child, found="logins retry", remember="ask Ann")
+    steps.report(world, None, "ok", session_id=child, note="logins retry")
 
-    assert team.told().briefing.found == ("b: logins retry",)  # type: ignore[union-attr]
+    assert team.told().briefing.noted == ("b: logins retry",)  # type: ignore[union-attr]
     for number in (1, 2, 3):
         if number != 2:
             team.report("ok", team.child(number))
@@ -213,7 +213,7 @@ def test_what_agents_noted_is_shown_when_their_parent_is_resumed(team: Team) -> 
     team.report("ok")
     later = team.told().briefing
     assert later is not None
-    assert (later.found, later.remember) == (("b: logins retry",), ("b: ask Ann",))
+    assert later.noted == ("b: logins retry",)
 
 
 def test_the_reason_of_a_fail_is_shown_in_the_step_that_follows() -> None:

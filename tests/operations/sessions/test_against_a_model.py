@@ -29,13 +29,13 @@ from flowrail.cli.environment import SessionCall
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.sessions.session import Session
 from flowrail.machines.sessions.store import Store
+from flowrail.operations.audit import verify_session
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps as running_steps
 from flowrail.operations.running.conversations import summaries
 from flowrail.operations.running.steps import Answer
-from flowrail.operations.sessions import prune as session_prune
-from flowrail.operations.sessions import rewind
-from flowrail.operations.sessions.verify import verify
+from flowrail.operations.sessions.prune import DAY, prune_sessions
+from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
 from flowrail.storage.ownership import Owner
 
 TRANSITIONS: dict[str, dict[str, str | None]] = {
@@ -120,8 +120,8 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "folder"):
             for session in self.models:
-                result = verify(self.world.store, session)
-                assert result.problems == (), result
+                result = verify_session(self.world.store, session)
+                assert result == [], result
             shutil.rmtree(self.folder)
 
     def picked(self, number: int) -> str:
@@ -257,12 +257,12 @@ class StoreAgainstModel(RuleBasedStateMachine):
         earlier = model.came.get(revision)
         if earlier is None or earlier.step is None:
             with pytest.raises(FlowError) as caught:
-                rewind.rewind(self.world, session, max(revision, 0) if earlier else 999)
+                rewind_session(self.world, session, max(revision, 0) if earlier else 999)
             assert caught.value.code == ("UNKNOWN_REVISION" if earlier is None else "ENDED_THERE")
         else:
             now = Standing(model.now.revision + 1, earlier.step, "active", earlier.note)
             after = model.with_record("rewind", now, None)
-            self.changes(session, after, fault, lambda: rewind.rewind(self.world, session, revision))
+            self.changes(session, after, fault, lambda: rewind_session(self.world, session, revision))
         self.agrees(session)
 
     @on_one
@@ -274,22 +274,22 @@ class StoreAgainstModel(RuleBasedStateMachine):
         if earlier is None or earlier.step is None:
             return
         self.made(
-            begun(earlier.step, earlier.revision, earlier.note, "fork"),
+            begun(earlier.step, earlier.revision, earlier.note, "rewind-as-new"),
             NO_FAULT,
-            lambda: rewind.fork(self.world, session, earlier.revision),
+            lambda: rewind_as_new(self.world, session, earlier.revision),
         )
-        self.models[session] = model.with_record("fork", model.now, model.last)
+        self.models[session] = model.with_record("rewind-as-new", model.now, model.last)
         self.agrees(session)
 
     @rule(fault=faults)
     def prune(self, fault: Fault) -> None:
         """Delete all sessions that have ended, long afterwards."""
         ended = {name for name, model in self.models.items() if not model.is_open}
-        self.clock += 100 * session_prune.DAY
+        self.clock += 100 * DAY
         try:
             with disturbed(fault):
-                pruned = session_prune.prune(self.world, older_than=30)
-            gone = {item.session for item in pruned.gone} & set(self.models)
+                pruned = prune_sessions(self.world, older_than=30)
+            gone = {item.session for item in pruned.sessions} & set(self.models)
             assert gone == ended
         except (DiedError, StorageError):
             assert fault != NO_FAULT
@@ -297,7 +297,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         assert set(self.models) - remaining <= ended
         for name in set(self.models) - remaining:
             del self.models[name]
-        session_prune.prune(self.world, older_than=30)
+        prune_sessions(self.world, older_than=30)
         for name in ended & set(self.models):
             del self.models[name]
 
@@ -322,7 +322,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         flipped = bytearray(whole)
         flipped[int(share * end)] ^= 1 << bit
         path.write_bytes(flipped)
-        assert verify(self.world.store, session).problems
+        assert verify_session(self.world.store, session)
         path.write_bytes(whole)
         self.agrees(session)
 

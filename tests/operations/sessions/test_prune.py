@@ -13,8 +13,9 @@ import pytest
 from support.sandbox import flow, put_skill, sessions_folder, told, unchanged
 
 from flowrail.cli.environment import SessionCall
-from flowrail.cli.options import Age
-from flowrail.operations.sessions.prune import DAY
+from flowrail.operations.environment import Environment
+from flowrail.operations.sessions.prune import DAY, prune_sessions
+from flowrail.text.phrases import days_of
 
 AGENTS = """\
 name: NAME
@@ -85,14 +86,14 @@ def test_what_ended_long_ago_goes_and_what_is_open_or_young_stays() -> None:
 
         assert gone() == old
         assert stored_sessions() == {standing, young}
-        assert told("session", "verify")["ok"]
+        assert flow("audit", "--verify").status == 0
 
 
 @pytest.mark.parametrize(
     ("age", "days"), [("1", 1), ("0.5", 0.5), ("7d", 7), ("12h", 0.5), ("1440m", 1), ("2w", 14)]
 )
 def test_an_age_is_days_or_has_a_unit(age: str, days: float) -> None:
-    assert Age(min=0).convert(age, None, None) == days
+    assert days_of(age) == days
 
 
 def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
@@ -169,9 +170,9 @@ def test_a_locked_session_stays_after_a_short_wait() -> None:
     session = ended()
 
     with after(MUCH_LATER), SessionCall().environment.store.change(session):
-        (why,) = stays("--wait", "0").values()
+        (kept,) = prune_sessions(Environment(wait=0.1), older_than=30).kept
 
-    assert why.startswith(f"session `{session}` is held by process {os.getpid()}")
+    assert kept.why.startswith(f"session `{session}` is held by process {os.getpid()}")
     assert stored_sessions() == {session}
 
 

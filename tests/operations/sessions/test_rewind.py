@@ -48,7 +48,7 @@ def session() -> str:
 
 
 def records(session: str) -> list[dict[str, Any]]:
-    return list(told("history", session)["steps"])
+    return list(told("sessions", session)["history"])
 
 
 # --- rewind
@@ -86,11 +86,11 @@ def test_work_and_questions_start_again() -> None:
     assert answer["status"] == "waiting"
     assert [question["answer"] for question in answer["questions"]] == [None]
     assert told("answer", session, "go=No")["status"] == "active"
-    assert flow("session", "verify", session).status == 0
+    assert flow("audit", session, "--verify").status == 0
 
 
 def test_an_abandoned_session_is_open_again_after_the_printed_command(session: str) -> None:
-    revision = told("status", session)["revision"]
+    revision = told("sessions", session)["revision"]
     ended = flow("session", "abandon", session, "--reason", "the customer left").out.splitlines()
 
     shown = flow("resume", session).err
@@ -102,22 +102,21 @@ def test_an_abandoned_session_is_open_again_after_the_printed_command(session: s
     ]
     assert shown == "flow: abandoned because: the customer left\n"
     assert rewound.err == f"flow: session `{session}` was abandoned; it is open again\n"
-    assert told("status", session)["status"] == "active"
+    assert told("sessions", session)["status"] == "active"
 
 
-@pytest.mark.parametrize("verb", [["rewind", "--to"], ["fork", "--at"]])
-def test_a_step_that_is_gone_cannot_be_gone_back_to(session: str, verb: list[str]) -> None:
-    command, option = verb
+@pytest.mark.parametrize("words", [[], ["--as-new"]])
+def test_a_step_that_is_gone_cannot_be_gone_back_to(session: str, words: list[str]) -> None:
     put_skill("loop", LOOP.replace("second", "middle").replace("limit: 3", "limit: 4"))
     told("session", "migrate", session)
 
-    status, error = refused("session", command, session, option, "1")
+    status, error = refused("session", "rewind", session, "--to", "1", *words)
 
     assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
     assert error["message"] == (
         f"step `second` of session `{session}` at revision 1 is gone from the workflow"
     )
-    assert told("session", command, session, option, "0")["step"]["id"] == "first"
+    assert told("session", "rewind", session, "--to", "0", *words)["step"]["id"] == "first"
 
 
 def test_a_child_is_reopened_only_while_its_parent_needs_it() -> None:
@@ -140,36 +139,36 @@ def test_a_child_is_reopened_only_while_its_parent_needs_it() -> None:
     status, error = refused("session", "rewind", child, "--to", "0")
 
     assert (status, error["code"]) == (4, "DISPATCH_GONE")
-    fork = told("session", "fork", child, "--at", "1")
-    assert fork["parent"] is None
-    assert "1 earlier report" in flow("resume", fork["session"]).out
-    assert told("step", "small", "ok", "--session", fork["session"])["revision"] == 2
+    new = told("session", "rewind", child, "--to", "1", "--as-new")
+    assert new["parent"] is None
+    assert "1 earlier report" in flow("resume", new["session"]).out
+    assert told("step", "small", "ok", "--session", new["session"])["revision"] == 2
 
 
-# --- fork
+# --- as a new session
 
 
 @pytest.mark.every_store
-def test_a_fork_continues_from_there_beside_the_other(session: str) -> None:
-    fork = told("session", "fork", session, "--at", "1")
+def test_a_new_session_continues_from_there_beside_the_other(session: str) -> None:
+    new = told("session", "rewind", session, "--to", "1", "--as-new")
 
-    assert fork["session"] != session
-    assert (fork["revision"], fork["step"]["id"], fork["actions"]) == (1, "second", ["Noted: one"])
+    assert new["session"] != session
+    assert (new["revision"], new["step"]["id"], new["actions"]) == (1, "second", ["Noted: one"])
     assert told("resume", session)["revision"] == 3
-    assert told("step", "loop", "ok", "--session", fork["session"])["step"]["id"] == "third"
-    begun = records(fork["session"])[0]
-    assert begun["kind"] == "fork"
+    assert told("step", "loop", "ok", "--session", new["session"])["step"]["id"] == "third"
+    begun = records(new["session"])[0]
+    assert begun["kind"] == "rewind-as-new"
     arrival = next(record for record in records(session) if record["revision"] == 1)
     assert begun["note"]["from"] == {"session": session, "revision": 1, "hash": arrival["hash"]}
-    fork_record = records(session)[-1]
-    assert (fork_record["kind"], fork_record["note"]) == ("fork", {"into": fork["session"], "at": 1})
-    assert flow("session", "verify", "--all").status == 0
-    history = flow("history", fork["session"]).out
-    assert f"fork    of {session} at revision 1" in history
-    assert f"fork    at revision 1 into {fork['session']}" in flow("history", session).out
+    last = records(session)[-1]
+    assert (last["kind"], last["note"]) == ("rewind-as-new", {"into": new["session"], "to": 1})
+    assert flow("audit", "--verify").status == 0
+    history = flow("sessions", new["session"]).out
+    assert f"rewind-as-new  from {session}, revision 1" in history
+    assert f"rewind-as-new  to revision 1, in {new['session']}" in flow("sessions", session).out
 
 
-def test_a_full_journal_refuses_and_prints_the_fork_that_continues(
+def test_a_full_journal_refuses_and_prints_the_command_that_continues(
     session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = (sessions_folder() / session / "journal.jsonl").stat().st_size
@@ -178,11 +177,11 @@ def test_a_full_journal_refuses_and_prints_the_fork_that_continues(
     for words in (["step", "loop", "ok", "--session", session], ["session", "rewind", session, "--to", "0"]):
         status, error = refused(*words)
         assert (status, error["code"]) == (3, "JOURNAL_FULL")
-        assert error["hint"] == f"continue in a new session: flow session fork {session} --at 3"
-        assert error["details"]["command"] == f"flow session fork {session} --at 3"
+        assert error["hint"] == f"continue in a new session: flow session rewind {session} --to 3 --as-new"
+        assert error["details"]["command"] == f"flow session rewind {session} --to 3 --as-new"
 
     ran = flow(*error["details"]["command"].split()[1:], "--json")
     assert ran.err == f"flow: the journal of `{session}` is full, so it is abandoned\n"
     assert (ran.data["revision"], ran.data["step"]["id"]) == (3, "third")
     assert told("step", "loop", "ok")["session"] == ran.data["session"]
-    assert told("status", session)["status"] == "abandoned"
+    assert told("sessions", session)["status"] == "abandoned"

@@ -1,0 +1,59 @@
+"""End a session that will not be completed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flowrail.command import Command
+from flowrail.formatters.guidance.content import result_lines
+from flowrail.machines.guidance.guide import handed_back
+from flowrail.machines.guidance.views import WorkResult
+from flowrail.machines.sessions.session import ABANDONED
+from flowrail.operations.environment import Environment
+from flowrail.operations.operation import operation
+from flowrail.operations.parameters import Reason, SessionId
+from flowrail.operations.running import steps
+from flowrail.text.report import Report
+from flowrail.text.safe_text import one_line
+
+
+@dataclass(frozen=True)
+class AbandonedSession:
+    """A session that has ended."""
+
+    session: str
+    """Its id."""
+    status: str
+    """How it ended: another status than `abandoned` if it had ended before."""
+    reason: str = ""
+    """The reason for the end."""
+    result: WorkResult | None = None
+    """For a sub-agent: the answer to the agent that launched it."""
+    command: Command | None = None
+    """The command that opens the session again."""
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        yield f"{self.session} is {self.status}{f' because: {one_line(self.reason)}' if self.reason else ''}"
+        if self.result is not None:
+            yield from ("", *result_lines(self.result, str))
+        if self.command is not None:
+            yield f"continue it after all: {self.command}"
+
+
+@operation("session abandon", "flow session abandon problem-analysis-k3x9q2 --reason 'solved otherwise'")
+def abandon(environment: Environment, session: SessionId, *, reason: Reason = "") -> AbandonedSession:
+    """End a session that will not be completed
+
+    Its journal stays. Nothing more can be reported.
+    """
+    stored = steps.abandon(environment, session, reason)
+    after = stored.session
+    if after.status != ABANDONED:
+        return AbandonedSession(session, after.status)
+    recorded = str(stored.note.get("reason") or "")
+    if after.parent:
+        result = handed_back(after, environment.store.address)
+        return AbandonedSession(session, after.status, recorded, result=result)
+    undo = Command("session rewind", session, to=after.revision, store=environment.shown_store)
+    return AbandonedSession(session, after.status, recorded, command=undo)
