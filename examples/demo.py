@@ -116,9 +116,9 @@ def play(demo: Demo) -> None:
     demo.run(f"flow handoff send decision-critic --session {session}", shown=4)
 
     scene("5. What happened, and a picture of it.")
-    demo.run(f"flow history {session}", shown=20)
+    demo.run(f"flow sessions {session}", shown=20)
     demo.run(f"flow diagram --session {session} -o {shlex.quote(str(PICTURE))}", shown=1)
-    records = demo.read(f"flow history {session}")["steps"]
+    records = demo.read(f"flow sessions {session}")["history"]
     moves = sum(record["kind"] == "move" for record in records)
     print(f"4 steps, {moves} accepted reports. Open {PICTURE} in a browser.")
 

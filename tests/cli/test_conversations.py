@@ -60,7 +60,7 @@ def test_two_conversations_in_one_folder_keep_apart_in_every_order(order: tuple[
         assert answer["session"] == sessions[caller]
 
     for caller, session in sessions.items():
-        status = told("status", session)
+        status = told("sessions", session)
         assert (status["step"]["id"], status["revision"]) == ("three", 2)
         records = told("sessions", session)["history"]
         assert {record["conversation"] for record in records} == {caller}
