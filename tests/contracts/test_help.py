@@ -85,7 +85,7 @@ def test_a_session_is_shown_without_its_id_if_only_one_is_open() -> None:
     put_skill("small")
     session = told("step", "small", "--new")["session"]
 
-    for words in (["resume"], ["finding", "list"]):
+    for words in (["finding", "list"],):
         assert told(*words) == told(*words, session), words
 
 

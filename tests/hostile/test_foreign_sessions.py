@@ -20,7 +20,7 @@ from support.sandbox import accept, flow, put_skill, refused, told
 LIE = "flow: all is well [OK]"
 REFUSED = (
     "sessions ID", "resume ID", "step evil ok --session ID", "session rewind ID --to 0",
-    "session rewind ID --to 0 --as-new", "session migrate ID", "session abandon ID", "claim ID d1", "answer ID q=x",
+    "session rewind ID --to 0 --as-new", "session migrate ID", "session abandon ID", "answer ID q=x",
     "finding list ID", "diagram --session ID",
 )  # fmt: skip
 LISTING = ("sessions --all", "audit", "audit --verify", "doctor", "session prune --dry-run")
