@@ -232,11 +232,12 @@ class LazyGroup(click.Group):
                     formatter.write_dl([(name.ljust(width), entry.help) for name, entry in entries.items()])
 
 
+_RUNNING = "operations.running.agent_commands"
 _FINDING = {
-    "add": Entry("agents", "Record", "Record one finding"),
-    "none": Entry("agents", "Record", "Record that a review found nothing"),
-    "list": Entry("agents", "Show and resolve", "List the recorded findings"),
-    "resolve": Entry("agents", "Show and resolve", "Mark a finding as resolved"),
+    "add": Entry(_RUNNING, "Record", "Record one finding"),
+    "none": Entry(_RUNNING, "Record", "Record that a review found nothing"),
+    "list": Entry(_RUNNING, "Show and resolve", "List the recorded findings"),
+    "resolve": Entry(_RUNNING, "Show and resolve", "Mark a finding as resolved"),
 }
 _FINDING_HELP = """
 A review gate decides from the findings. Findings of a sub-agent's session count for the nearest
@@ -303,13 +304,13 @@ notes, tags, workflows that are stored elsewhere.
 
 _AGENTS, _EVERY_DAY, _OCCASIONALLY = "For agents", "Every day", "Occasionally"
 COMMANDS = {
-    "step": Entry("run", _AGENTS, "Show the current step, or report its outcome and show the next"),
-    "resume": Entry("run", _AGENTS, "Show the current step of a session again"),
+    "step": Entry(_RUNNING, _AGENTS, "Show the current step, or report its outcome and show the next"),
+    "resume": Entry(_RUNNING, _AGENTS, "Show the current step of a session again"),
     "run": Entry(
         "operations.running.commands", _AGENTS, "Run a command of the current step, or attach to it"
     ),
-    "ask": Entry("agents", _AGENTS, "Ask the user an agent's questions"),
-    "answer": Entry("agents", _AGENTS, "Record the user's answers and print the next command"),
+    "ask": Entry(_RUNNING, _AGENTS, "Ask the user an agent's questions"),
+    "answer": Entry(_RUNNING, _AGENTS, "Record the user's answers and print the next command"),
     "finding": Entry("", _AGENTS, "Record, list and resolve findings of a review", _FINDING, _FINDING_HELP),
     "handoff": Entry("", _AGENTS, "Hand work from one skill to another", _HANDOFF, _HANDOFF_HELP),
     "setup": Entry("operations.setup", _EVERY_DAY, "Set up your agent's host: hooks, permissions, skills"),

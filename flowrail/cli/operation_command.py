@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import read_facts
+from flowrail.cli.environment import read_facts, read_given, read_text
 from flowrail.cli.progress import ProgressBar
 from flowrail.errors import UsageError
 from flowrail.formatters.data import as_data
@@ -72,6 +72,16 @@ def show(result: Any, form: str | None) -> None:
 
 def _given(parameter: Parameter, values: dict[str, Any]) -> object:
     value = values[parameter.name]
+    if parameter.help.is_document:
+        return read_given(value, label=parameter.help.text)[0]
+    if parameter.help.file_option and parameter.kind is str:
+        file = values.get(_file_name(parameter))
+        if file and value:
+            flag = f"--{parameter.name}"
+            raise UsageError(
+                f"exactly one of {flag} and {parameter.help.file_option} is needed", hint="give one of them"
+            )
+        return read_text(file, label=f"the file of {parameter.help.file_option}")[0] if file else value
     if parameter.help.file_option:
         file = values.get(_file_name(parameter))
         loaded = read_facts(file) if file else {}
@@ -100,10 +110,11 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
             )
         ]
     flag = f"--{parameter.name.replace('_', '-')}"
+    found: list[click.Parameter]
     if parameter.kind is Mapping:
         names = (about.short, f"{flag}") if about.short else (flag,)
         pairs = options.pairs(names[0], about.metavar or "NAME=VALUE")
-        found: list[click.Parameter] = [
+        found = [
             click.Option(
                 [*names, parameter.name],
                 multiple=True,
@@ -120,7 +131,7 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
         return found
     is_flag = parameter.kind is bool
     default = None if parameter.is_required else parameter.default
-    return [
+    found = [
         click.Option(
             [*([about.short] if about.short else []), flag, parameter.name],
             type=None if is_flag else _type(parameter),
@@ -134,6 +145,10 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
             shell_complete=complete,
         )
     ]
+    if about.file_option:
+        file_help = "A file with the same; - reads standard input."
+        found.append(click.Option([about.file_option, _file_name(parameter)], metavar="FILE", help=file_help))
+    return found
 
 
 def _file_name(parameter: Parameter) -> str:

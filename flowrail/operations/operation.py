@@ -59,7 +59,9 @@ class Help:
     completes: str = ""
     """What a shell offers: skills, sessions, steps, outcomes or codes."""
     file_option: str = ""
-    """For a mapping: the option that reads more values from a JSON file."""
+    """The option that reads the text, or for a mapping more values as JSON, from a file or standard input."""
+    is_document: bool = False
+    """Whether a command line may name a file, or - for standard input, instead of giving the document itself."""
     only_on_command_line: bool = False
     """Whether MCP clients do not see the parameter."""
 

@@ -37,5 +37,9 @@ Expect = Annotated[
     int | None, Help("The revision that the report is for; refused at another one.", metavar="REV")
 ]
 TakeOver = Annotated[bool, Help("Continue a session that belongs to another conversation.")]
+Wait = Annotated[
+    float,
+    Help("How long to wait for the session's lock.", metavar="SECONDS", only_on_command_line=True),
+]
 Reason = Annotated[str, Help("The reason, for the journal.", metavar="TEXT")]
 DryRun = Annotated[bool, Help("Show what would be done, without doing it.")]

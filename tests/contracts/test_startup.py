@@ -71,9 +71,7 @@ def test_a_step_loads_nothing_that_only_other_commands_need(form: str) -> None:
 
     for words in (["step", "small"], report):
         modules = loaded(*words, "--format", form)
-        commands = [name for name in modules if name.startswith("flowrail.cli.commands.")]
         assert not NOT_FOR_A_STEP & modules
-        assert commands == ["flowrail.cli.commands.run"]
         assert not [name for name in modules if name.startswith(FOR_OTHER_STEPS)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -31,7 +32,11 @@ from support.sandbox import (
     told,
 )
 
-VERBS = ["step", "sessions", "ask", "answer", "finding", "discover", "handoff"]
+VERBS = [
+    *("step", "resume", "run", "ask", "answer"),
+    *("finding_add", "finding_none", "finding_list", "finding_resolve"),
+    *("list", "sessions", "discover", "handoff_send", "handoff_receive", "handoff_status", "handoff_cancel"),
+]
 
 
 @pytest.fixture
@@ -47,13 +52,13 @@ def test_it_offers_the_verbs_each_well_described(tools: Tools) -> None:
 
     assert [tool.name for tool in offered] == VERBS
     for tool in offered:
-        assert 40 < len(tool.description) < 400
+        assert 15 < len(tool.description) < 800
         assert tool.input_schema["additionalProperties"] is False
         for argument in tool.input_schema["properties"].values():
             assert argument["description"].endswith(".")
     reading = {tool.name for tool in offered if tool.annotations.read_only_hint}
-    assert reading == {"sessions", "discover"}
-    assert "`flow VERB …` is the tool VERB" in str(tools.client.instructions)
+    assert reading == {"list", "sessions", "discover", "finding_list", "handoff_status"}
+    assert "is the tool\n`handoff_send`" in str(tools.client.instructions)
 
 
 def test_a_step_is_told_as_a_command_tells_it_with_calls_in_place_of_commands(tools: Tools) -> None:
@@ -111,12 +116,11 @@ def test_facts_are_taken_as_values_or_as_their_text(tools: Tools) -> None:
 
 WRONG = [
     ("step", {"skill": 7}),
-    ("step", {"expect": -1}),
     ("step", {"nosuch": "x"}),
     ("step", {"facts": []}),
     ("step", {"new": "perhaps"}),
-    ("ask", {"session": "x", "questions": ["y"]}),
-    ("handoff", {"action": "nosuch"}),
+    ("ask", {"session": "x", "asked": ["y"]}),
+    ("handoff_send", {"target": 7}),
 ]
 
 
@@ -128,18 +132,17 @@ def test_wrong_arguments_are_refused_and_named(tools: Tools, tool: str, argument
 def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: Tools) -> None:
     assert tools.refused("step", new=True, skill="nosuch")["code"] == "UNKNOWN_SKILL"
     assert tools.refused("step", session="../../etc")["code"] == "UNKNOWN_SESSION"
-    assert "sessions {}" in tools.refused("step", session="../../etc")["hint"]
-    assert tools.refused("step")["code"] == "NO_OPEN_SESSION"
+    assert "sessions {" in tools.refused("step", session="../../etc")["hint"]
+    assert tools.refused("resume")["code"] == "NO_OPEN_SESSION"
     assert tools.refused("step", outcome="ok")["code"] == "USAGE"
     assert tools.refused("step", facts={"a": 1})
     assert tools.refused("step", skill="small", outcome="ok", params={"a": "b"})
     assert tools.refused("step", session="small-abcdef", again="1")["code"] == "UNKNOWN_SESSION"
     assert tools.refused("step", skill="small", outcome=None, expect=None, facts=None, session="x")
-    assert tools.refused("handoff", action="send")["message"] == "`send` needs `target`"
     session = tools.told("step", new=True, skill="small")["session"]
     assert tools.refused("step", session=session, params={"a": "b"})
-    assert "step {" in tools.refused("step", session=session, outcome="ok", expect=7)["hint"]
-    assert tools.told("sessions")["sessions"][0]["session"] == session
+    assert "resume {" in tools.refused("step", session=session, outcome="ok", expect=7)["hint"]
+    assert tools.told("resume")["session"] == session
 
 
 def test_a_session_keeps_its_definition_and_a_skill_without_a_file_is_gone(tools: Tools) -> None:
@@ -171,26 +174,25 @@ def test_questions_and_findings_go_by_calls(tools: Tools) -> None:
         "text": "Should we?",
         "options": [{"label": "Yes"}, {"label": "No"}],
     }
-    put = tools.told("ask", session=session, questions=[question])
+    put = tools.told("ask", session=session, asked=json.dumps([question]))
     assert "needs_user_input" in put["block"]
-    waiting = tools.told("sessions", session=session)
+    waiting = tools.told("resume", session=session)
     assert waiting["status"] == "waiting"
     answer = waiting["questions"][0]["choices"][0]
-    assert answer == {"tool": "answer", "arguments": {"session": session, "answers": {"go": "Yes"}}}
+    assert answer == {"tool": "answer", "arguments": {"session": session, "answers": ["go=Yes"]}}
     assert tools.told(answer["tool"], **answer["arguments"])["status"] == "active"
-    added = tools.told("finding", session=session, severity="MUST", text="It is wrong.")
-    assert tools.told("finding", session=session, action="list")["findings"][0]["id"] == added["id"]
-    assert tools.told("finding", session=session, action="resolve", finding=added["id"])["open"] is False
-    assert tools.refused("finding", session=session, action="resolve")["code"] == "USAGE"
+    added = tools.told("finding_add", session=session, severity="MUST", text="It is wrong.")
+    assert tools.told("finding_list", session=session)["findings"][0]["id"] == added["id"]
+    assert tools.told("finding_resolve", session=session, finding=added["id"])["open"] is False
 
 
 def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
     ours("next")
     target("outside")
-    assert tools.told("handoff", action="status") == {"handoffs": []}
-    sent = tools.told("handoff", action="send", target="next", session=session_to_hand_over())
-    assert tools.told("handoff", action="status")["handoffs"][0]["id"] == sent["id"]
-    assert tools.told("handoff", action="status", handoff=sent["id"])["phase"] == "invocation"
+    assert tools.told("handoff_status") == {"handoffs": []}
+    sent = tools.told("handoff_send", target="next", session=session_to_hand_over())
+    assert tools.told("handoff_status")["handoffs"][0]["id"] == sent["id"]
+    assert tools.told("handoff_status", handoff=sent["id"])["phase"] == "invocation"
     taken = tools.told(
         sent["receive_command"]["tool"],
         **sent["receive_command"]["arguments"],
@@ -198,15 +200,14 @@ def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
     )
     assert (taken["step"]["skill"], taken["step"]["params"]["prompt"]) == ("next", "Should we?")
     assert taken["handoff"]["claim"]["session"] == taken["step"]["session"]
-    within = tools.told("handoff", action="send", target="outside", session=session_to_hand_over())
-    received = tools.told("handoff", **within["receive_command"]["arguments"])
+    within = tools.told("handoff_send", target="outside", session=session_to_hand_over())
+    received = tools.told("handoff_receive", **within["receive_command"]["arguments"])
     assert received["payload"]["target"]["skill"] == "outside"
-    third = tools.told("handoff", action="send", target="next", session=session_to_hand_over())
-    cancelled = tools.told("handoff", action="cancel", handoff=third["id"], reason="no need")
+    third = tools.told("handoff_send", target="next", session=session_to_hand_over())
+    cancelled = tools.told("handoff_cancel", handoff=third["id"], reason="no need")
     assert cancelled["status"] == "cancelled"
     tools.told("step", new=True, skill="small")
-    assert tools.refused("handoff", action="send", target="next")["code"] == "SEVERAL_OPEN"
-    assert tools.refused("handoff", action="receive")["code"] == "USAGE"
+    assert tools.refused("handoff_send", target="next")["code"] == "SEVERAL_OPEN"
 
 
 def test_the_store_and_the_folder_can_be_named(tmp_path: Path) -> None:
@@ -252,7 +253,7 @@ def test_a_session_belongs_to_the_connection_that_started_it_until_that_ends() -
         assert third.told("step", session=session, outcome="ok")["revision"] == 1
 
     assert error["code"] == "OTHER_CONVERSATION"
-    assert f'step {{"session": "{session}", "take_over": true}}' in error["hint"]
+    assert f'resume {{"session": "{session}", "take_over": true}}' in error["hint"]
     assert own != session
     assert [record["kind"] for record in told("sessions", session)["history"]] == [
         "start",
@@ -272,7 +273,7 @@ def test_a_session_continues_after_its_server_was_killed(tmp_path: Path) -> None
             shown = tools.told(call["tool"], **call["arguments"], facts={})
         os.kill(int(pid.read_text()), signal.SIGKILL)
         with pytest.raises(Exception):  # noqa: B017 - however the client reports that nobody answers
-            tools.told("sessions")
+            tools.told("resume")
 
     with served() as tools:
         assert tools.told("step", session=shown["session"])["next"] == [], "it belongs to the killed server"
@@ -315,7 +316,7 @@ steps:
 
 def params_of(tools: Tools, skill: str) -> dict[str, Any]:
     """Return a value for each required parameter of a skill."""
-    described = next(listed for listed in tools.told("discover")["skills"] if listed["name"] == skill)
+    described = told("show", skill)
     return {
         name: param["example"] if param.get("example") is not None else "x"
         for name, param in described["params"].items()

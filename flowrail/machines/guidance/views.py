@@ -6,7 +6,7 @@ Most steps have none of them, so they are a module that other steps do not load.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from flowrail.command import Command
@@ -106,7 +106,8 @@ class DoneStep:
 class Briefing:
     """What an agent must know to continue a session that it does not remember."""
 
-    now: str
+    now: str = field(metadata={"internal": True})
+    """The moment from which ages are counted; not part of the JSON."""
     done: tuple[DoneStep, ...] = ()
     """The newest reports, the oldest first."""
     earlier: int = 0
@@ -136,5 +137,6 @@ class PendingQuestions:
 
     session: str
     questions: tuple[AskedQuestion, ...]
-    answer: Command
-    resume: Command
+    answer_command: Command
+    """Records the answers."""
+    resume_command: Command

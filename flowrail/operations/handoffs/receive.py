@@ -21,6 +21,7 @@ from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.errors import DocumentError, FlowError
 from flowrail.formatters.data import as_data
 from flowrail.formatters.guidance import blocks
+from flowrail.formatters.guidance.content import Show
 from flowrail.formatters.reports.handoff import HandoffAnswer, conversion_notes, receive_command
 from flowrail.handoff.checks import check_arrival, find_target
 from flowrail.handoff.errors import (
@@ -97,9 +98,9 @@ class ReceivedHandoff:
         """Return the first step of the session, or the state of the handoff."""
         return blocks.report(self.answer.guidance) if self.answer else self.handoff.report()
 
-    def xml(self) -> str:
+    def xml(self, show: Show = str) -> str:
         """Return the first step of the session for the agent, or the state of the handoff as text."""
-        return blocks.xml(self.answer.guidance) if self.answer else plain_text(self.report())
+        return blocks.xml(self.answer.guidance, show) if self.answer else plain_text(self.report())
 
 
 @dataclass(frozen=True)

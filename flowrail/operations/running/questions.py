@@ -140,8 +140,8 @@ def _pending(
     return PendingQuestions(
         session=session.id,
         questions=tuple(questions),
-        answer=Command("answer", session.id, answers=answers, store=environment.store.address),
-        resume=Command("resume", session.id, store=environment.store.address),
+        answer_command=Command("answer", session.id, answers=answers, store=environment.store.address),
+        resume_command=Command("resume", session.id, store=environment.store.address),
     )
 
 

@@ -14,7 +14,6 @@ from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
 from flowrail.formatters.data import as_data
 from flowrail.formatters.guidance import blocks
-from flowrail.formatters.guidance import work as as_working
 from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.sessions.session import COMPLETED
@@ -101,9 +100,8 @@ class Stage:
                 return questions.answer(environment, arguments[0], answers, _text(command, "reason"))
             case "finding add":
                 severity, text = _text(command, "severity"), _text(command, "text")
-                return as_working.finding_data(
-                    *findings.add_finding(environment, arguments[0], severity=severity, text=text)
-                )
+                home, finding = findings.add_finding(environment, arguments[0], severity=severity, text=text)
+                return {"session": home, **as_data(finding)}
             case "session abandon":
                 return {"status": steps.abandon(environment, arguments[0]).session.status}
             case _:

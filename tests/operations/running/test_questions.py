@@ -24,8 +24,8 @@ def test_a_question_of_an_agent_surfaces_where_its_work_was_given_out(team: Team
     pending = team.ask(child)
 
     store = team.world.store.path
-    assert str(pending.answer) == f"flow answer {child} db=OPTION --store {store}"
-    assert str(pending.resume) == f"flow resume {child} --store {store}"
+    assert str(pending.answer_command) == f"flow answer {child} db=OPTION --store {store}"
+    assert str(pending.resume_command) == f"flow resume {child} --store {store}"
     above = team.told()
     (question,) = above.questions
     assert (question.id, question.session, question.header, question.text) == (
