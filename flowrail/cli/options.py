@@ -167,11 +167,6 @@ form = format_option(
     "xml", "text", "json", about="The output format (default: text on a terminal, XML in a pipe)."
 )
 as_json = format_option("text", "json", about="The output format (default: text).")
-only_json = click.option(
-    "--json", "form", flag_value="json", help="Accepted for consistency; the output is always JSON."
-)
-json_flag = stacked(click.option("--json", "form", flag_value="json", help="Print one JSON document."), color)
-"""For commands whose `--format` is about something else."""
 utc = click.option(
     "--utc", is_flag=True, callback=output.keep_utc, expose_value=False, help="Print exact times in UTC."
 )
@@ -182,15 +177,6 @@ root = click.option(
     multiple=True,
     metavar="DIR",
     help="Also search this folder for skills. May be repeated.",
-)
-params = click.option(
-    "-p",
-    "--param",
-    "params",
-    multiple=True,
-    callback=pairs("-p"),
-    metavar="NAME=VALUE",
-    help="A workflow parameter. May be repeated.",
 )
 
 
@@ -206,62 +192,3 @@ def _wait(seconds: float) -> Callable[[F], F]:
 
 
 wait = _wait(10.0)
-wait_in_a_crowd = _wait(60.0)
-"""For commands that several agents run at the same time, on any machine."""
-in_a_crowd = stacked(as_json, store, wait_in_a_crowd)
-assignments = click.option(
-    "-s",
-    "--set",
-    "assignments",
-    multiple=True,
-    callback=pairs("-s"),
-    metavar="NAME=VALUE",
-    help="A fact, such as confidence=high. May be repeated.",
-)
-facts = stacked(
-    assignments,
-    click.option(
-        "--facts", "facts_file", metavar="FILE", help="A JSON file with facts; - reads standard input."
-    ),
-)
-
-
-def _sentences(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> str:
-    """Return the texts of an option that was given several times as one text."""
-    return "; ".join(text.strip() for text in texts)
-
-
-note = click.option(
-    "--note",
-    multiple=True,
-    callback=_sentences,
-    metavar="TEXT",
-    help="What to remember, in a sentence. Shown when the session is resumed. May be repeated.",
-)
-reason = click.option("--reason", default="", metavar="TEXT", help="The reason, for the journal.")
-expect = click.option(
-    "--expect",
-    type=click.IntRange(min=0),
-    metavar="REV",
-    help="Refuse if the session is at another revision.",
-)
-skill = click.argument("skill", shell_complete=complete("skills"))
-optional_skill = click.argument("skill", required=False, shell_complete=complete("skills"))
-session_argument = click.argument("session_id", metavar="ID", shell_complete=complete("sessions"))
-optional_session = click.argument(
-    "session_id", metavar="[ID]", required=False, shell_complete=complete("sessions")
-)
-session_option = click.option(
-    "--session",
-    "session_id",
-    metavar="ID",
-    help="The session, if several are open.",
-    shell_complete=complete("sessions"),
-)
-take_over = click.option(
-    "--take-over", is_flag=True, help="Continue a session that belongs to another conversation."
-)
-autonomous = click.option(
-    "--autonomous", is_flag=True, help="No user is present: prefer skills that run without one."
-)
-outcome = click.argument("outcome", required=False, shell_complete=complete("outcomes"))

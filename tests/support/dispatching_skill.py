@@ -8,7 +8,7 @@ from typing import Any
 
 from support.sandbox import put_skill
 
-from flowrail.cli.environment import SessionCall, given_answers
+from flowrail.cli.environment import SessionCall
 from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import PendingQuestions
@@ -150,7 +150,10 @@ class Team:
 
     def answer(self, session: str, *pairs: str, reason: str = "") -> Guidance:
         """Answer questions as the user."""
-        return questions.answer(self.world, session, given_answers(pairs, list), reason).guidance
+        answers: dict[str, list[str]] = {}
+        for name, _, label in (pair.partition("=") for pair in pairs):
+            answers.setdefault(name, []).append(label)
+        return questions.answer(self.world, session, answers, reason).guidance
 
     def kinds(self, session: str | None = None) -> list[str]:
         """Return the kinds of the records of a session."""
