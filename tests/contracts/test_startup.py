@@ -81,7 +81,7 @@ def test_a_step_of_a_bundled_skill_loads_no_heavy_module() -> None:
     assert not NOT_FOR_A_STEP & loaded(*step["next"][0]["command"].split()[1:])
 
 
-@pytest.mark.parametrize("words", [["sessions"], ["status"], ["resume"]])
+@pytest.mark.parametrize("words", [["sessions"], ["resume"]])
 def test_showing_a_session_loads_no_database(words: list[str]) -> None:
     told("step", "decision-critic")
 

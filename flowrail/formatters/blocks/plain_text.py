@@ -48,17 +48,17 @@ def format_invoke_command(
     *script* is a file (``….py``), a module (``skills.planner.gate``), or the name of a skill, whose step
     ``flow show`` prints. *qr* adds the state of the review loop.
     """
+    round_option = "--qr-iteration"
     if script.endswith(".py"):
-        words = ["python3", script]
+        words = ["python3", script, "--step", str(step)]
     elif "." in script and "/" not in script:
-        words = ["python3", "-m", script]
+        words = ["python3", "-m", script, "--step", str(step)]
     else:
-        words = ["flow", "skill", "preview", script]
-    words += ["--step", str(step)]
+        words, round_option = ["flow", "show", script, str(step)], "--attempt"
     if total is not None:
         words += ["--total-steps", str(total)]
     if qr is not None:
-        words += ["--qr-iteration", str(qr.iteration)]
+        words += [round_option, str(qr.iteration)]
         words += ["--qr-fail"] if qr.failed else []
         words += ["--qr-status", str(qr.status)] if qr.status else []
     return visible(shlex.join(words)).replace("\n", "⟨U+000A⟩")
