@@ -466,7 +466,7 @@ def _disk(results: Mapping[str, Any]) -> None:
     out(
         f"- **Disk**: {size:.0f} GB in PostgreSQL. At 0.12 dollars per GB and month, {size * 0.12:.0f} dollars per"
         " month, and as much again for each full backup.",
-        "- **`flow sessions --all`, `flow session verify` without an id, `flow store copy`**: they read everything."
+        "- **`flow sessions --all`, `flow audit --verify`, `flow store copy`**: they read everything."
         f" At 100 MB per second, {minutes} minutes. Give an id, or prune.",
         f"- **A dump**: at 100 MB per second, {minutes} minutes. Use archived logs or snapshots of the disk instead.",
     )
