@@ -23,7 +23,7 @@ IN_STORE = (
 LOOKING = ("list --json", "check evil", "discover --all --json", "step evil --json")
 CONTINUING = (
     "sessions --all --json", "sessions ID --json", "audit --verify --json", "audit", "step evil ok --session ID --json",
-    "trust --session ID", "session prune --dry-run", "start evil --json",
+    "trust --session ID", "session prune --dry-run", "step evil --new --json",
 )  # fmt: skip
 READING_A_FILE = (
     "handoff check odd.yaml", "handoff check odd.yaml --to 3.0", "handoff receive odd.yaml --json",

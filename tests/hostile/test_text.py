@@ -52,7 +52,7 @@ def put(text: str) -> None:
 def structure(step: str) -> list[tuple[str, str]]:
     """Return the elements and commands of a step's answer that its instructions cannot contain."""
     ours = {"step_output", "step_header", "current_action", "next", "case", "want", "resumed"}
-    answer = flow("skill", "preview", "evil", step, "--format", "xml").out
+    answer = flow("show", "evil", step, "--format", "xml").out
     return [
         (element.tag, (element.text or "") if element.tag == "case" else "")
         for element in ET.fromstring(answer).iter()  # noqa: S314 - our own output
@@ -96,7 +96,7 @@ def test_text_in_a_payload_is_visible(text: str) -> None:
             "check given",
             "check given --to 2.0",
             "receive given --force --json",
-            "sessions --json",
+            "status --json",
         ):
             checked("handoff", *line.split())
 
