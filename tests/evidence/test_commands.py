@@ -129,8 +129,8 @@ steps:
     commands:
       tests: {run: [PYTHON, check.py], facts: {failures: {match: "(\\\\d+) failed", default: 0}, who: {match: "by (\\\\w+)"}}}
     reports:
-      failures: {type: integer, from: tests.failures, required: true}
-      who: {type: string, from: tests.who}
+      failures: {type: integer, from: tests.failures, required: true, min: 0}
+      who: {type: string, from: tests.who, example: Ann}
     rules: [{if: "failures == 0", outcome: ok}, {outcome: iterate}]
     next: {ok: null, iterate: test}
 """

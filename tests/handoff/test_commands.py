@@ -7,12 +7,16 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from support.handoffs import send, session, target
 from support.payloads import PAYLOADS, example, rendered, with_, without
 from support.sandbox import flow, refused, told
 
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import read_file
+from flowrail.handoff.payload.models import json_schema
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
 
 def put(handoff: dict[str, object], name: str = "payload.json") -> str:
@@ -69,8 +73,12 @@ def test_a_payload_with_a_wrong_hash_is_not_converted() -> None:
     assert "is not the hash of the content" in ran.out
 
 
-def test_the_schema_of_a_payload_is_published() -> None:
-    assert json.loads(flow("skill", "schema", "handoff-1.0").out)["title"] == "Handoff payload 1.0"
+@pytest.mark.parametrize("version", ["1.0", "2.0", "3.0"])
+def test_the_schema_of_a_payload_is_published(version: str) -> None:
+    schema = json.loads((REFERENCE / f"handoff-{version}.schema.json").read_text(encoding="utf-8"))
+
+    assert schema["title"] == f"Handoff payload {version}"
+    assert schema == json_schema(version)
 
 
 def test_control_characters_of_a_skill_are_never_printed() -> None:

@@ -47,13 +47,18 @@ def test_a_changed_copy_asks_for_leave_and_names_the_change(installed: Path, cha
     assert {item["name"]: item["as_bundled"] for item in told("list")["skills"]}[SKILL] is False
 
 
-def test_a_session_of_a_copy_stops_where_the_copy_changes(installed: Path) -> None:
+def test_a_session_of_a_copy_keeps_its_texts_where_the_copy_changes(installed: Path) -> None:
     told("step", SKILL)
-    (installed / "steps" / "synthesis.md").write_text("Another conclusion.")
+    changed = installed / "steps" / "classify_verifiability.md"
+    bundled = changed.read_text()
+    changed.write_text("Another conclusion.")
 
-    status, error = refused("step", SKILL, "ok")
+    moved = told("step", SKILL, "ok")
+    status, error = refused("step", SKILL, "--new")
 
+    assert moved["step"]["id"] == "classify_verifiability"
+    assert moved["actions"][0].startswith(bundled.partition("`")[0])
     assert (status, error["code"]) == (7, "NOT_TRUSTED")
-    assert "steps/synthesis.md (changed)" in error["message"]
+    assert "steps/classify_verifiability.md (changed)" in error["message"]
     flow("setup", SKILL, "--force")
-    assert told("step", SKILL, "ok")["step"]["number"] == 2
+    assert flow("step", SKILL, "--new").status == 0

@@ -181,7 +181,7 @@ def test_a_python_skill_has_texts_and_resources_in_files() -> None:
     told_next = told("step", "files", "ok")
 
     assert begun["actions"] == ["Look at it."]
-    assert "A form." in told_next["actions"][0]
+    assert told_next["resources"] == {"form": "A form."}
 
 
 @pytest.mark.parametrize(("missing", "code"), [("steps/look.md", "FR125"), ("resources/form.md", "FR127")])
@@ -239,11 +239,15 @@ def test_a_convention_is_that_of_the_skill_then_the_project_then_home_then_ours(
         folder.mkdir(parents=True)
         (folder / "severity.md").write_text(text)
 
+    def quoted() -> str:
+        begun = told("step", name, "--new")
+        return str(begun["resources"]["severity"] if name == "quoting" else begun["actions"][0])
+
     for folder, text in ((skill, "of the skill"), (project, "of the project"), (home, "of home")):
-        assert text in told("step", name, "--new")["actions"][0]
+        assert text in quoted()
         (folder / "severity.md").unlink()
 
-    assert "MUST" in told("step", name, "--new")["actions"][0]
+    assert "MUST" in quoted()
 
 
 def test_a_session_keeps_the_convention_that_it_started_with() -> None:
@@ -255,4 +259,4 @@ def test_a_session_keeps_the_convention_that_it_started_with() -> None:
 
     (folder / "severity.md").write_text("later")
 
-    assert "at the start" in told("resume", session)["actions"][0]
+    assert told("resume", session)["resources"] == {"severity": "at the start"}
