@@ -40,7 +40,7 @@ def put_canary(name: str = "py", where: Path | None = None) -> Path:
 def test_a_projects_code_runs_only_when_allowed() -> None:
     folder = put_canary()
 
-    for words in (["step", "py"], ["step", "py", "--new"], ["skill", "preview", "py", "first"]):
+    for words in (["step", "py"], ["step", "py", "--new"], ["show", "py", "first"]):
         status, error = refused(*words)
         assert (status, error["code"]) == (7, "NOT_TRUSTED")
         assert (
@@ -86,6 +86,9 @@ def test_any_change_takes_trust_away_also_from_a_running_session() -> None:
         status, error = refused(*words)
         assert (status, error["code"]) == (7, "NOT_TRUSTED")
         assert error["message"].endswith("and it changed since it was approved: helper.txt (new)")
+
+    shown = flow("sessions", session, "--json")
+    assert (shown.status, shown.data["problem"]["code"], len(shown.data["history"])) == (7, "NOT_TRUSTED", 1)
 
     (folder / "helper.txt").unlink()
     assert told("step", "py", "done")["step"]["id"] == "second"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.evidence import allow_commands, git, repository, write
-from support.hooks import A, within
+from support.hooks import A, B, within
 from support.sandbox import flow, process, project_skills, put_skill, sessions_folder, told
 
 TEMPLATE = "# Plan\n\n## Risks\n\n## Rollback\n"
@@ -181,12 +181,15 @@ def test_no_trick_makes_a_check_pass(session: str) -> None:
         flow("answer", session, "evidence=Try again")
 
 
-def test_weaker_evidence_in_the_skill_stops_the_session(session: str) -> None:
+def test_weaker_evidence_in_the_skill_does_not_count_for_an_open_session(session: str) -> None:
     weaken_the_skill(session)
+    copy_the_template(session)
+    assert "plan" in passed_checks(str(within(B, "step", "built", "--new")["session"]))
 
     ran = flow("step", "built", "ok", "--session", session)
 
-    assert (ran.status, "DEFINITION_CHANGED" in ran.err) == (5, True)
+    assert (ran.status, "EVIDENCE_MISSING" in ran.err) == (4, True)
+    assert passed_checks(session) == set()
 
 
 def test_a_child_cannot_report_what_its_parent_could_not(session: str) -> None:

@@ -1,4 +1,4 @@
-"""Evidence when a session is resumed, forked, rewound, migrated and adopted, and when sub-agents do the work."""
+"""Evidence when a session is resumed, rewound, migrated and accepted, and when sub-agents do the work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.evidence import begin, demand, git, report, repository, write
-from support.sandbox import accept, put_skill, refused, told
+from support.sandbox import accept, project_skills, put_skill, refused, told
 
 PLAN = {"id": "plan", "file": "plan.md", "changed": True}
 
@@ -39,23 +39,37 @@ def test_a_rewind_takes_a_new_baseline() -> None:
     assert report(session) == {}
 
 
-def test_a_migration_keeps_the_baseline_and_completes_it() -> None:
+def test_a_migration_that_leaves_the_step_as_it_is_keeps_the_baseline() -> None:
+    demand(PLAN)
+    write("plan.md", "old")
+    session = begin()
+    write("plan.md", "new")
+    put_skill(
+        "built", (project_skills() / "built/workflow.yaml").read_text().replace("Tell it.", "Tell all.")
+    )
+
+    assert told("session", "migrate", session)["revision"] == 0
+
+    assert report(session) == {}
+
+
+def test_a_migration_to_other_evidence_starts_the_step_again_with_a_new_baseline() -> None:
     demand(PLAN)
     write("plan.md", "old")
     write("notes.md", "old")
     session = begin()
     write("plan.md", "new")
     demand(PLAN, {"id": "notes", "file": "notes.md", "changed": True})
-    assert refused("step", "built", "ok", "--session", session)[0] == 5
 
-    told("session", "migrate", session, "--accept")
+    assert told("session", "migrate", session)["revision"] == 1
 
-    assert report(session) == {"notes": "fail"}
+    assert report(session) == {"plan": "fail", "notes": "fail"}
+    write("plan.md", "newer")
     write("notes.md", "new")
     assert report(session) == {}
 
 
-def test_adopting_takes_a_new_baseline_in_the_folder_where_the_session_is_now(
+def test_accepting_takes_a_new_baseline_in_the_folder_where_the_session_is_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     demand(PLAN)

@@ -1,4 +1,4 @@
-"""Sessions and handoffs from elsewhere: listed as foreign, refused, and read only to adopt them."""
+"""Sessions and handoffs from elsewhere: listed as foreign, refused, and read only to accept them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def with_another_first_record(session: str) -> None:
 
 
 @pytest.mark.parametrize("make_foreign", [disown, with_another_first_record])
-def test_a_foreign_session_is_listed_and_refused_until_it_is_adopted(
+def test_a_foreign_session_is_listed_and_refused_until_it_is_accepted(
     session: str, make_foreign: Callable[[str], None]
 ) -> None:
     make_foreign(session)
@@ -55,7 +55,7 @@ def test_a_foreign_session_is_listed_and_refused_until_it_is_adopted(
     for line in REFUSED:
         status, error = refused(*line.replace("ID", session).split())
         assert (status, error["code"]) == (7, "FOREIGN_SESSION"), line
-    (problem,) = flow("audit", session, "--verify", "--json").data["sessions"][0]["problems"]
+    (problem,) = flow("audit", session, "--verify", "--json").data["findings"]
     assert problem["code"] == "FOREIGN_SESSION"
     assert "1 foreign" in flow("doctor").out
 

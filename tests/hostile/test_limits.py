@@ -140,7 +140,7 @@ def test_a_hostile_store_ends_in_two_seconds_and_150_mb() -> None:
 
     for line in (
         "sessions --all",
-        f"history {session}",
+        f"sessions {session}",
         "audit --verify",
         f"trust --session {session}",
     ):

@@ -61,15 +61,16 @@ print(json.dumps(answers))
 READING = (
     ["list"], ["list", "--json"], ["show", "py"], ["show", "evil"], ["check"], ["check", "py", "--json"],
     ["check", ".claude/skills/py/workflow.py"], ["diagram", "py"], ["diagram", "evil"], ["discover", "--all"],
-    ["discover", "--recursive", "--rescan"], ["discover", "--why", "py"], ["doctor"], ["registry", "show"],
-    ["registry", "check"], ["registry", "sync", "--dry-run"], ["sessions", "--all"], ["audit", "--verify"],
-    ["audit"], ["handoff", "status"], ["discover"], ["handoff", "check", "yaml.py"],
-    ["handoff", "diagram"], ["skill", "schema", "workflow"], ["trust"], ["trust", "py", "--digest", "0"],
+    ["doctor"], ["registry", "sync", "--dry-run"], ["sessions", "--all"],
+    ["audit", "--verify"], ["audit"], ["handoff", "status"], ["discover"], ["handoff", "check", "yaml.py"],
+    ["show", "evil", "first"], ["trust"], ["trust", "py", "--digest", "0"],
     ["trust", "py", "--remove"], ["session", "prune", "--dry-run"],
     ["explain", "FR163"],
 )  # fmt: skip
+HARMLESS_GIT = "('git', ['git', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', 'ls-files', "
+"""flow asks git which files it ignores. Started like this, git runs nothing that the project's settings name."""
 RUNNING = (
-    ["step", "py"], ["step", "py", "--new"], ["skill", "preview", "py", "first"], ["test", "py"],
+    ["step", "py"], ["step", "py", "--new"], ["show", "py", "first"], ["test", "py"],
     ["handoff", "send", "py", "--health-check"],
 )  # fmt: skip
 """Commands that run the code of a skill if a person approved it."""
@@ -108,6 +109,8 @@ def test_nothing_of_a_project_is_compiled_executed_or_imported() -> None:
         assert imported == [], words
         assert status in ({7} if words in list(RUNNING[:3]) else range(8)), words
         for event, name in events:
+            if event == "subprocess.Popen" and name.startswith(HARMLESS_GIT):
+                continue
             assert event in {"exec", "import", "code.__new__"}, (
                 words,
                 event,
@@ -183,12 +186,12 @@ def hiding_ones_own_skill() -> None:
     put_evil()
 
 
-def named_as_ones_own_by_an_adopted_session() -> None:
+def named_as_ones_own_by_an_accepted_session() -> None:
     started()
     put_evil()
     for folder in Path(".flow", "sessions").glob("py-*"):
         rewritten(folder, lambda records: records[0]["definition"].update(source="global"), own=False)
-        accept(folder.name)
+        assert accept(folder.name).status == 0
 
 
 LEAD = """\
@@ -200,13 +203,13 @@ steps:
 WITHOUT_A_SESSION = (
     "step py --new", "step py", "step py done", "show py first", "test py", "test .claude/skills/py",
     "test lead", "check", "check py", "show py", "diagram py", "discover --all --json",
-    "doctor", "list",
+    "doctor", "list", "sessions --all",
 )  # fmt: skip
 WITH_A_SESSION = (
     "resume ID", "step py ok --session ID", "sessions ID", "audit ID --verify", "diagram --session ID",
-    "finding add ID --severity MUST --text x", "answer ID go=Yes", "claim ID first-1", "session rewind ID --to 0",
+    "finding add ID --severity MUST --text x", "answer ID go=Yes", "step --session ID", "session rewind ID --to 0",
     "session rewind ID --to 0 --as-new", "session migrate ID", "session migrate ID --to second",
-    "session migrate ID --accept", "ask ID -",
+    "ask ID -",
 )  # fmt: skip
 QUESTION = b'{"questions": [{"id": "go", "header": "Go", "text": "Go?", "options": [{"label": "Yes"}, {"label": "No"}]}]}'
 
@@ -232,7 +235,7 @@ def every_command() -> Iterator[list[str]]:
         no_longer_approved,
         replaced_by_a_link,
         hiding_ones_own_skill,
-        named_as_ones_own_by_an_adopted_session,
+        named_as_ones_own_by_an_accepted_session,
     ],
 )
 def test_no_command_runs_code_that_is_not_approved(put: Callable[[], object]) -> None:
@@ -260,23 +263,23 @@ def test_these_commands_run_approved_code_and_commands_about_stored_sessions_do_
     for words in every_command():
         canary().unlink(missing_ok=True)
         flow(*words, stdin=QUESTION)
-        verb = words[1] if words[0] in {"skill", "session"} else words[0]
+        verb = words[1] if words[0] == "session" else words[0]
+        verb = "sessions ID" if verb == "sessions" and words != ["sessions", "--all"] else verb
         ran |= {verb} if canary().exists() else set()
 
     assert ran >= {
         "step",
-        "preview",
         "test",
         "resume",
         "finding",
         "ask",
     }
-    assert ran >= {"rewind", "fork", "migrate", "handoff", "check", "show", "diagram", "doctor", "list"}
+    assert ran >= {"rewind", "migrate", "handoff", "check", "show", "diagram", "doctor", "list"}
     assert not ran & {"discover", "sessions", "audit"}
 
 
 def lying(skill: str, **lies: object) -> str:
-    """Return an adopted session whose definition says something wrong about its origin."""
+    """Return an accepted session whose definition says something wrong about its origin."""
     session = str(told("step", skill, "--new")["session"])
     rewritten(folder_of(session), lambda records: records[0]["definition"].update(lies), own=False)
     accept(session)

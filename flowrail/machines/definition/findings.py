@@ -77,6 +77,11 @@ class UnplacedFinding:
     step: str | None = None
     severity: str = ""
 
+    @property
+    def is_error(self) -> bool:
+        """Whether no session may start with it."""
+        return (self.severity or FINDING_CODES[self.code].severity) == "error"
+
     def at(self, place: Place) -> Finding:
         """Return the finding with its place."""
         row = FINDING_CODES[self.code]

@@ -87,7 +87,7 @@ def _problem_in(environment: Environment, definition: StoredDefinition, session:
     """Return why no session could have started with this definition, if so."""
     try:
         workflow = environment.store.workflow(session, definition)
-        errors = [finding for finding in raw_findings(workflow) if finding.severity == "error"]
+        errors = [finding for finding in raw_findings(workflow) if finding.is_error]
     except FlowError as error:
         return f"it has no workflow ({shortened(error.message, LONGEST_REASON)})"
     errors = [finding for finding in errors if finding.code != NO_INSTRUCTIONS]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from flowrail.command import Command, Hint
-from flowrail.errors import ChangedError, FlowError, StorageError
+from flowrail.errors import ChangedError, FlowError, StorageError, TrustError
 from flowrail.formatters.data import as_data
 from flowrail.formatters.guidance import blocks
 from flowrail.formatters.guidance.content import Show
@@ -146,6 +146,10 @@ def session_details(environment: Environment, session_id: str) -> SessionDetails
             records.append(record)  # noqa: PERF402 - those before a damage stay
         guidance = steps.show(environment, environment.store.read(session_id)).guidance
     except ChangedError as error:
+        problem = error
+    except TrustError as error:
+        if not records:
+            raise  # the session itself is foreign
         problem = error
     except StorageError as error:
         if not records:
