@@ -57,7 +57,7 @@ def _outcomes(params: Params) -> Iterable[str]:
     Uses the session's stored definition, so that no code of a skill runs.
     """
     store = _environment(params).store
-    ids = [str(params["session_id"])] if params.get("session_id") else list(_open_sessions(params))
+    ids = [str(params["session"])] if params.get("session") else list(_open_sessions(params))
     session = store.read(ids[0]).session if len(ids) == 1 else None
     if session is None or store.definition(session).functions:
         return ["ok", "fail", "skip", "iterate", "done"]

@@ -30,13 +30,14 @@ def command_of(operation: Operation[..., object]) -> click.Command:
 
     def run(**values: Any) -> int:
         shared = {name: values.pop(name, None) for name in _SHARED}
+        form = shared["form"] or output.usual_form()  # here standard output is still that of the answer
         bar = ProgressBar(operation.summary)
         environment = Environment(
             store=shared["store"],
             roots=shared["roots"] or (),
             tell=lambda text: output.notes([text]),
             confirm=output.confirm,
-            stream=output.streaming() if shared["form"] != "json" else lambda _: None,
+            stream=output.streaming() if form != "json" else lambda _: None,
             progress=bar,
         )
         output.keep_apart()
@@ -46,7 +47,7 @@ def command_of(operation: Operation[..., object]) -> click.Command:
         with bar:
             result = operation(environment, *arguments, **given)
         if result is not None:
-            show(result, shared["form"])
+            show(result, form)
         return exit_status_of(result)
 
     title = "Examples:" if len(operation.examples) > 1 else "Example:"
@@ -130,7 +131,8 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
             )
         return found
     is_flag = parameter.kind is bool
-    default = None if parameter.is_required else parameter.default
+    # a required option has no default: click takes `None` for one
+    default: dict[str, Any] = {} if parameter.is_required else {"default": parameter.default}
     found = [
         click.Option(
             [*([about.short] if about.short else []), flag, parameter.name],
@@ -138,8 +140,8 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
             is_flag=is_flag,
             required=parameter.is_required,
             multiple=parameter.is_repeated,
-            default=default,
-            show_default=default not in {None, False, "", ()},
+            **default,
+            show_default=default.get("default") not in {None, False, "", ()},
             help=about.text,
             metavar=about.metavar or None,
             shell_complete=complete,
@@ -162,6 +164,8 @@ def _metavar(parameter: Parameter) -> str:
 
 
 def _type(parameter: Parameter) -> click.ParamType[Any] | type[Any]:
+    if parameter.help.least is not None:
+        return click.IntRange(min=parameter.help.least)
     return click.Choice(parameter.choices) if parameter.choices else parameter.kind
 
 

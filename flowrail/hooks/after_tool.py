@@ -115,9 +115,7 @@ def _has_ended(call: Call) -> bool:
 
 def _changed(found: FoundSession, run: Mapping[str, Any], project: str, paths: list[str]) -> str:
     """Return the first of *paths* that a run has read, and that is different now."""
-    from flowrail.evidence import (
-        project_files,
-    )  # brings hashlib and git: only steps with runs that read files need it
+    from flowrail.evidence import project_files  # brings hashlib and git, for runs that read files
 
     try:
         with open(os.path.join(_folder(found, run), "reads.json"), encoding="utf-8") as file:

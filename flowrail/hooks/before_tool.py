@@ -21,7 +21,7 @@ def answer(event: str, call: Call, host: str) -> Mapping[str, object]:
     del event
     for denial in _denials(call):
         from flowrail.hooks.stored import stored_sessions  # brings cattrs and the engine
-        from flowrail.hosts.host import host_named
+        from flowrail.hosts.host import host_named  # dataclasses, which take as long as starting Python
 
         found = denial.session
         sessions = stored_sessions([found], call) if found is not None else ()
@@ -73,7 +73,7 @@ def _typed_command(found: FoundSession, step: Mapping[str, Any], call: Call) -> 
     commands = step.get("commands")
     if not call.shell_line or not isinstance(commands, dict):
         return None
-    from flowrail.evidence.arguments import is_typed_by_hand, resolved  # only for steps with commands
+    from flowrail.evidence.arguments import is_typed_by_hand, resolved  # 3 ms, only for steps with commands
 
     values = {**found.data.get("params", {}), **found.data.get("state", {})}
     for name, declared in commands.items():

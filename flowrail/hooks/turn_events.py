@@ -53,7 +53,7 @@ def _answer_from_stores(
 ) -> Mapping[str, object]:
     """Return the answer from the stores; *found* is `None` if the store is a database."""
     from flowrail.hooks import session_start, stored, turns  # brings cattrs and the engine
-    from flowrail.hosts.host import host_named
+    from flowrail.hosts.host import host_named  # dataclasses, which take as long as starting Python
 
     if found is not None:
         sessions = list(stored.stored_sessions(found, call))

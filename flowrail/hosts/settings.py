@@ -28,7 +28,7 @@ TIMEOUT = 10
 """After this many seconds a host continues without an answer."""
 AGENTS_COMMANDS = (
     "step", "resume", "run", "ask", "answer", "finding", "handoff send", "handoff receive",
-    "handoff status", "handoff check", "sessions", "status", "history", "list", "show", "check", "discover", "audit",
+    "handoff status", "handoff check", "sessions", "list", "show", "check", "discover", "audit",
     "explain", "doctor",
 )  # fmt: skip
 """The commands that an agent runs while it follows a workflow, and those that only read. No command of a person is here."""

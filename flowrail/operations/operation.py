@@ -62,6 +62,8 @@ class Help:
     """The option that reads the text, or for a mapping more values as JSON, from a file or standard input."""
     is_document: bool = False
     """Whether a command line may name a file, or - for standard input, instead of giving the document itself."""
+    least: int | None = None
+    """The smallest number that it takes."""
     only_on_command_line: bool = False
     """Whether MCP clients do not see the parameter."""
 

@@ -34,7 +34,8 @@ Note = Annotated[
     str, Help("What to remember, in a sentence. Shown when the session is resumed.", metavar="TEXT")
 ]
 Expect = Annotated[
-    int | None, Help("The revision that the report is for; refused at another one.", metavar="REV")
+    int | None,
+    Help("The revision that the report is for; refused at another one.", metavar="REV", least=0),
 ]
 TakeOver = Annotated[bool, Help("Continue a session that belongs to another conversation.")]
 Wait = Annotated[

@@ -99,13 +99,13 @@ def test_a_function_that_tells_is_stopped_too_and_nothing_moves(
 
 def test_a_module_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     write()
-    told("step", "slow")
+    session = told("step", "slow")["session"]
     folder = put_skill("slow", "while True:\n    pass\n", where=home_skills(), file="workflow.py")
     monkeypatch.setattr(outcome, "HANDLER_SECONDS", 0.2)
 
     for words, code in (
         (["step", "slow", "--new"], "NOT_LOADED"),
-        (["step", "slow", "ok"], "DEFINITION_CHANGED"),
+        (["session", "migrate", session], "DEFINITION_CHANGED"),
     ):
         error = refused(*words)[1]
         assert error["code"] == code

@@ -31,7 +31,7 @@ def test_a_start_that_is_killed_does_not_block_the_next_one(stride: int) -> None
         shown = told("step", "small")
         assert (shown["revision"], shown["step"]["id"]) == (0, "first")
         listed = told("sessions", "--all")["sessions"]
-        assert [session["error"] for session in listed] == [None]
+        assert [session["code"] for session in listed] == [""]
         assert (Path.cwd() / ".flow" / ".gitignore").read_text() == "*\n"
         shutil.rmtree(Path.cwd() / ".flow")
         if death % 3:

@@ -82,7 +82,7 @@ def test_standard_output_that_does_not_wait_gets_the_whole_answer() -> None:
         while True:
             before += os.write(writer, b"." * 4096)
     child = subprocess.Popen(
-        [sys.executable, "-c", ENTRY, "skill", "schema", "workflow"], stdout=writer, stderr=subprocess.PIPE
+        [sys.executable, "-c", ENTRY, "show", "planner", "--json"], stdout=writer, stderr=subprocess.PIPE
     )
     os.close(writer)
 
@@ -92,4 +92,4 @@ def test_standard_output_that_does_not_wait_gets_the_whole_answer() -> None:
 
     assert child.communicate(timeout=60)[1] == b""
     assert child.returncode == 0
-    assert everything == flow("skill", "schema", "workflow").out
+    assert everything == flow("show", "planner", "--json").out

@@ -173,7 +173,7 @@ def test_an_unknown_skill_is_refused_with_near_ones_whatever_is_asked_of_it() ->
         ["step", "smal", "ok"],
         ["step", "smal", "--new"],
         ["show", "smal"],
-        ["skill", "preview", "smal", "x"],
+        ["show", "smal", "x"],
     ):
         status, error = refused(*words)
         assert (status, error["code"]) == (2, "UNKNOWN_SKILL")

@@ -92,7 +92,7 @@ from flowrail import Outcome, StepDef, Workflow
 
 
 def decide(ctx):
-    time.sleep(0.4)
+    time.sleep(0.8)
     return Outcome.OK
 
 

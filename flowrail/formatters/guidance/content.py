@@ -8,6 +8,7 @@ from dataclasses import is_dataclass
 from typing import Any, TypeAlias
 
 from flowrail.command import Command
+from flowrail.formatters.blocks.fences import with_blocks
 from flowrail.machines.definition.step import DONE
 from flowrail.machines.engine.dispatched_work import cut
 from flowrail.machines.engine.questions import (
@@ -376,8 +377,6 @@ def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup
         if BLOCK_PREFIX not in inner:
             result.append(inner)
             continue
-        from flowrail.formatters.blocks.fences import with_blocks  # 1 ms, and few steps have a fence
-
         result += with_blocks(inner, resources)
     return result
 

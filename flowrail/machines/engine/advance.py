@@ -32,6 +32,7 @@ from flowrail.machines.engine.reports import (
     check_facts,
     check_params,
 )
+from flowrail.machines.engine.reviews import decide_gate
 from flowrail.machines.engine.transitions import (
     COMPLETED,
     EVENTS,
@@ -293,8 +294,6 @@ def check_reportable(
 
 def gate_outcome(step: StepDef, session: Session, *, reported: str = DONE) -> Outcome:
     """Return the outcome of the gate at *step*; refuse an outcome that was *reported*."""
-    from flowrail.machines.engine.reviews import decide_gate  # only for gates
-
     return decide_gate(step, session, reported=reported)
 
 
