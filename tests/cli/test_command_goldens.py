@@ -176,11 +176,11 @@ NAMED = re.compile(
     r"\b(asking|release|small|reviewed(?:-one)?|lead(?:-one)?|source|receiver|worker|handoff)-([0-9a-z]{6})\b"
 )
 REPLACED = [
+    (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),  # digits look like a time
     (re.compile(r"\b\d{4}-?\d\d-?\d\d[T ]?\d\d:?\d\d(:?\d\d[.\d]*)?Z?(?!\w)"), "TIME"),
     (re.compile(r"(?<=\"identity\": \[)[\d,\s]*"), ""),  # the device and inode of a folder
     (re.compile(r"(?<=size\": )\d+|\b\d+(?= bytes)"), "1000"),
     (re.compile(r"(?<=seconds\": )[\d.e-]+"), "0.0"),
-    (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),
     (re.compile(r"(?<![\w.])\d+\.\d+e?-?\d*(?= ?m?s\b| +passed)|(?<=days\": )[\d.e-]+"), "0.0"),
     (re.compile(r"(?<![\w.])(?=[a-f]*\d)[0-9a-f]{12,64}\b"), "HASH"),
     (re.compile(r"(?<![\w-])\d+\.\d+\.\d+(\.dev\d+)?\b"), "VERSION"),
