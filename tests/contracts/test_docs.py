@@ -10,6 +10,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -124,6 +125,10 @@ def write(block: re.Match[str]) -> None:
             assert content.count(before) == 1, before
             text = content.replace(before, text)
         file.write_text(text, encoding="utf-8")
+        for cached in Path.cwd().rglob(
+            "__pycache__"
+        ):  # files of one second and one size look alike to Python
+            shutil.rmtree(cached)
 
 
 def side(diff: str, mark: str) -> str:

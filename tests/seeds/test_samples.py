@@ -331,9 +331,9 @@ def test_the_skill_with_a_review_loop_routes_by_the_result_of_the_review(tmp_pat
     failed = script(11, tmp_path, *words, "--qr-status", "fail", "--qr-iteration", "2")
 
     assert "Implementation verified" in passed
-    assert "--step 4" in passed
+    assert "flow show script 4" in passed
     assert "Implementation verified" not in failed
-    assert "--step 1" in failed
+    assert "flow show script 1" in failed
     assert script(11, tmp_path, "--step", "1", "--total-steps", "4") == ""
 
 
