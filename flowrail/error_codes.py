@@ -71,7 +71,7 @@ CODES = {
         "Correct the questions, then ask again.",
     ),
     "BAD_RECORD": ErrorCode(
-        2, "The page was asked for a record that is no number.", "Follow a link of the page."
+        2, "The page was asked for a record whose number is not valid.", "Follow a link of the page."
     ),
     "BAD_VALUES": ErrorCode(
         2,
@@ -297,7 +297,7 @@ CODES = {
         "The location has another skill of that name, which flowrail did not write.",
         "Remove it, or keep it.",
     ),
-    "NOT_WAITING": ErrorCode(4, "There is no question to answer.", "Look at the step: `flow resume`."),
+    "NOT_WAITING": ErrorCode(4, "No question is open.", "Look at the step: `flow resume`."),
     "NO_OPEN_SESSION": ErrorCode(
         4, "No session is open, or only those of other conversations are.", "Start one: `flow step SKILL`."
     ),

@@ -41,7 +41,7 @@ STATUSES = {
 
 
 class BadRecordError(UsageError):
-    """The page was asked for a record that is no number."""
+    """The page was asked for a record whose number is not valid."""
 
     code = "BAD_RECORD"
 

@@ -83,7 +83,7 @@ def show(
 ) -> ShownWorkflow | PreviewedStep:
     """Show a skill's steps, transitions and parameters, or what one step prints
 
-    With STEP, prints what an agent reads at that step, as if a session were there. A parameter without a value or
+    With STEP, prints what an agent reads at that step without starting a session. A parameter without a value or
     default has its example. Transitions are shown without commands, since there is no session.
     """
     if step is None:
