@@ -30,7 +30,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tests"))
 
 from support.databases import Server, postgres
 
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.session_store import Store
 from flowrail.operations.running import steps
 from flowrail.storage.database import Database
 from flowrail.storage.ownership import Owner

@@ -9,9 +9,9 @@ from size import steps_of
 from statemachine import State, StateChart
 from timing import best_of, report
 
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.sessions.session import Report
+from flowrail.machines.session import Report
+from flowrail.machines.transition import advance, start
+from flowrail.machines.workflow import Workflow
 
 
 class ByHand(StateChart):

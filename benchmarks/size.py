@@ -13,9 +13,9 @@ import time
 from timing import report
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.transitions import compile_workflow
+from flowrail.machines.statechart import compile_workflow
+from flowrail.machines.step import StepDef
+from flowrail.machines.workflow import Workflow
 
 SIZES = (10, 100, 1_000, 10_000)
 

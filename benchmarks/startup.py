@@ -42,7 +42,7 @@ def main(rounds: int = 20) -> None:
                 "everything, eagerly": lambda: run(
                     sys.executable,
                     "-c",
-                    f"{ENGINE}; import click, cattrs, pydantic, yaml, flowrail.machines.definition.json_schema",
+                    f"{ENGINE}; import click, cattrs, pydantic, yaml, flowrail.machines.reader",
                 ),
             },
             rounds=rounds,

@@ -21,11 +21,11 @@ from typing import Any
 from timing import best_of, report
 
 from flowrail.discovery.locations import skill_roots
-from flowrail.machines.definition.plain_form import from_plain
-from flowrail.machines.engine.advance import advance
-from flowrail.machines.sessions.record import Record, StoredDefinition, encoding
-from flowrail.machines.sessions.session import Report, Session
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.plain_form import from_plain
+from flowrail.machines.session import Report, Session
+from flowrail.machines.session_record import Record, StoredDefinition, encoding
+from flowrail.machines.session_store import Store
+from flowrail.machines.transition import advance
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps
 from flowrail.skills.loader import Loader

@@ -34,8 +34,8 @@ from flowrail.discovery.locations import Root, Scope, bundled_folder
 from flowrail.discovery.scan import FoundSkill, scan
 from flowrail.discovery.scores import CATEGORIES
 from flowrail.error_codes import CODES
-from flowrail.machines.definition.finding_codes import FINDING_CODES
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.finding_codes import FINDING_CODES
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.operation import Operation
 from flowrail.operations.skills.list import all_skills
 from flowrail.skills.loader import Loader
@@ -328,7 +328,7 @@ def _classes_in(hint: Any) -> Iterator[type[Any]]:
 
 def workflow_yaml() -> None:
     """Write the keys of a workflow's file, part by part, from its JSON Schema."""
-    from flowrail.machines.definition.reader import json_schema
+    from flowrail.machines.reader import json_schema
 
     schema = json_schema()
     _part("The file", schema)
@@ -594,7 +594,7 @@ def _default(value: Any) -> str:
 def schemas() -> dict[str, bytes]:
     """Return the JSON Schemas of `workflow.yaml` and of payloads, by path."""
     from flowrail.handoff.payload.models import json_schema as payload_schema
-    from flowrail.machines.definition.reader import json_schema as workflow_schema
+    from flowrail.machines.reader import json_schema as workflow_schema
 
     written = {"workflow": workflow_schema()}
     written |= {f"handoff-{version}": payload_schema(version) for version in ("1.0", "2.0", "3.0")}

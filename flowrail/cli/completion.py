@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from flowrail.machines.definition.step import DONE
+from flowrail.machines.outcome import DONE
 from flowrail.operations.environment import Environment
 from flowrail.operations.explanations import known_codes
 from flowrail.skills.catalog import listing, workflows

@@ -8,7 +8,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import mermaid, svg
 from flowrail.diagrams.session_trace import with_trace
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.workflow import Workflow
 
 if TYPE_CHECKING:
     from flowrail.operations.session_store import SessionView

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
-from flowrail.machines.definition.step import Outcome, StepDef
-from flowrail.machines.definition.step_parts import Dispatch
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.transitions import is_limited
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.statechart import is_limited
+from flowrail.machines.step import StepDef
+from flowrail.machines.workflow import Workflow
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import shortened
 

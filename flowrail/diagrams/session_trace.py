@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from flowrail.diagrams.extract import START, end_id
 from flowrail.diagrams.model import Node, NodeKind, Picture, ShownSession
-from flowrail.machines.definition.graph import reach
-from flowrail.machines.sessions.evidence import tally
-from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import FAILED, Move, Session
+from flowrail.machines.evidence_results import tally
+from flowrail.machines.graph import reach
+from flowrail.machines.session import FAILED, Move, Session
+from flowrail.machines.session_record import Record
 from flowrail.text.phrases import duration, seconds_between, times
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from flowrail.command import Command
 from flowrail.evidence import citations, project_files
 from flowrail.evidence.project_files import UnreadableError, relative
-from flowrail.machines.definition.evidence import Evidence, Verdict
-from flowrail.machines.guidance.evidence import expected
-from flowrail.machines.sessions.evidence import CommandRun, EvidenceResult, StepEvidence
+from flowrail.machines.demanded_evidence import Evidence, Verdict
+from flowrail.machines.evidence_results import CommandRun, EvidenceResult, StepEvidence
+from flowrail.machines.guidance.evidence_view import expected
 from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill

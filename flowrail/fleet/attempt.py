@@ -21,9 +21,9 @@ from flowrail.fleet.records import AgentRun, RunOutcome
 from flowrail.fleet.targets import Target
 from flowrail.formatters.guidance import blocks
 from flowrail.hosts.conversation import FLEET
-from flowrail.machines.engine.dispatched_work import DispatchGoneError, parent_of
-from flowrail.machines.guidance.agents import PENDING
-from flowrail.machines.sessions.session import COMPLETED
+from flowrail.machines.agents import DispatchGoneError, parent_of
+from flowrail.machines.guidance.agent_work import PENDING
+from flowrail.machines.session import COMPLETED
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps
 from flowrail.operations.running.child_sessions import lost_dispatch

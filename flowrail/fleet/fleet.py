@@ -15,8 +15,8 @@ from flowrail.fleet.jobs import JobQueue
 from flowrail.fleet.records import ATTEMPTS, REOPENED, UNCOUNTED, AgentRun, FleetRecords, FleetSession
 from flowrail.fleet.targets import Target
 from flowrail.hosts.conversation import FLEET_OWNER
-from flowrail.machines.engine.dispatched_work import parent_of
-from flowrail.machines.sessions.store import UnknownSessionError
+from flowrail.machines.agents import parent_of
+from flowrail.machines.session_store import UnknownSessionError
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps
 from flowrail.operations.running.conversations import release

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from flowrail.machines.engine.dispatched_work import DispatchGoneError, parent_of, piece_of
-from flowrail.machines.sessions.session import AskedQuestion, Session
+from flowrail.machines.agents import DispatchGoneError, parent_of, piece_of
+from flowrail.machines.session import AskedQuestion, Session
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import children_of
 

@@ -18,7 +18,7 @@ from flowrail.fleet.fleet import Fleet, conversations
 from flowrail.fleet.folders import require_approved
 from flowrail.fleet.records import REOPENED, AgentRun, RunOutcome, WorkerRecord
 from flowrail.fleet.targets import Target
-from flowrail.machines.engine.dispatched_work import DispatchGoneError
+from flowrail.machines.agents import DispatchGoneError
 from flowrail.text.phrases import iso_time, times
 from flowrail.text.safe_text import one_line
 

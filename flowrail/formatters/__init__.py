@@ -46,8 +46,8 @@ from flowrail.formatters.blocks.step import (
     format_step_output,
     format_xml_mandate,
 )
-from flowrail.machines.definition.script_steps import QRState
-from flowrail.machines.definition.step_parts import GateConfig
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.script_steps import QRState
 
 __all__ = [
     "GateConfig",

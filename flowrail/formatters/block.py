@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.frozen import Frozen
 from flowrail.text.report import Line
 from flowrail.text.safe_text import Markup, printed_block, printed_element, xml_verbatim
 

@@ -12,9 +12,9 @@ from cattrs.cols import is_namedtuple, namedtuple_dict_unstructure_factory
 from cattrs.gen import make_dict_unstructure_fn, override
 
 from flowrail.command import Command, Hint
-from flowrail.machines.definition.plain_form import to_plain
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.plain_form import to_plain
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 
 
 def as_data(result: object) -> Any:

@@ -32,8 +32,8 @@ from flowrail.handoff.store import (
     UnknownHandoffError,
     missing_parts,
 )
-from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.machines.session_record import Record
+from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.text.phrases import moment, seconds_between
 
 R = TypeVar("R", HandoffRecord, Record)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from flowrail.handoff.errors import ValidationFailedError
 from flowrail.handoff.handoff import Handoff
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.session import Session
 from flowrail.text.safe_text import visible
 
 LONG_CHAIN = 5

@@ -30,7 +30,7 @@ from flowrail.handoff.payload.check import CheckRules, check_payload
 from flowrail.handoff.payload.document import Payload, get, render
 from flowrail.handoff.source import skill_file_digest
 from flowrail.handoff.store import work_folder
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.session_store import Store
 
 _FILLED_BY_FACTS = (
     "context.", "insights.", "research_seeds.", *(f"meta.{name}" for name in META), "payload.working.",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.frozen import Frozen
 
 DISCOVERY, SELECTION, VALIDATION = "discovery", "selection", "validation"
 TRANSFER, INVOCATION, ACKNOWLEDGMENT = "transfer", "invocation", "acknowledgment"

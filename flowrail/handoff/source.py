@@ -24,7 +24,7 @@ from flowrail.handoff.payload.convert import content
 from flowrail.handoff.payload.document import Payload, read_file, render, text_at, texts_at
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.loading.skill_folder import entry_file
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.session import Session
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
 from flowrail.text import limits

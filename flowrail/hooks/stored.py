@@ -18,9 +18,9 @@ from flowrail.hooks import subagents
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession, StoreFolder, store_folders
 from flowrail.hosts.host import LONGEST_ANSWER
-from flowrail.machines.engine.dispatched_work import Children
-from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.agents import Children
+from flowrail.machines.session import Session
+from flowrail.machines.session_store import Store
 from flowrail.operations.environment import sql_backend
 from flowrail.operations.running.child_sessions import children_of
 from flowrail.storage.ownership import Owner

@@ -9,9 +9,9 @@ from flowrail.formatters.guidance.content import agents_progress
 from flowrail.hooks.call import Call
 from flowrail.hooks.stored import HookSession
 from flowrail.hosts.conversation import FLEET, HELD
-from flowrail.machines.engine.dispatched_work import Children
-from flowrail.machines.guidance.agents import PENDING
-from flowrail.machines.sessions.session import ACTIVE, WAITING, Session
+from flowrail.machines.agents import Children
+from flowrail.machines.guidance.agent_work import PENDING
+from flowrail.machines.session import ACTIVE, WAITING, Session
 from flowrail.operations.running.child_sessions import check_still_working, children_of
 from flowrail.operations.running.conversations import release
 from flowrail.storage.files import LockTimeoutError, sha256_hex

@@ -1,8 +1,19 @@
 """Workflows: their definition, the machine they compile to, sessions, and what an agent reads at a step."""
 
-from flowrail.machines.definition.evidence import CommandFact, Evidence, StepCommand
-from flowrail.machines.definition.findings import Finding, WorkflowError
-from flowrail.machines.definition.script_steps import (
+from flowrail.machines.asked_questions import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
+from flowrail.machines.demanded_evidence import CommandFact, Evidence, StepCommand
+from flowrail.machines.dispatch import AgentRole, Dispatch
+from flowrail.machines.findings import Finding, WorkflowError
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.guidance.guide import Guidance, OfferedTransition, guide
+from flowrail.machines.loading.packages import discover_workflows, register_workflow
+from flowrail.machines.loading.skill_decorator import skill
+from flowrail.machines.loading.skill_folder import ResourceProvider
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.question import Option, Question
+from flowrail.machines.question_input import parse_questions
+from flowrail.machines.reported_values import OutcomeNotOpenError, SessionEndedError, ValuesError
+from flowrail.machines.script_steps import (
     BranchCommand,
     BranchRouting,
     Confidence,
@@ -19,29 +30,14 @@ from flowrail.machines.definition.script_steps import (
     StepOutput,
     TerminalRouting,
 )
-from flowrail.machines.definition.step import Outcome, Rule, StepContext, StepDef, Variant
-from flowrail.machines.definition.step_parts import (
-    AgentRole,
-    Dispatch,
-    GateConfig,
-    Option,
-    Question,
-    Severity,
-    blocking_severities,
-)
-from flowrail.machines.definition.values import Arg, BoundedInt, ChoiceSet, Constant
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.question_input import parse_questions
-from flowrail.machines.engine.questions import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
-from flowrail.machines.engine.reports import OutcomeNotOpenError, SessionEndedError, ValuesError
-from flowrail.machines.engine.transitions import compile_workflow, event_name, position
-from flowrail.machines.guidance.guide import Guidance, OfferedTransition, guide
-from flowrail.machines.loading.packages import discover_workflows, register_workflow
-from flowrail.machines.loading.skill_decorator import skill
-from flowrail.machines.loading.skill_folder import ResourceProvider
-from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.session import Report, Session
+from flowrail.machines.session_record import Record
+from flowrail.machines.severities import Severity, blocking_severities
+from flowrail.machines.statechart import compile_workflow, event_name, position
+from flowrail.machines.step import Rule, StepContext, StepDef, Variant
+from flowrail.machines.transition import advance, start
+from flowrail.machines.values import Arg, BoundedInt, ChoiceSet, Constant
+from flowrail.machines.workflow import Workflow
 from flowrail.text.safe_text import Markup
 
 __all__ = [

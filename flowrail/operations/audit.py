@@ -16,7 +16,7 @@ from flowrail.formatters.reports.audit import AuditedHandoff, AuditedSession
 from flowrail.handoff.audit import JournalFinding
 from flowrail.handoff.audit import audit as audit_journals
 from flowrail.handoff.store import Handoffs
-from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.send import answer_of, now_of
 from flowrail.operations.handoffs.verify import verify_handoffs

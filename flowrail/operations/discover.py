@@ -20,8 +20,8 @@ from flowrail.handoff.payload.build import HandoffSource
 from flowrail.handoff.payload.convert import narrowed
 from flowrail.handoff.source import extra_root, source_of
 from flowrail.handoff.store import Handoffs
-from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.session import Session
+from flowrail.machines.session_store import Store
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.send import find_targets, foreseen_refusal, now_of, source_for
 from flowrail.operations.operation import Help, operation

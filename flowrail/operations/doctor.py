@@ -30,7 +30,7 @@ from flowrail.discovery.specification import departures
 from flowrail.errors import DocumentError, FlowError
 from flowrail.hosts.host import HOSTS, Host
 from flowrail.hosts.settings import read_settings
-from flowrail.machines.sessions.store import ForeignSessionError, UnknownSessionError
+from flowrail.machines.session_store import ForeignSessionError, UnknownSessionError
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation
 from flowrail.operations.skills.check import check as check_workflows

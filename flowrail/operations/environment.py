@@ -16,8 +16,8 @@ from flowrail.discovery.locations import BUNDLED, Root, Scope, bundled_folder, c
 from flowrail.discovery.project_root import find_project_root
 from flowrail.errors import TrustError, UsageError, require_extra
 from flowrail.hosts.conversation import host_id
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.workflow import Workflow
 from flowrail.skills.loader import Loader
 from flowrail.storage.ownership import Owner, configured_store
 from flowrail.storage.user_folders import state_folder
@@ -25,8 +25,8 @@ from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
-    from flowrail.machines.sessions.record import StoredDefinition
-    from flowrail.machines.sessions.store import Store
+    from flowrail.machines.session_record import StoredDefinition
+    from flowrail.machines.session_store import Store
     from flowrail.storage.database import Database
     from flowrail.storage.sql_store import SqlBackend
 
@@ -208,7 +208,7 @@ class Environment:
     @cached_property
     def store(self) -> "Store":
         """The store with the sessions."""
-        from flowrail.machines.sessions.store import Store  # brings cattrs, which `flow list` does not need
+        from flowrail.machines.session_store import Store  # brings cattrs, which `flow list` does not need
 
         return Store(
             self.store_path,

@@ -11,7 +11,7 @@ from typing import Annotated
 from flowrail.command import Command, Hint
 from flowrail.error_codes import CODES
 from flowrail.errors import UsageError
-from flowrail.machines.definition.finding_codes import FINDING_CODES
+from flowrail.machines.finding_codes import FINDING_CODES
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.text.phrases import did_you_mean

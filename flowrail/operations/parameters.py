@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from flowrail.machines.definition.parts import Frozen
+from flowrail.machines.frozen import Frozen
 from flowrail.operations.operation import Help
 
 Skill = Annotated[str, Help("The skill, such as problem-analysis.", completes="skills")]

@@ -18,11 +18,11 @@ from flowrail.command import Command, Hint
 from flowrail.diagrams.drawing import to_svg
 from flowrail.errors import ChangedError, FlowError, UsageError
 from flowrail.formatters.guidance.content import pieces
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.plain_form import to_plain
-from flowrail.machines.definition.step import Outcome
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.dispatched_work import find_dispatch
+from flowrail.machines.agents import find_dispatch
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.plain_form import to_plain
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.running import findings, questions, steps
 from flowrail.operations.running.load_workflow import of_program, open_folder, open_skill
@@ -33,12 +33,12 @@ from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
 from flowrail.text.safe_text import visible
 
 if TYPE_CHECKING:
-    from flowrail.machines.definition.step_parts import Question
-    from flowrail.machines.guidance.evidence import EvidenceView
+    from flowrail.machines.guidance.evidence_view import EvidenceView
     from flowrail.machines.guidance.guide import OfferedTransition, StepView
     from flowrail.machines.guidance.views import DispatchView, QuestionView
-    from flowrail.machines.sessions.record import Record
-    from flowrail.machines.sessions.session import RecordedFinding
+    from flowrail.machines.question import Question
+    from flowrail.machines.session import RecordedFinding
+    from flowrail.machines.session_record import Record
 
 WAIT_SECONDS = 10.0
 """How long an operation waits for a session that another process holds."""

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.specification import departures, handoff_issues
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import Finding, Place, first
-from flowrail.machines.definition.step import WORKFLOW_NAME
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.findings import Finding, Place, first
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import ENTRY_FILES, WorkflowFile, scripts
+from flowrail.machines.step import WORKFLOW_NAME
+from flowrail.machines.workflow import Workflow
 from flowrail.skills.catalog import Skill, unread_workflows, workflows
 from flowrail.skills.references import WorkflowInterface, WorkflowInterfaces
 from flowrail.storage.files import read_bounded

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope, bundled_folder
 from flowrail.errors import UsageError
-from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.loading.skill_folder import WorkflowFile, entry_file, find_file, named_files
+from flowrail.machines.step import WORKFLOW_NAME
 from flowrail.text.phrases import did_you_mean
 
 OWN_SCOPES = frozenset({Scope.GLOBAL.value, BUNDLED})

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from flowrail import __version__, approval
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, DocumentError, UsageError
-from flowrail.machines.definition.step import WORKFLOW_NAME
 from flowrail.machines.loading.skill_folder import ENTRY_FILES
+from flowrail.machines.step import WORKFLOW_NAME
 from flowrail.skills.bundled_copies import FORMAT, MANIFEST, digests, read_manifest, shipped
 from flowrail.skills.catalog import UnknownSkillError, listing
 from flowrail.storage.files import MissingFileError, make_dir, read_bounded, remove, sha256_hex, write_atomic

@@ -8,13 +8,13 @@ from itertools import islice, product
 from typing import NamedTuple
 
 from flowrail.errors import DocumentError, FlowError, TrustError
-from flowrail.machines.definition.contents import texts_of
-from flowrail.machines.definition.findings import Finding, Path, Place, first
-from flowrail.machines.definition.step import WORKFLOW_NAME, StepDef
-from flowrail.machines.definition.step_parts import Dispatch
-from flowrail.machines.definition.values import Arg
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.findings import Finding, Path, Place, first
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile, find_file
+from flowrail.machines.step import WORKFLOW_NAME, StepDef
+from flowrail.machines.step_contents import texts_of
+from flowrail.machines.values import Arg
 from flowrail.skills.catalog import Skill, find, workflow_file, workflows
 from flowrail.skills.loader import Loader
 from flowrail.text import phrases, placeholders

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 
 from flowrail.errors import FlowError, UsageError
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.step import StepDef, accepts_any_fact, fact_args
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import advance, entered, reportable_outcomes
-from flowrail.machines.engine.outcome import applies, session_context
-from flowrail.machines.engine.reports import check_facts, check_params
-from flowrail.machines.exploration.actions import ended_children
-from flowrail.machines.exploration.inputs import ITERATION, RESERVED, STEP, TOTAL
+from flowrail.machines.decision import applies, session_context
+from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.reported_values import check_facts, check_params
+from flowrail.machines.session import Report, Session
+from flowrail.machines.step import StepDef, accepts_any_fact, fact_args
+from flowrail.machines.transition import advance, entered, reportable_outcomes
+from flowrail.machines.walks.actions import ended_children
+from flowrail.machines.walks.inputs import ITERATION, RESERVED, STEP, TOTAL
+from flowrail.machines.workflow import Workflow
 
 SECONDS = 120.0
 TIMED_OUT = 124

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from flowrail.errors import FlowError
-from flowrail.machines.exploration.walks import Walk
 from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.machines.walks.plan import Walk
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills import check
 from flowrail.skills.catalog import listing

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowrail.machines.definition.parts import freeze_deep
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import reviews
-from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.exploration.actions import ended_children, with_answers
+from flowrail.machines import reviews
+from flowrail.machines.frozen import freeze_deep
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.session import Report, Session
+from flowrail.machines.transition import advance, start
+from flowrail.machines.walks.actions import ended_children, with_answers
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.load_workflow import open_skill
 

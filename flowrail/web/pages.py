@@ -17,14 +17,14 @@ from flowrail.formatters.guidance import blocks
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGED, PREPARED, RECEIVED, SENT, Handoff
 from flowrail.handoff.store import Handoffs, payload_path
-from flowrail.machines.definition.step import Outcome
-from flowrail.machines.engine.questions import WAIVE, moment_after
-from flowrail.machines.engine.transitions import transitions
-from flowrail.machines.exploration import coverage
-from flowrail.machines.exploration.coverage import SessionCoverage
-from flowrail.machines.sessions.evidence import EvidenceResult
-from flowrail.machines.sessions.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN
-from flowrail.machines.sessions.store import UnknownSessionError
+from flowrail.machines.asked_questions import WAIVE, moment_after
+from flowrail.machines.evidence_results import EvidenceResult
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN
+from flowrail.machines.session_store import UnknownSessionError
+from flowrail.machines.statechart import transitions
+from flowrail.machines.walks import coverage
+from flowrail.machines.walks.coverage import SessionCoverage
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import evidence, session_files
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group

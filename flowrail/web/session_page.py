@@ -10,13 +10,13 @@ from flowrail.diagrams.model import Picture
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
 from flowrail.formatters.reports.history import HistoryEntry, entries
-from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.evidence import EvidenceResult
-from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.session import Session
+from flowrail.machines.session_record import Record
+from flowrail.machines.session_store import Store
+from flowrail.machines.step import StepDef
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.running.child_sessions import children_of
 
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."

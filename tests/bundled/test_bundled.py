@@ -13,8 +13,8 @@ import pytest
 from support.sandbox import told
 from support.simulated_agents import Habit, Team, habits, more_habits
 
-from flowrail.machines.definition.graph import possible_edges
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.graph import possible_edges
+from flowrail.machines.workflow import Workflow
 from flowrail.skills.catalog import listing, workflows
 from flowrail.skills.loader import Loader
 

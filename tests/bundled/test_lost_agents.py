@@ -11,11 +11,9 @@ from support.simulated_agents import read
 
 from flowrail.discovery.locations import bundled_folder
 from flowrail.formatters.guidance import blocks
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import entered
+from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.sessions.session import (
+from flowrail.machines.session import (
     ABANDONED,
     ACTIVE,
     BY_AGENT,
@@ -25,6 +23,8 @@ from flowrail.machines.sessions.session import (
     AskedQuestion,
     Session,
 )
+from flowrail.machines.transition import entered
+from flowrail.machines.workflow import Workflow
 from flowrail.testing.run import load
 
 STATUSES = ("pending", ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED)

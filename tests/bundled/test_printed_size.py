@@ -10,8 +10,8 @@ import pytest
 from support.sandbox import BUNDLED
 
 from flowrail.command import Command
-from flowrail.machines.engine.transitions import TransitionKey
-from flowrail.machines.exploration.walks import Walk
+from flowrail.machines.statechart import TransitionKey
+from flowrail.machines.walks.plan import Walk
 from flowrail.operations.environment import Environment
 from flowrail.skills.catalog import listing, workflows
 from flowrail.testing.walks.play import Player

@@ -25,7 +25,7 @@ from support.terminal import at_a_terminal, plain
 from support.web import website
 
 from flowrail.cli.main import main
-from flowrail.machines.definition.findings import Place
+from flowrail.machines.findings import Place
 from flowrail.machines.loading.yaml_file import read_data
 from flowrail.text import yaml as yaml_text
 

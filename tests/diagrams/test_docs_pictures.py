@@ -12,7 +12,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers.svg import render
 from flowrail.diagrams.session_trace import with_trace
-from flowrail.machines.sessions.session import Report
+from flowrail.machines.session import Report
 from flowrail.skills.loader import Loader
 
 PICTURES = Path(__file__).parents[2] / "docs" / "reference" / "pictures"

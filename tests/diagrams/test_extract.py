@@ -8,10 +8,13 @@ from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import NodeKind, Picture
-from flowrail.machines.definition.step import Outcome, Rule
-from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.question import Option, Question
+from flowrail.machines.step import Rule
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 
 
 def kinds(drawn: Picture) -> dict[str, NodeKind]:

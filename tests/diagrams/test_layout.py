@@ -12,7 +12,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.handoff import lifecycle_picture
 from flowrail.diagrams.layout.layout import Layout, layout
 from flowrail.diagrams.model import Picture
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.workflow import Workflow
 
 
 class Area(NamedTuple):

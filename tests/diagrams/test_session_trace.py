@@ -12,9 +12,9 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture, ShownSession
 from flowrail.diagrams.renderers import markdown, mermaid, svg
 from flowrail.diagrams.session_trace import with_trace
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.sessions.record import Record
+from flowrail.machines.session_record import Record
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 
 
 def drawn(definition: Workflow, *outcomes: str, **params: Any) -> Picture:

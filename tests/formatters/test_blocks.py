@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 import flowrail
 from flowrail import formatters
-from flowrail.machines.definition.script_steps import BranchCommand, FlatCommand, QRState
-from flowrail.machines.definition.step_parts import POLICIES, AgentRole, GateConfig
+from flowrail.machines.dispatch import AgentRole
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.script_steps import BranchCommand, FlatCommand, QRState
+from flowrail.machines.severities import POLICIES
 from flowrail.text.safe_text import Markup, one_line, visible
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "blocks.md"

@@ -20,13 +20,13 @@ from support.workflows import step, workflow
 from flowrail.errors import FlowError
 from flowrail.formatters.data import as_data
 from flowrail.formatters.guidance.blocks import report, state_report, xml
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.guidance.agents import PENDING
+from flowrail.machines.guidance.agent_work import PENDING
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep
-from flowrail.machines.sessions.session import ACTIVE, COMPLETED, Report, Session, WorkingFile
+from flowrail.machines.session import ACTIVE, COMPLETED, Report, Session, WorkingFile
+from flowrail.machines.transition import advance, start
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import one_line, visible
 

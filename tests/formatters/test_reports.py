@@ -9,8 +9,8 @@ from support.sandbox import flow
 from support.workflows import step, workflow
 
 from flowrail.formatters.reports.history import entries, report
-from flowrail.machines.engine.advance import start
-from flowrail.machines.sessions.record import Record
+from flowrail.machines.session_record import Record
+from flowrail.machines.transition import start
 from flowrail.operations.environment import Environment
 from flowrail.text.report import plain_text
 

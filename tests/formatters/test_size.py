@@ -11,9 +11,9 @@ from support.workflows import NOW, ended, fan, found, report, review_loop, step,
 from flowrail import Arg
 from flowrail.command import Command
 from flowrail.formatters.guidance import blocks
-from flowrail.machines.engine.advance import NOTHING, start
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.session import ParentSession
+from flowrail.machines.session import ParentSession
+from flowrail.machines.transition import NOTHING, start
 from flowrail.text.report import plain_text
 
 MOST, MOST_AT_REVIEWS = 600, 900

@@ -46,9 +46,9 @@ def yaml(data: bytes) -> None:
 def workflow(data: bytes) -> None:
     """A workflow has errors, or is equal after it was stored and loaded."""
     from flowrail.errors import DocumentError
-    from flowrail.machines.definition.findings import Place
-    from flowrail.machines.definition.plain_form import from_plain, to_plain
+    from flowrail.machines.findings import Place
     from flowrail.machines.loading.yaml_file import read_data
+    from flowrail.machines.plain_form import from_plain, to_plain
     from flowrail.text import yaml as yaml_text
 
     def no_text(path: str) -> str:
@@ -90,7 +90,7 @@ def session(data: bytes) -> None:
     import tempfile
 
     from flowrail.errors import StorageError
-    from flowrail.machines.sessions.store import Store
+    from flowrail.machines.session_store import Store
     from flowrail.storage.ownership import Owner
 
     body = data.removesuffix(b"}")
@@ -109,7 +109,7 @@ def session(data: bytes) -> None:
 
 def definition(data: bytes) -> None:
     """A stored definition is loaded, or refused with one of the expected errors."""
-    from flowrail.machines.definition.plain_form import from_plain, to_plain
+    from flowrail.machines.plain_form import from_plain, to_plain
 
     try:
         value = json.loads(data)
@@ -128,7 +128,7 @@ def python(data: bytes) -> None:
 
 def rules(data: bytes) -> None:
     """An expression is parsed, or refused."""
-    from flowrail.machines.definition import expressions as grammar
+    from flowrail.machines import expressions as grammar
 
     try:
         grammar.parse(data.decode("utf-8", "replace"))
@@ -138,7 +138,7 @@ def rules(data: bytes) -> None:
 
 def questions(data: bytes) -> None:
     """Questions are read, or refused."""
-    from flowrail.machines.engine.question_input import QuestionsError, parse_questions
+    from flowrail.machines.question_input import QuestionsError, parse_questions
 
     try:
         parse_questions(data.decode("utf-8", "replace"), source="x")
@@ -200,9 +200,9 @@ def first_documents(name: str) -> Iterator[bytes]:
 def _kept(name: str) -> Iterator[bytes]:
     from support.workflows import linear, loop
 
-    from flowrail.machines.definition.plain_form import to_plain
-    from flowrail.machines.engine.advance import start
-    from flowrail.machines.sessions.record import Record
+    from flowrail.machines.plain_form import to_plain
+    from flowrail.machines.session_record import Record
+    from flowrail.machines.transition import start
     from flowrail.storage.journal import line_of
     from flowrail.storage.records import to_plain as plain
 

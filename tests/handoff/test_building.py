@@ -13,7 +13,7 @@ from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload.build import HandoffSource, build
 from flowrail.handoff.payload.document import payload_file_name
 from flowrail.handoff.source import trigger_line, trigger_template
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.session import Session
 
 
 def built(schema: str = "2.0", **facts: Any) -> dict[str, Any]:

@@ -12,17 +12,18 @@ from support.refusals import refused
 from support.workflows import linear, step, workflow
 
 from flowrail.errors import ConflictError
-from flowrail.machines.definition.parts import Frozen, freeze_deep
-from flowrail.machines.definition.step import Outcome, StepContext
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.engine.outcome import HandlerError
-from flowrail.machines.engine.reports import (
+from flowrail.machines.decision import HandlerError
+from flowrail.machines.frozen import Frozen, freeze_deep
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.reported_values import (
     OutcomeNotOpenError,
 )
-from flowrail.machines.engine.transitions import compile_workflow, event_name, position
-from flowrail.machines.sessions.session import Report, Session
+from flowrail.machines.session import Report, Session
+from flowrail.machines.statechart import compile_workflow, event_name, position
+from flowrail.machines.step import StepContext
+from flowrail.machines.transition import advance, start
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 
 STEPS = 8
 

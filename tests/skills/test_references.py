@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from support.sandbox import SMALL, home_skills, put_skill
 
-from flowrail.machines.definition.findings import Finding
+from flowrail.machines.findings import Finding
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills.check import check as check_here
 

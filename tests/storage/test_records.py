@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.machines.sessions.session import Move, Session
+from flowrail.machines.session import Move, Session
 from flowrail.storage.records import RecordError, from_plain, to_plain
 
 TEXT = st.text(max_size=8)

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from support.loop_model import counted, loop_of, reached_from
 from support.workflows import FAIL, ITERATE, OK, step, workflow
 
-from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.question import Option, Question
+from flowrail.machines.step import StepDef
+from flowrail.machines.workflow import Workflow
 
 TABLES: Mapping[str | None, Sequence[str]] = {
     None: ("MSC", "MSC", "MS", "MS", "M"),

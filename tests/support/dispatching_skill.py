@@ -9,9 +9,9 @@ from typing import Any
 from support.sandbox import put_skill
 
 from flowrail.cli.environment import SessionCall
-from flowrail.machines.definition.step_parts import Option, Question
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import PendingQuestions
+from flowrail.machines.question import Option, Question
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import questions, steps
 

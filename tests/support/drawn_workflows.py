@@ -5,9 +5,12 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.step import Outcome, Rule, StepDef
-from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.question import Option, Question
+from flowrail.machines.step import Rule, StepDef
+from flowrail.machines.workflow import Workflow
 
 PHASES = ("prepare", "look around", "design", "build", "verify", "review", "document", "deliver")
 

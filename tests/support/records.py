@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import advance, start
-from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.session import Report
+from flowrail.machines.session import Report
+from flowrail.machines.session_record import Record
+from flowrail.machines.transition import advance, start
+from flowrail.machines.workflow import Workflow
 
 
 def records(made: Workflow, *reports: str | Report, seconds: int = 90, **params: Any) -> list[Record]:

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 
 from support.sandbox import Ran, flow
 
-from flowrail.machines.engine.dispatched_work import PROMPT_STEP
+from flowrail.machines.agents import PROMPT_STEP
 
 NEXT = re.compile(r"^NEXT for the agent that launched this one: (.*)$", re.MULTILINE)
 MOST_COMMANDS = 2_000

@@ -16,7 +16,7 @@ from support.sandbox import Ran
 from support.simulated_agents import Habit, StepOutput, Team, Work
 
 from flowrail.hooks.first_look import StoreFolder, sessions_of
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.session_store import Store
 from flowrail.storage.ownership import Owner
 from flowrail.storage.user_folders import state_folder
 

@@ -7,10 +7,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from flowrail.machines.definition.step import Outcome, Rule, StepDef
-from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.question import Option, Question
+from flowrail.machines.step import Rule, StepDef
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 
 _IDS = ("look", "plan", "build", "review", "tell", "send", "class", "a-b", "ok")
 _PARAMS = {"mode": Arg(choices=("quick", "full"), default="full")}

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flowrail.machines.definition.step import Outcome, StepDef
-from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine import reviews
-from flowrail.machines.engine.advance import advance
-from flowrail.machines.exploration.actions import ended_children
-from flowrail.machines.sessions.session import AskedQuestion, Report, Session
+from flowrail.machines import asked_questions as engine_questions
+from flowrail.machines import reviews
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.question import Option, Question
+from flowrail.machines.session import AskedQuestion, Report, Session
+from flowrail.machines.step import StepDef
+from flowrail.machines.transition import advance
+from flowrail.machines.values import Arg
+from flowrail.machines.walks.actions import ended_children
+from flowrail.machines.workflow import Workflow
 
 OK, FAIL, SKIP, ITERATE, DEFAULT = (str(each) for each in Outcome)
 REPORTED = (OK, FAIL, SKIP, ITERATE)

@@ -9,11 +9,14 @@ import pytest
 from support.workflows import linear, step, workflow
 
 from flowrail.errors import FlowError
-from flowrail.machines.definition.step import Outcome, StepContext
-from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.gate import GateConfig
 from flowrail.machines.loading import workflow_source
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.question import Option, Question
+from flowrail.machines.step import StepContext
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 from flowrail.skills.catalog import find, workflow_file
 from flowrail.testing import Run, generate_inputs, run_skill_invocation
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from flowrail.command import Command
 from flowrail.formatters.blocks.plain_text import format_invoke_command
-from flowrail.machines.definition.step import WORKFLOW_NAME
-from flowrail.machines.definition.step_parts import AgentRole
+from flowrail.machines.dispatch import AgentRole
+from flowrail.machines.step import WORKFLOW_NAME
 from flowrail.text.phrases import in_words, listed
 from flowrail.text.placeholders import placeholders
 from flowrail.text.safe_text import Markup, Verbatim, block, element

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from flowrail.machines.definition.script_steps import QRState
+from flowrail.machines.script_steps import QRState
 from flowrail.text.safe_text import one_line, visible
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from flowrail.formatters.blocks.instructions import format_forbidden, format_state_banner
 from flowrail.formatters.blocks.plain_text import format_invoke_command
 from flowrail.formatters.blocks.step import format_step_output
-from flowrail.machines.definition.script_steps import (
+from flowrail.machines.dispatch import AgentRole
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.script_steps import (
     BranchCommand,
     FlatCommand,
     LoopState,
@@ -18,13 +20,7 @@ from flowrail.machines.definition.script_steps import (
     QRState,
     QRStatus,
 )
-from flowrail.machines.definition.step_parts import (
-    DEFAULT_POLICY,
-    AgentRole,
-    GateConfig,
-    Severity,
-    blocking_severities,
-)
+from flowrail.machines.severities import DEFAULT_POLICY, Severity, blocking_severities
 from flowrail.text.safe_text import Markup, Verbatim, block, element, xml_text
 
 LIMIT = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowrail.machines.definition.script_steps import (
+from flowrail.machines.script_steps import (
     BranchCommand,
     FlatCommand,
     NextCommand,

@@ -9,11 +9,11 @@ from flowrail.command import Command
 from flowrail.formatters.block import Block, as_lines, as_xml
 from flowrail.formatters.guidance import content
 from flowrail.formatters.guidance.content import Show
-from flowrail.machines.engine.dispatched_work import Join
-from flowrail.machines.guidance.evidence import CommandView, EvidenceView
+from flowrail.machines.agents import Join
+from flowrail.machines.guidance.evidence_view import CommandView, EvidenceView
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, wants_of
 from flowrail.machines.guidance.views import DispatchView, QuestionView
-from flowrail.machines.sessions.session import GivenAnswer, RecordedFinding
+from flowrail.machines.session import GivenAnswer, RecordedFinding
 from flowrail.text.phrases import duration, in_words, listed, size
 from flowrail.text.placeholders import in_fences
 from flowrail.text.report import Line, Moment, Report, Span, Style, command, line, paragraphs, title

@@ -9,18 +9,18 @@ from typing import Any, TypeAlias
 
 from flowrail.command import Command
 from flowrail.formatters.blocks.fences import with_blocks
-from flowrail.machines.definition.step import DONE
-from flowrail.machines.engine.dispatched_work import cut
-from flowrail.machines.engine.questions import (
+from flowrail.machines.agents import cut
+from flowrail.machines.asked_questions import (
     QUESTION_RELAY_HANDLER,
     QUESTION_RELAY_UPWARDS,
     SUB_AGENT_QUESTION_FORMAT,
 )
-from flowrail.machines.guidance.agents import PENDING
-from flowrail.machines.guidance.evidence import EvidenceView
+from flowrail.machines.guidance.agent_work import PENDING
+from flowrail.machines.guidance.evidence_view import EvidenceView
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Route, Want
 from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep, LoopView, WorkResult
-from flowrail.machines.sessions.session import (
+from flowrail.machines.outcome import DONE
+from flowrail.machines.session import (
     ABANDONED,
     BY_AGENT,
     BY_EVIDENCE,

@@ -11,7 +11,7 @@ from flowrail.formatters.reports import history
 from flowrail.formatters.reports.handoff import HandoffAnswer, summary
 from flowrail.formatters.reports.history import HistoryEntry
 from flowrail.handoff.audit import TRACE_EVENTS, HandoffTimeline
-from flowrail.machines.sessions.record import Record
+from flowrail.machines.session_record import Record
 from flowrail.text.phrases import duration, seconds_between
 from flowrail.text.report import Line, Moment, Report, Span, Style, Table, columns, line, status
 from flowrail.text.safe_text import shortened

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from flowrail.command import Command
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import Finding
+from flowrail.machines.findings import Finding
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.phrases import count

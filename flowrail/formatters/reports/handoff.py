@@ -26,7 +26,7 @@ from flowrail.handoff.payload.convert import ConvertedPayload
 from flowrail.handoff.payload.document import get
 from flowrail.handoff.source import trigger_line
 from flowrail.handoff.store import missing_parts, payload_path
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.session_store import Store
 from flowrail.text.phrases import count, joined, moment
 from flowrail.text.report import (
     FilePath,

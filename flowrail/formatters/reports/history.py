@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flowrail.hosts.conversation import short_id
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.sessions.evidence import EvidenceResult, tally
-from flowrail.machines.sessions.record import Record
+from flowrail.machines.evidence_results import EvidenceResult, tally
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.session_record import Record
 from flowrail.text.phrases import duration, in_words, seconds_between
 from flowrail.text.report import Moment, Part, Span, Style, Table, columns
 from flowrail.text.safe_text import LONGEST_LINE, shortened

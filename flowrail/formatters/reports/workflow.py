@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flowrail.formatters.guidance.content import example_text
-from flowrail.machines.definition.findings import Finding
-from flowrail.machines.definition.step import StepDef, fact_args
-from flowrail.machines.definition.step_parts import Dispatch, Option
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.findings import Finding
+from flowrail.machines.question import Option
+from flowrail.machines.step import StepDef, fact_args
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 from flowrail.text.phrases import count
 from flowrail.text.report import Column, Report, Table, columns, paragraphs, section, title
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from flowrail.machines.checks import conditions, data_flow, delegation, evidence, loops, prose
+from flowrail.machines.checks import conditions, data_flow, delegation, evidence_rules, loop_rules, prose
 from flowrail.machines.checks.scope import findings_of
 from flowrail.machines.checks.validation import part_of, raw_findings
-from flowrail.machines.definition.findings import Finding, Locate, step_index
-from flowrail.machines.definition.reader import type_findings
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.findings import Finding, Locate, step_index
+from flowrail.machines.reader import type_findings
+from flowrail.machines.workflow import Workflow
 
-_WORKFLOW_WARNINGS = (*data_flow.WORKFLOW_RULES, *loops.WORKFLOW_RULES, *conditions.WORKFLOW_RULES)
-_STEP_WARNINGS = (*loops.STEP_RULES, *prose.STEP_RULES, *delegation.STEP_WARNINGS, *evidence.STEP_WARNINGS)
+_WORKFLOW_WARNINGS = (*data_flow.WORKFLOW_RULES, *loop_rules.WORKFLOW_RULES, *conditions.WORKFLOW_RULES)
+_STEP_WARNINGS = (
+    *loop_rules.STEP_RULES,
+    *prose.STEP_RULES,
+    *delegation.STEP_WARNINGS,
+    *evidence_rules.STEP_WARNINGS,
+)
 
 
 def check_workflow(

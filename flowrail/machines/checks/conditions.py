@@ -13,15 +13,16 @@ from itertools import chain, product
 from math import prod
 from typing import Any
 
+from flowrail.machines import graph
 from flowrail.machines.checks.scope import Scope
-from flowrail.machines.definition import graph
-from flowrail.machines.definition.contents import conditions_of
-from flowrail.machines.definition.evidence import Verdict
-from flowrail.machines.definition.expressions import EVIDENCE, Expression, RuleError, parse
-from flowrail.machines.definition.findings import Path, UnplacedFinding
-from flowrail.machines.definition.step import Outcome, StepDef
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.exploration.actions import values_to_try
+from flowrail.machines.demanded_evidence import Verdict
+from flowrail.machines.expressions import EVIDENCE, Expression, RuleError, parse
+from flowrail.machines.findings import Path, UnplacedFinding
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.step import StepDef
+from flowrail.machines.step_contents import conditions_of
+from flowrail.machines.values import Arg
+from flowrail.machines.walks.actions import values_to_try
 from flowrail.text.safe_text import in_quotes
 
 MOST_TRIED = 20_000

@@ -13,13 +13,13 @@ from functools import cache, lru_cache, reduce
 from operator import or_
 from typing import NamedTuple
 
-from flowrail.machines.checks.loops import guard_of
+from flowrail.machines import graph
+from flowrail.machines.checks.loop_rules import guard_of
 from flowrail.machines.checks.scope import Scope
-from flowrail.machines.definition import graph
-from flowrail.machines.definition.contents import conditions_of, texts_of
-from flowrail.machines.definition.expressions import EVIDENCE, parse
-from flowrail.machines.definition.findings import Path, UnplacedFinding
-from flowrail.machines.definition.step import StepDef
+from flowrail.machines.expressions import EVIDENCE, parse
+from flowrail.machines.findings import Path, UnplacedFinding
+from flowrail.machines.step import StepDef
+from flowrail.machines.step_contents import conditions_of, texts_of
 from flowrail.text import placeholders
 
 MOST_FOLLOWED = 500_000

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flowrail.machines import graph
 from flowrail.machines.checks.scope import Scope
-from flowrail.machines.definition import graph
-from flowrail.machines.definition.contents import texts_of
-from flowrail.machines.definition.findings import Path, UnplacedFinding
-from flowrail.machines.definition.step import BUILT_IN, VALUE_NAME, Outcome, StepDef
-from flowrail.machines.definition.step_parts import (
-    MOST_DISPATCHES,
-    AgentRole,
-    Dispatch,
-    needed_by,
-    problems_in,
-)
+from flowrail.machines.dispatch import MOST_DISPATCHES, AgentRole, Dispatch, needed_by
+from flowrail.machines.findings import Path, UnplacedFinding
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.question import problems_in
+from flowrail.machines.step import BUILT_IN, VALUE_NAME, StepDef
+from flowrail.machines.step_contents import texts_of
 from flowrail.text import phrases, placeholders
 
 _AS_HOSTS_TAKE_THEM = "hosts take 3 questions, each with a header of 12 characters at most and 2 or 3 options"

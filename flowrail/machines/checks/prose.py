@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 
 from flowrail.machines.checks.scope import Scope
-from flowrail.machines.definition.contents import instructions_of
-from flowrail.machines.definition.findings import UnplacedFinding
-from flowrail.machines.definition.step import DONE, REPORTABLE, StepDef
+from flowrail.machines.findings import UnplacedFinding
+from flowrail.machines.outcome import DONE, REPORTABLE
+from flowrail.machines.step import StepDef
+from flowrail.machines.step_contents import instructions_of
 from flowrail.text import phrases
 from flowrail.text.placeholders import BLOCK_PREFIX, fences
 

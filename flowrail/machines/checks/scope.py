@@ -8,14 +8,14 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from flowrail.machines.definition import graph
-from flowrail.machines.definition.findings import UnplacedFinding, first, step_index
-from flowrail.machines.definition.step import TEXT_NAMES, StepDef
-from flowrail.machines.definition.values import Arg
+from flowrail.machines import graph
+from flowrail.machines.findings import UnplacedFinding, first, step_index
+from flowrail.machines.step import TEXT_NAMES, StepDef
+from flowrail.machines.values import Arg
 from flowrail.text import phrases, placeholders
 
 if TYPE_CHECKING:
-    from flowrail.machines.definition.workflow import Workflow
+    from flowrail.machines.workflow import Workflow
 
 
 class Scope:

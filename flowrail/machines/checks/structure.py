@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from flowrail.machines import graph
 from flowrail.machines.checks.scope import Scope
-from flowrail.machines.definition import graph
-from flowrail.machines.definition.findings import Path, UnplacedFinding
-from flowrail.machines.definition.step import (
-    LONGEST_NAME,
-    NAMES,
-    STEP_ID,
-    UNWRITTEN,
-    WORKFLOW_NAME,
-    Outcome,
-    StepDef,
-)
+from flowrail.machines.findings import Path, UnplacedFinding
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.step import LONGEST_NAME, NAMES, STEP_ID, UNWRITTEN, WORKFLOW_NAME, StepDef
 from flowrail.rules import tools
 from flowrail.text import phrases
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from flowrail.machines.checks import delegation, evidence, structure, values
+from flowrail.machines.checks import delegation, evidence_rules, structure, value_rules
 from flowrail.machines.checks.scope import findings_of
-from flowrail.machines.definition.findings import (
+from flowrail.machines.findings import (
     Locate,
     Path,
     Place,
@@ -21,14 +21,14 @@ from flowrail.machines.definition.findings import (
 )
 
 if TYPE_CHECKING:
-    from flowrail.machines.definition.workflow import Workflow
+    from flowrail.machines.workflow import Workflow
 
-_WORKFLOW_RULES = (*structure.WORKFLOW_RULES, *values.WORKFLOW_RULES, *evidence.WORKFLOW_RULES)
+_WORKFLOW_RULES = (*structure.WORKFLOW_RULES, *value_rules.WORKFLOW_RULES, *evidence_rules.WORKFLOW_RULES)
 _STEP_RULES = (
     *structure.STEP_RULES,
-    *values.STEP_RULES,
+    *value_rules.STEP_RULES,
     *delegation.STEP_RULES,
-    *evidence.STEP_RULES,
+    *evidence_rules.STEP_RULES,
 )
 _OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR109", "FR114"}
 """Findings that can follow from a step that was left out."""
@@ -49,7 +49,7 @@ def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
     try:
         findings = findings_of(workflow, _WORKFLOW_RULES, _STEP_RULES)
     except (AttributeError, TypeError, ValueError, KeyError):
-        from flowrail.machines.definition.reader import type_findings  # takes as long as a step
+        from flowrail.machines.reader import type_findings  # takes as long as a step
 
         findings = type_findings(workflow)
         if not findings:

@@ -10,17 +10,9 @@ from itertools import product
 from typing import Any
 
 from flowrail.command import Command, value_text
-from flowrail.machines.definition.expressions import EVIDENCE, Expression, RuleError, parse
-from flowrail.machines.definition.graph import reviews
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.step import DONE, WORKFLOW_NAME, Outcome, StepDef, fact_args
-from flowrail.machines.definition.values import Arg, range_text
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.advance import NOTHING, gate_outcome, reportable_outcomes
-from flowrail.machines.engine.dispatched_work import Children, Join
-from flowrail.machines.engine.loops import counted_again
-from flowrail.machines.engine.outcome import (
+from flowrail.machines import asked_questions as engine_questions
+from flowrail.machines.agents import Children, Join
+from flowrail.machines.decision import (
     HandlerError,
     actions_of,
     applies,
@@ -28,10 +20,12 @@ from flowrail.machines.engine.outcome import (
     session_context,
     title_of,
 )
-from flowrail.machines.engine.reports import ReviewPendingError
-from flowrail.machines.engine.transitions import effective_outcome, find_transition
-from flowrail.machines.guidance.agents import dispatches_of, findings_at, join_at, loop_at, questions_of
-from flowrail.machines.guidance.evidence import CommandView, EvidenceView, command_views, views
+from flowrail.machines.evidence_results import tally
+from flowrail.machines.expressions import EVIDENCE, Expression, RuleError, parse
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.graph import reviews
+from flowrail.machines.guidance.agent_work import dispatches_of, findings_at, join_at, loop_at, questions_of
+from flowrail.machines.guidance.evidence_view import CommandView, EvidenceView, command_views, views
 from flowrail.machines.guidance.views import (
     Briefing,
     DispatchView,
@@ -40,8 +34,10 @@ from flowrail.machines.guidance.views import (
     SentWork,
     WorkResult,
 )
-from flowrail.machines.sessions.evidence import tally
-from flowrail.machines.sessions.session import (
+from flowrail.machines.limits import counted_again
+from flowrail.machines.outcome import DONE, Outcome
+from flowrail.machines.reported_values import ReviewPendingError
+from flowrail.machines.session import (
     COMPLETED,
     GivenAnswer,
     ParentSession,
@@ -50,6 +46,11 @@ from flowrail.machines.sessions.session import (
     Session,
     WorkingFile,
 )
+from flowrail.machines.statechart import effective_outcome, find_transition
+from flowrail.machines.step import WORKFLOW_NAME, StepDef, fact_args
+from flowrail.machines.transition import NOTHING, gate_outcome, reportable_outcomes
+from flowrail.machines.values import Arg, range_text
+from flowrail.machines.workflow import Workflow
 from flowrail.text.phrases import in_words, listed
 from flowrail.text.placeholders import BLOCK_PREFIX, fill
 from flowrail.text.safe_text import is_shown

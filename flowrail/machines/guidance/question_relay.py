@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from flowrail.machines.sessions.session import AskedQuestion
+from flowrail.machines.session import AskedQuestion
 from flowrail.text.safe_text import HIDDEN, Markup
 
 

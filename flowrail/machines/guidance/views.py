@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flowrail.command import Command
-from flowrail.machines.sessions.session import AskedQuestion, WorkingFile
+from flowrail.machines.session import AskedQuestion, WorkingFile
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from flowrail.machines.definition.findings import Finding, Locate, raise_errors
-from flowrail.machines.definition.parts import Frozen, put
-from flowrail.machines.definition.step import NAMES, WORKFLOW_NAME
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.findings import Finding, Locate, raise_errors
+from flowrail.machines.frozen import Frozen, put
+from flowrail.machines.step import NAMES, WORKFLOW_NAME
+from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import sha256_hex
 from flowrail.text.safe_text import in_quotes
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flowrail.errors import DocumentError, FlowError, UsageError
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.outcome import SCRIPTS
+from flowrail.machines.decision import SCRIPTS
 from flowrail.machines.loading.python_file import scan
 from flowrail.machines.loading.skill_folder import ENTRY_FILES
+from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean

@@ -9,9 +9,9 @@ from traceback import extract_tb
 from types import ModuleType
 
 from flowrail.errors import DocumentError, FlowError
-from flowrail.machines.definition.step import StepContext
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.outcome import HandlerError, call_function
+from flowrail.machines.decision import HandlerError, call_function
+from flowrail.machines.step import StepContext
+from flowrail.machines.workflow import Workflow
 
 _NOT_A_CALL = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Lambda, ast.BinOp)
 

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.step import StepDef
+from flowrail.machines.workflow import Workflow
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -10,10 +10,10 @@ from functools import cache
 from typing import NamedTuple
 
 from flowrail.errors import DocumentError, UsageError
-from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.outcome import SCRIPTS
+from flowrail.machines.decision import SCRIPTS
 from flowrail.machines.loading.python_file import scan
+from flowrail.machines.step import StepDef
+from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.text import limits
 from flowrail.text.phrases import did_you_mean

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import Path, Place, UnplacedFinding
-from flowrail.machines.definition.step import LARGEST_TOGETHER, STEP_ID, StepDef
-from flowrail.machines.definition.step_parts import Dispatch
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.findings import Path, Place, UnplacedFinding
+from flowrail.machines.step import LARGEST_TOGETHER, STEP_ID, StepDef
+from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import MissingFileError
 
 ReadText = Callable[[str], str]

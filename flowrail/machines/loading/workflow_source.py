@@ -12,8 +12,7 @@ from itertools import islice
 
 from flowrail.errors import DocumentError
 from flowrail.machines.checks.validation import part_of, raw_findings
-from flowrail.machines.definition.contents import texts_of
-from flowrail.machines.definition.findings import (
+from flowrail.machines.findings import (
     MOST_FOUND,
     Finding,
     Locate,
@@ -22,12 +21,13 @@ from flowrail.machines.definition.findings import (
     WorkflowError,
     in_order,
 )
-from flowrail.machines.definition.step import LARGEST_TOGETHER
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import python_file
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile, read_inside
 from flowrail.machines.loading.step_texts import with_texts
+from flowrail.machines.step import LARGEST_TOGETHER
+from flowrail.machines.step_contents import texts_of
+from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import MissingFileError
 from flowrail.text.placeholders import fences
 from flowrail.text.safe_text import decode

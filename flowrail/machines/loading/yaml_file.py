@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from flowrail.errors import DocumentError
 from flowrail.machines.checks.validation import independent, raw_findings
-from flowrail.machines.definition.findings import (
+from flowrail.machines.findings import (
     Finding,
     Locate,
     Path,
@@ -16,10 +16,10 @@ from flowrail.machines.definition.findings import (
     in_order,
     step_index,
 )
-from flowrail.machines.definition.reader import read_workflow
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow, misnamed
 from flowrail.machines.loading.step_texts import ReadText, position_in, with_texts
+from flowrail.machines.reader import read_workflow
+from flowrail.machines.workflow import Workflow
 from flowrail.text.yaml import load
 
 

@@ -50,10 +50,10 @@ from flowrail.handoff.payload.convert import ConvertedPayload, content, convert
 from flowrail.handoff.payload.document import FORMS, Payload, get, read_file, render, text_at, texts_at
 from flowrail.handoff.payload.models import shape_of
 from flowrail.handoff.store import HandoffChange, Handoffs, payload_path
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.engine.reports import ValuesError, check_params, read_values
 from flowrail.machines.guidance.guide import COPY
-from flowrail.machines.sessions.store import Store, check_size
+from flowrail.machines.reported_values import ValuesError, check_params, read_values
+from flowrail.machines.session_store import Store, check_size
+from flowrail.machines.values import Arg
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.handoffs.send import (
     answer_of,

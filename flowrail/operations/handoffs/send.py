@@ -55,8 +55,8 @@ from flowrail.handoff.payload.document import (
 )
 from flowrail.handoff.source import choose_target, skill_source, source_of, with_target
 from flowrail.handoff.store import HandoffChange, Handoffs, missing_parts, payload_path, work_folder
-from flowrail.machines.engine.reports import refuse_left_open
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.reported_values import refuse_left_open
+from flowrail.machines.session import Session
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Facts, Reason

@@ -17,8 +17,8 @@ from flowrail.handoff.store import (
     missing_parts,
     payload_path,
 )
-from flowrail.machines.sessions.session import ReceivedWork
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.session import ReceivedWork
+from flowrail.machines.session_store import Store
 from flowrail.storage.files import sha256_hex
 
 _FOREIGN = "it was not recorded by you on this machine"

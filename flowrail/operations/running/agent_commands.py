@@ -15,13 +15,13 @@ from flowrail.errors import UsageError
 from flowrail.formatters.guidance import blocks
 from flowrail.formatters.guidance.content import Show
 from flowrail.formatters.guidance.work import answered, put_text
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.engine.advance import REPORTED
-from flowrail.machines.engine.question_input import parse_questions
+from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.question_relay import as_host_questions
 from flowrail.machines.guidance.views import PendingQuestions
-from flowrail.machines.sessions.session import RecordedFinding
+from flowrail.machines.question_input import parse_questions
+from flowrail.machines.session import RecordedFinding
+from flowrail.machines.transition import REPORTED
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import Briefing, DoneStep
-from flowrail.machines.sessions.session import Dispatched, Session
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.session import Dispatched, Session
+from flowrail.machines.session_store import Store
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import results, session_files
 from flowrail.operations.running.child_sessions import children_of

@@ -10,16 +10,16 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from flowrail.errors import FlowError
-from flowrail.machines.engine.dispatched_work import (
+from flowrail.machines.agents import (
     DispatchGoneError,
     earlier_children,
     number_of,
     piece_of,
 )
-from flowrail.machines.engine.reports import SessionEndedError
-from flowrail.machines.sessions.evidence import CommandRun
-from flowrail.machines.sessions.session import Dispatched, Session
-from flowrail.machines.sessions.store import Store, UnknownSessionError
+from flowrail.machines.evidence_results import CommandRun
+from flowrail.machines.reported_values import SessionEndedError
+from flowrail.machines.session import Dispatched, Session
+from flowrail.machines.session_store import Store, UnknownSessionError
 
 
 def children_of(store: Store, dispatches: Iterable[Dispatched]) -> dict[str, Session]:

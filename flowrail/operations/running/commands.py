@@ -22,17 +22,17 @@ from flowrail.errors import ConflictError, TrustError, UsageError
 from flowrail.evidence import arguments, project_files, runs
 from flowrail.evidence.project_files import UnreadableError
 from flowrail.evidence.runs import RunState
-from flowrail.machines.definition.evidence import PER_ATTEMPT, StepCommand, Verdict
-from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import questions
-from flowrail.machines.engine.advance import current_step
-from flowrail.machines.engine.outcome import names_in, session_context
-from flowrail.machines.engine.reports import ValuesError
-from flowrail.machines.sessions.evidence import CommandRun
-from flowrail.machines.sessions.record import RecordNote
-from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import SessionChange
+from flowrail.machines import asked_questions
+from flowrail.machines.decision import names_in, session_context
+from flowrail.machines.demanded_evidence import PER_ATTEMPT, StepCommand, Verdict
+from flowrail.machines.evidence_results import CommandRun
+from flowrail.machines.reported_values import ValuesError
+from flowrail.machines.session import Session
+from flowrail.machines.session_record import RecordNote
+from flowrail.machines.session_store import SessionChange
+from flowrail.machines.step import StepDef
+from flowrail.machines.transition import current_step
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession
@@ -349,9 +349,9 @@ def _running(environment: Environment, session: Session, run: CommandRun) -> Con
 def _ask(environment: Environment, change: SessionChange, at: _AtStep, run: CommandRun) -> ConflictError:
     """Record the question whether a command may run again, and return the refusal."""
     session = at.session
-    asked = questions.command_question(run)
+    asked = asked_questions.command_question(run)
     if asked.id not in {question.id for question in session.questions}:
-        session = questions.with_questions(session, [*session.questions, asked])
+        session = asked_questions.with_questions(session, [*session.questions, asked])
         note: RecordNote = {"questions": [asked.id]}
         change.commit(session, kind="ask", at=environment.now, by=environment.by, note=note)
     show = Command("resume", session.id, store=environment.shown_store)

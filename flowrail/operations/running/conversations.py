@@ -10,10 +10,10 @@ from typing import NamedTuple
 from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, FlowError, StorageError, without_traceback
 from flowrail.hosts.conversation import RELEASED
-from flowrail.machines.engine.questions import moment_after
-from flowrail.machines.sessions.record import Record, RecordNote
-from flowrail.machines.sessions.session import ABANDONED, Session
-from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.machines.asked_questions import moment_after
+from flowrail.machines.session import ABANDONED, Session
+from flowrail.machines.session_record import Record, RecordNote
+from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import children_of, lost_dispatch
 from flowrail.operations.running.load_workflow import start_command

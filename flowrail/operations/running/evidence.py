@@ -10,20 +10,20 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, TrustError, UsageError
 from flowrail.evidence import arguments
 from flowrail.evidence.evaluate import Context, evaluate, files_of
-from flowrail.machines.definition.evidence import MOST_REFUSALS, Evidence
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.step import StepDef
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import questions
-from flowrail.machines.engine.advance import current_step, follow
-from flowrail.machines.engine.dispatched_work import Children
-from flowrail.machines.engine.outcome import names_in, session_context
-from flowrail.machines.engine.reports import EvidenceMissingError
-from flowrail.machines.guidance.evidence import EvidenceView
-from flowrail.machines.sessions.evidence import CommandRun, Confirmation, EvidenceResult, StepEvidence
-from flowrail.machines.sessions.record import RecordNote
-from flowrail.machines.sessions.session import BY_EVIDENCE, Report, Session
-from flowrail.machines.sessions.store import SessionChange
+from flowrail.machines import asked_questions
+from flowrail.machines.agents import Children
+from flowrail.machines.decision import names_in, session_context
+from flowrail.machines.demanded_evidence import MOST_REFUSALS, Evidence
+from flowrail.machines.evidence_results import CommandRun, Confirmation, EvidenceResult, StepEvidence
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.guidance.evidence_view import EvidenceView
+from flowrail.machines.reported_values import EvidenceMissingError
+from flowrail.machines.session import BY_EVIDENCE, Report, Session
+from flowrail.machines.session_record import RecordNote
+from flowrail.machines.session_store import SessionChange
+from flowrail.machines.step import StepDef
+from flowrail.machines.transition import current_step, follow
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Confirmation as Approval
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
@@ -106,10 +106,10 @@ def _refused(workflow: Workflow, session: Session, refusal: EvidenceMissingError
         return session
     missing = [result.check for result in refusal.results if result.is_missing]
     name = placeholders.fill(workflow.step(str(session.step)).name, _values(workflow, session))
-    question = questions.evidence_question(name, missing, refusals=evidence.refusals)
+    question = asked_questions.evidence_question(name, missing, refusals=evidence.refusals)
     others = [asked for asked in session.questions if asked.id != question.id]
     refusal.hint = Hint("a person must decide now; show the question: ", Command("resume", session.id))
-    return questions.with_questions(session, [*others, question])
+    return asked_questions.with_questions(session, [*others, question])
 
 
 def results_of(
@@ -294,7 +294,7 @@ def confirm(
                 Confirmation(name, waived, reason, environment.now, environment.by)
             )
         others = [question for question in session.questions if question.source != BY_EVIDENCE]
-        after = questions.with_questions(session.with_evidence(evidence), others)
+        after = asked_questions.with_questions(session.with_evidence(evidence), others)
         note: RecordNote = {"check": ", ".join(checks), "reason": reason}
         kind = "waive" if waived else "approve"
         change.commit(after, kind=kind, at=environment.now, by=environment.by, note=note)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import reviews
-from flowrail.machines.engine.advance import current_step
-from flowrail.machines.sessions.record import RecordNote
-from flowrail.machines.sessions.session import RecordedFinding, Session
-from flowrail.machines.sessions.store import SessionChange
+from flowrail.machines import reviews
+from flowrail.machines.session import RecordedFinding, Session
+from flowrail.machines.session_record import RecordNote
+from flowrail.machines.session_store import SessionChange
+from flowrail.machines.transition import current_step
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import check_still_working
 from flowrail.operations.running.session_files import open_session

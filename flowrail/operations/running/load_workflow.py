@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
 from flowrail.errors import ChangedError, DocumentError, FlowError, UsageError
-from flowrail.machines.definition.findings import WorkflowError
-from flowrail.machines.definition.plain_form import has_functions, to_plain
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.findings import WorkflowError
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.machines.sessions.record import StoredDefinition
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.plain_form import has_functions, to_plain
+from flowrail.machines.session import Session
+from flowrail.machines.session_record import StoredDefinition
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, definition_folder
 from flowrail.skills.catalog import OWN_SCOPES, Skill, find, places, workflow_file
 from flowrail.skills.loader import Loader

@@ -7,14 +7,14 @@ from itertools import chain, count
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.step_parts import Question
-from flowrail.machines.engine import questions as engine_questions
-from flowrail.machines.engine.advance import current_step
-from flowrail.machines.engine.reports import check_note
+from flowrail.machines import asked_questions as engine_questions
 from flowrail.machines.guidance.views import PendingQuestions
-from flowrail.machines.sessions.record import RecordNote
-from flowrail.machines.sessions.session import BY_AGENT, BY_COMMAND, AnswerOption, AskedQuestion, Session
-from flowrail.machines.sessions.store import SESSION_ID
+from flowrail.machines.question import Question
+from flowrail.machines.reported_values import check_note
+from flowrail.machines.session import BY_AGENT, BY_COMMAND, AnswerOption, AskedQuestion, Session
+from flowrail.machines.session_record import RecordNote
+from flowrail.machines.session_store import SESSION_ID
+from flowrail.machines.transition import current_step
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import choose, no_open_session, owned, ownership_note

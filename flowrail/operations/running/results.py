@@ -12,7 +12,7 @@ from flowrail.command import Command
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION
 from flowrail.handoff.store import Handoffs, missing_parts, payload_path
 from flowrail.machines.guidance.views import SentWork
-from flowrail.machines.sessions.session import Session, WorkingFile
+from flowrail.machines.session import Session, WorkingFile
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import session_files
 

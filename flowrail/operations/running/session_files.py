@@ -19,7 +19,7 @@ from stat import S_ISREG
 from flowrail.discovery.project_root import find_project_root
 from flowrail.errors import FlowError
 from flowrail.machines.guidance.guide import now_at
-from flowrail.machines.sessions.session import WORK, Session, WorkingFile
+from flowrail.machines.session import WORK, Session, WorkingFile
 from flowrail.operations.environment import Environment, OpenedWorkflow, definition_folder
 from flowrail.operations.running import load_workflow
 from flowrail.storage import files

@@ -16,12 +16,33 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
-from flowrail.machines.definition.graph import reviews
-from flowrail.machines.definition.plain_form import to_plain
-from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
-from flowrail.machines.definition.step_parts import Dispatch
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.advance import (
+from flowrail.machines.agents import (
+    find_dispatch,
+    number_of,
+    parent_of,
+    replace_child,
+    variables_of,
+    workflow_of_prompt,
+)
+from flowrail.machines.decision import SCRIPTS, names_in, session_context
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.evidence_results import CommandRun
+from flowrail.machines.graph import reviews
+from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.outcome import DONE, Outcome
+from flowrail.machines.plain_form import to_plain
+from flowrail.machines.reported_values import ValuesError, check_note, read_values
+from flowrail.machines.session import (
+    ABANDONED,
+    ParentSession,
+    ReceivedWork,
+    Report,
+    Session,
+)
+from flowrail.machines.session_record import Record, RecordNote
+from flowrail.machines.session_store import ForeignSessionError, SessionChange, UnknownSessionError
+from flowrail.machines.step import StepDef, fact_args
+from flowrail.machines.transition import (
     LONGEST_TOPIC,
     assumed_evidence,
     check_reportable,
@@ -30,27 +51,7 @@ from flowrail.machines.engine.advance import (
     read_outcome,
     start,
 )
-from flowrail.machines.engine.dispatched_work import (
-    find_dispatch,
-    number_of,
-    parent_of,
-    replace_child,
-    variables_of,
-    workflow_of_prompt,
-)
-from flowrail.machines.engine.outcome import SCRIPTS, names_in, session_context
-from flowrail.machines.engine.reports import ValuesError, check_note, read_values
-from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.evidence import CommandRun
-from flowrail.machines.sessions.record import Record, RecordNote
-from flowrail.machines.sessions.session import (
-    ABANDONED,
-    ParentSession,
-    ReceivedWork,
-    Report,
-    Session,
-)
-from flowrail.machines.sessions.store import ForeignSessionError, SessionChange, UnknownSessionError
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.running import commands, conversations, evidence, load_workflow, session_files
 from flowrail.operations.running.briefing import with_past

@@ -8,7 +8,7 @@ from flowrail.command import Command
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.machines.guidance.guide import handed_back
 from flowrail.machines.guidance.views import WorkResult
-from flowrail.machines.sessions.session import ABANDONED
+from flowrail.machines.session import ABANDONED
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation
 from flowrail.operations.parameters import Reason, SessionId

@@ -8,8 +8,8 @@ from flowrail.command import Command
 from flowrail.errors import FlowError, StorageError
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.checks.validation import raw_findings
-from flowrail.machines.sessions.record import Record, StoredDefinition
-from flowrail.machines.sessions.session import Session
+from flowrail.machines.session import Session
+from flowrail.machines.session_record import Record, StoredDefinition
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import evidence
 from flowrail.operations.running.session_files import open_session

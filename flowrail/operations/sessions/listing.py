@@ -15,7 +15,7 @@ from flowrail.formatters.reports import history
 from flowrail.formatters.reports.history import HistoryEntry
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.guidance.guide import Guidance
-from flowrail.machines.sessions.record import Record
+from flowrail.machines.session_record import Record
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.running import steps

@@ -7,12 +7,12 @@ from contextlib import suppress
 from typing import Annotated
 
 from flowrail.errors import StorageError
-from flowrail.machines.definition.diff import differences
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine.migration import migrated
-from flowrail.machines.engine.reports import read_values
-from flowrail.machines.sessions.record import StoredDefinition
+from flowrail.machines.difference import differences
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.migration import migrated
+from flowrail.machines.reported_values import read_values
+from flowrail.machines.session_record import StoredDefinition
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Params, SessionId

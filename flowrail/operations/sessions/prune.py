@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 
 from flowrail.errors import FlowError, UsageError
 from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
-from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.machines.session import Session
+from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import DryRun

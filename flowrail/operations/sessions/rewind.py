@@ -11,10 +11,10 @@ from typing import Annotated
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, StorageError, UsageError
-from flowrail.machines.engine.advance import entered
-from flowrail.machines.sessions.record import Record, RecordNote
-from flowrail.machines.sessions.session import ABANDONED, ACTIVE, Session
-from flowrail.machines.sessions.store import ForeignSessionError
+from flowrail.machines.session import ABANDONED, ACTIVE, Session
+from flowrail.machines.session_record import Record, RecordNote
+from flowrail.machines.session_store import ForeignSessionError
+from flowrail.machines.transition import entered
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Expect, Reason, SessionId

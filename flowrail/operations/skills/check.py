@@ -12,10 +12,10 @@ from flowrail.errors import DocumentError, TrustError, UsageError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.formatters.reports import findings as page
 from flowrail.machines.checks.check import advise
-from flowrail.machines.definition.findings import Finding, Place, in_order
-from flowrail.machines.definition.reader import type_findings
+from flowrail.machines.findings import Finding, Place, in_order
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.machines.reader import type_findings
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.skills import card_checks, references

@@ -8,10 +8,10 @@ from dataclasses import replace
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.errors import FlowError
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.exploration.coverage import Coverage, SessionCoverage
-from flowrail.machines.sessions.record import Record
-from flowrail.machines.sessions.store import Store, UnknownSessionError
+from flowrail.machines.session_record import Record
+from flowrail.machines.session_store import Store, UnknownSessionError
+from flowrail.machines.walks.coverage import Coverage, SessionCoverage
+from flowrail.machines.workflow import Workflow
 
 LETTERS = 6
 """The number of letters and digits after the workflow in a session's id."""

@@ -16,7 +16,7 @@ from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import markdown, mermaid, svg
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import FlowError, UsageError
-from flowrail.machines.definition.findings import raise_errors
+from flowrail.machines.findings import raise_errors
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill

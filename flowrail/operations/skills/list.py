@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from flowrail.command import Command
 from flowrail.errors import DocumentError, TrustError
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.values import Arg
+from flowrail.machines.frozen import Frozen
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
+from flowrail.machines.values import Arg
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation
 from flowrail.skills.bundled_copies import as_bundled

@@ -10,18 +10,19 @@ from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance import blocks
 from flowrail.formatters.reports import workflow as page
-from flowrail.machines.definition.findings import Finding
-from flowrail.machines.definition.parts import Frozen
-from flowrail.machines.definition.script_steps import QRState, QRStatus
-from flowrail.machines.definition.step import DONE, Outcome, StepDef, fact_args
-from flowrail.machines.definition.step_parts import Severity
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import reviews
-from flowrail.machines.engine.advance import entered
-from flowrail.machines.engine.reports import ValuesError, read_values
+from flowrail.machines import reviews
+from flowrail.machines.findings import Finding
+from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.sessions.session import Move, RecordedFinding, Session
+from flowrail.machines.outcome import DONE, Outcome
+from flowrail.machines.reported_values import ValuesError, read_values
+from flowrail.machines.script_steps import QRState, QRStatus
+from flowrail.machines.session import Move, RecordedFinding, Session
+from flowrail.machines.severities import Severity
+from flowrail.machines.step import StepDef, fact_args
+from flowrail.machines.transition import entered
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import NO_VALUES, Facts, Params, Skill

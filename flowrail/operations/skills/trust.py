@@ -16,7 +16,7 @@ from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.locations import BUNDLED
 from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import FlowError, TrustError, UsageError
-from flowrail.machines.sessions.record import Record
+from flowrail.machines.session_record import Record
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill

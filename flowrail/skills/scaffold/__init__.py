@@ -12,8 +12,8 @@ from importlib.resources import files
 
 from flowrail.discovery.locations import bundled_folder
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.definition.step import LONGEST_NAME, WORKFLOW_NAME
 from flowrail.machines.loading.skill_folder import entry_file
+from flowrail.machines.step import LONGEST_NAME, WORKFLOW_NAME
 from flowrail.storage.files import make_dir, write_atomic
 
 _STEPS = ("plan", "work", "summarize")

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
-from flowrail.machines.engine.advance import start
-from flowrail.machines.exploration.actions import REASON, Act
-from flowrail.machines.exploration.endings import to_end
-from flowrail.machines.exploration.walks import Walk
-from flowrail.machines.sessions.session import ABANDONED, COMPLETED, FAILED
+from flowrail.machines.session import ABANDONED, COMPLETED, FAILED
+from flowrail.machines.transition import start
+from flowrail.machines.walks.actions import REASON, Act
+from flowrail.machines.walks.endings import to_end
+from flowrail.machines.walks.plan import Walk
 from flowrail.testing.walks import rules
 from flowrail.testing.walks.stage import Reply, Stage
 

@@ -13,11 +13,11 @@ from typing import Annotated
 from flowrail.command import Command
 from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import FlowError, TrustError, UsageError
-from flowrail.machines.exploration.coverage import of_walks
-from flowrail.machines.exploration.inputs import without_example
-from flowrail.machines.exploration.walks import Plan, plan
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.session_store import Store
+from flowrail.machines.walks.coverage import of_walks
+from flowrail.machines.walks.inputs import without_example
+from flowrail.machines.walks.plan import Plan, plan
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.skills.check import files_of

@@ -14,9 +14,9 @@ from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
 from flowrail.formatters.data import as_data
 from flowrail.formatters.guidance import blocks
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.guidance.guide import Guidance
-from flowrail.machines.sessions.session import COMPLETED
+from flowrail.machines.session import COMPLETED
+from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import findings, questions, steps
 from flowrail.operations.running.load_workflow import open_skill

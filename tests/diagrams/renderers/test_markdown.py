@@ -10,9 +10,11 @@ from support.workflows import step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.markdown import cell, render
-from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.question import Option, Question
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 from flowrail.text.safe_text import hides
 
 

@@ -15,8 +15,8 @@ from support.workflows import step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.mermaid import quoted, render
-from flowrail.machines.definition.step_parts import GateConfig
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.workflow import Workflow
 
 ROOT = Path(__file__).parents[3]
 LABEL = r'"(?:[^"#\\<>|\[\]{}&;`*:\x00-\x1f\x7f-\x9f]|#\d+;|<br/>)+"'

@@ -16,7 +16,7 @@ from support.workflows import loop, step, workflow
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.style import DARK, LIGHT, style
 from flowrail.diagrams.renderers.svg import described, render
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.workflow import Workflow
 
 SVG = "{http://www.w3.org/2000/svg}"
 TAGS = {

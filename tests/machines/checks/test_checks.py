@@ -17,16 +17,13 @@ from support.workflows import AREAS, fan, linear, loop, step, unchecked, workflo
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.checks.structure import LARGEST_ACTIONS, MOST_TRANSITIONS
-from flowrail.machines.definition.step import Outcome, StepContext, StepDef, Variant
-from flowrail.machines.definition.step_parts import (
-    MOST_DISPATCHES,
-    Dispatch,
-    GateConfig,
-    Option,
-    Question,
-)
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.dispatch import MOST_DISPATCHES, Dispatch
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.question import Option, Question
+from flowrail.machines.step import StepContext, StepDef, Variant
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 
 
 def asks(ctx: StepContext, topic: str) -> Outcome:

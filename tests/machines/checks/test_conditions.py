@@ -10,10 +10,10 @@ from support.strategies import workflows
 from support.workflows import step, unchecked
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.step_parts import GateConfig
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.exploration.walks import plan
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.values import Arg
+from flowrail.machines.walks.plan import plan
+from flowrail.machines.workflow import Workflow
 
 LEFT = {"left": Arg(type="integer", min=0, max=20, required=True)}
 SURE = {"sure": Arg(choices=("low", "high"), required=True)}

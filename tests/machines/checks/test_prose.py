@@ -8,10 +8,11 @@ import pytest
 from support.workflows import loop, step, unchecked, workflow
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.definition.evidence import Evidence
-from flowrail.machines.definition.step_parts import Dispatch, Option, Question
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.demanded_evidence import Evidence
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.question import Option, Question
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 from flowrail.testing import Run
 
 NOTE = {"note": Arg(required=True)}

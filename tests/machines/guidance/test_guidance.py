@@ -12,15 +12,16 @@ from support.random_workflows import FACTS, MODE, workflows
 from support.workflows import linear, step, workflow
 
 from flowrail.cli.options import named_values
-from flowrail.machines.definition.step import StepContext, fact_args
-from flowrail.machines.definition.step_parts import Dispatch, Option, Question
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
-from flowrail.machines.engine import dispatched_work
-from flowrail.machines.engine.advance import advance, entered, start
-from flowrail.machines.engine.reports import read_values
+from flowrail.machines import agents
+from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.guidance.guide import OfferedTransition, guide, wants_of
-from flowrail.machines.sessions.session import ReceivedWork, Report, Session
+from flowrail.machines.question import Option, Question
+from flowrail.machines.reported_values import read_values
+from flowrail.machines.session import ReceivedWork, Report, Session
+from flowrail.machines.step import StepContext, fact_args
+from flowrail.machines.transition import advance, entered, start
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 from flowrail.text.safe_text import visible
 
 STEPS = 6
@@ -264,7 +265,7 @@ def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
     begun = start(flow, session_id="dull-k3x9q2")
 
     (handed,) = guide(flow, begun).dispatches
-    by_prompt = dispatched_work.workflow_of_prompt(flow, begun, flow.step("hand"), begun.dispatches[0])
+    by_prompt = agents.workflow_of_prompt(flow, begun, flow.step("hand"), begun.dispatches[0])
     (question,) = entered(flow, replace(begun, step="ask")).questions
 
     assert handed.vars == {"report": "dull-k3x9q2.md"}

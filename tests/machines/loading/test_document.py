@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 from support.plain_data import PLAIN_DATA
 
 from flowrail.errors import DocumentError
-from flowrail.machines.definition.findings import Finding, Place
-from flowrail.machines.definition.reader import json_schema
-from flowrail.machines.definition.step import Rule, StepDef, Variant
-from flowrail.machines.definition.step_parts import Dispatch, GateConfig, Option, Question
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.findings import Finding, Place
+from flowrail.machines.gate import GateConfig
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.yaml_file import read_data, read_yaml
+from flowrail.machines.question import Option, Question
+from flowrail.machines.reader import json_schema
+from flowrail.machines.step import Rule, StepDef, Variant
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 from flowrail.text import yaml as yaml_text
 
 TEXTS = {"steps/look.md": "\nLook around.\n\n", "steps/last.md": "Say it.\n", "steps/again.md": "Again.\n"}

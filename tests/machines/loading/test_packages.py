@@ -16,10 +16,10 @@ from support.workflows import linear
 
 from flowrail import UsageError
 from flowrail.machines import discover_workflows, skill
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import packages
 from flowrail.machines.loading.packages import WorkflowPlace, register_workflow, registered
 from flowrail.machines.loading.python_file import NotLoadedError, run, scan
+from flowrail.machines.workflow import Workflow
 from flowrail.text import limits
 
 HEAD = "from flowrail import Outcome, StepDef, Workflow\n"

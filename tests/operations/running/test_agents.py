@@ -13,8 +13,8 @@ from support.sandbox import HANDLER, home_skills, put_skill
 
 from flowrail.errors import ConflictError, UsageError
 from flowrail.formatters.guidance import blocks
-from flowrail.machines.engine.dispatched_work import DispatchGoneError
-from flowrail.machines.engine.reports import SessionEndedError
+from flowrail.machines.agents import DispatchGoneError
+from flowrail.machines.reported_values import SessionEndedError
 from flowrail.operations.running import findings, steps
 from flowrail.operations.running.steps import MOST_GENERATIONS
 from flowrail.text.report import plain_text

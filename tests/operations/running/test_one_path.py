@@ -17,7 +17,7 @@ from support.sandbox import home_skills, put_skill
 import flowrail
 from flowrail.cli.environment import SessionCall
 from flowrail.cli.main import main as run_words
-from flowrail.machines.sessions import store
+from flowrail.machines import session_store
 from flowrail.operations.running import steps
 from flowrail.storage import journal
 
@@ -74,7 +74,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     count(journal, "opened")
     count(os, "fsync")
-    count(store, "from_plain")
+    count(session_store, "from_plain")
     count(steps, "guide")
     return counted
 

@@ -8,8 +8,8 @@ from support.refusals import refused
 from support.sandbox import put_skill
 
 from flowrail.errors import ConflictError
-from flowrail.machines.definition.step_parts import Option
-from flowrail.machines.engine.dispatched_work import DispatchGoneError
+from flowrail.machines.agents import DispatchGoneError
+from flowrail.machines.question import Option
 
 
 @pytest.fixture

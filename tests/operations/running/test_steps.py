@@ -8,7 +8,7 @@ import pytest
 from support.sandbox import ASKING, SMALL, put_skill
 
 from flowrail.cli.environment import SessionCall
-from flowrail.machines.sessions.store import UnknownSessionError
+from flowrail.machines.session_store import UnknownSessionError
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps
 from flowrail.operations.running.conversations import summaries

@@ -27,8 +27,8 @@ from support.sandbox import put_skill
 
 from flowrail.cli.environment import SessionCall
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
-from flowrail.machines.sessions.session import Session
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.session import Session
+from flowrail.machines.session_store import Store
 from flowrail.operations.audit import verify_session
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import steps as running_steps

@@ -17,10 +17,10 @@ from support.sandbox import flow
 
 from flowrail.cli.main import COMMANDS, LazyGroup
 from flowrail.discovery.locations import bundled_folder
-from flowrail.machines.definition.step import StepDef, fact_args
-from flowrail.machines.definition.values import Arg
-from flowrail.machines.definition.workflow import Workflow
 from flowrail.machines.loading import workflow_source
+from flowrail.machines.step import StepDef, fact_args
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
 from flowrail.skills.catalog import listing, workflows
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "skills.yaml"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.sandbox import flow
 
-from flowrail.machines.definition.finding_codes import FINDING_CODES
+from flowrail.machines.finding_codes import FINDING_CODES
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,8 +7,8 @@ from support.refusals import refused
 from support.sandbox import ASKING, put_skill
 
 from flowrail.cli.options import named_values
-from flowrail.machines.engine.reports import ValuesError
 from flowrail.machines.guidance.guide import Guidance
+from flowrail.machines.reported_values import ValuesError
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills.show import PreviewedStep, show
 

@@ -13,7 +13,7 @@ from support.sandbox import ASKING, put_skill
 
 from flowrail.command import Command
 from flowrail.discovery.locations import skill_roots
-from flowrail.machines.sessions.store import Store
+from flowrail.machines.session_store import Store
 from flowrail.operations.environment import Environment
 from flowrail.skills.loader import Loader
 from flowrail.storage.ownership import Owner

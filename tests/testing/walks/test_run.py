@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.sandbox import ASKING, BUNDLED, SMALL, allow, flow, project_skills, put_python, put_skill
 
-from flowrail.machines.exploration import walks
+from flowrail.machines.walks import plan
 
 RESULTS = "results"
 FAN = """\
@@ -215,7 +215,7 @@ def test_a_workflow_that_is_too_large_is_walked_in_part_and_says_so(monkeypatch:
     put_skill("round", ROUND)
     whole = results_of("round")[1][RESULTS][0]
 
-    monkeypatch.setattr(walks, "MOST_ACTS", 10)
+    monkeypatch.setattr(plan, "MOST_ACTS", 10)
     status, data = results_of("round")
     ran = flow("test", "round")
 

@@ -1,0 +1,340 @@
+"""Questions to the user: declared by a step, asked by a sub-agent, or raised by a limit.
+
+While one is open, its step cannot be reported. The answer to a declared question decides the outcome;
+the answer to an agent's question is only shown with the step's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+
+from flowrail.command import Command, Hint
+from flowrail.errors import ConflictError, UsageError
+from flowrail.machines.demanded_evidence import Verdict
+from flowrail.machines.evidence_results import CommandRun
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.question import LONGEST_DESCRIPTION, LONGEST_LABEL, LONGEST_TEXT, OWN_WORDS, Question
+from flowrail.machines.session import (
+    ACTIVE,
+    BY_COMMAND,
+    BY_EVIDENCE,
+    BY_LIMIT,
+    BY_STEP,
+    FAILED,
+    WAITING,
+    AnswerOption,
+    AskedQuestion,
+    Session,
+)
+from flowrail.machines.step import StepDef
+from flowrail.text import phrases, placeholders, safe_text
+from flowrail.text.safe_text import Markup, blanked, visible
+
+LIMIT = "limit"
+EVIDENCE = "evidence"
+RETRY, WAIVE = "retry", "waive"
+RAN, NOT_RUN, AGAIN, KEEP = "ran", "did-not-run", "run-again", "keep"
+ANOTHER, MUST_ONLY, ACCEPT, STOP = "another-round", "must-only", "accept-the-risk", "stop"
+OWN = frozenset({BY_LIMIT, BY_EVIDENCE, BY_COMMAND})
+"""The sources of questions that flowrail asks itself. They accept only their options."""
+ACCEPTED = "the user accepts what is still open"
+"""The recorded reason for continuing at a limit if the user gave none."""
+
+SUB_AGENT_QUESTION_FORMAT = Markup("""\
+<question_format>
+If you do this dispatch yourself, ask the user directly and ignore this block. If another agent launched you and the user must decide something that changes what you do next, return the question instead of an answer. Do not ask what you can look up or what has an obvious default.
+1. Save your work where your task says: the agent that continues it will not remember this turn.
+2. Put all open questions into one block like the one below: 1 to 3 questions with 2 or 3 options that can be done. Use multi="true" if the user may choose several. An id is lower-case letters, digits and underscores; a header is limited to 12 characters. The user can always answer in other words.
+3. If an ask_command is printed below, pass the block to it on standard input, and return exactly what it prints. If none is, return the block. Return nothing else: no text around it, no code fence.
+<needs_user_input>
+<question id="cache" header="Cache" multi="false">
+<text>Where should the cache be kept?</text>
+<option label="In memory">Nothing to run; empty after a restart</option>
+<option label="Redis">Shared by all hosts; one more service to run</option>
+</question>
+</needs_user_input>
+</question_format>""")  # noqa: E501 - a paragraph is one line to the agent that reads it
+"""For a sub-agent: how to return questions."""
+
+QUESTION_RELAY_HANDLER = Markup("""\
+<question_relay>
+An agent that answers with a needs_user_input block has questions and is not finished. Do not report the step yet.
+1. Wait for the other agents. Then ask the user all questions in one call of your question tool (AskUserQuestion in Claude Code), word for word. Answer none yourself.
+2. Run the command in the block's answer attribute with the answers as ID=LABEL, or ID=other:TEXT for the user's own words. It prints how to launch the agent that continues. If the attribute is missing, first pass the block to `flow ask SESSION -`, with the session of its dispatch.
+</question_relay>""")  # noqa: E501 - the same
+"""For an agent that launches others: how to recognise their questions and return answers."""
+
+QUESTION_RELAY_UPWARDS = Markup("""\
+<question_relay>
+Only if an agent answers with a needs_user_input block: it has questions and is not finished. Do not report the step yet, and do not use its work. Ignore text around the block.
+You work for another agent and cannot ask the user either. Let the other agents that you launched return first; then return every such block, word for word and one after the other, as your whole answer. Answer nothing yourself.
+If a block has an answer attribute, its questions are recorded: do not ask them again. Pass a block without one to the command in ask_command, and return what that prints.
+The agent that launched you does the rest: the agents that asked continue with their answers, and your work resumes after them.
+</question_relay>""")  # noqa: E501 - the same
+"""For a sub-agent that launches others: it passes their questions on."""
+
+
+def choices_for(questions: Sequence[Question], outcomes: Container[str]) -> str:
+    """Return in words which answers of the user lead to one of *outcomes*; empty if none does."""
+    labels = [
+        f"'{option.label}'"
+        for question in questions
+        for option in question.options
+        if option.outcome in outcomes
+    ]
+    other_words = (
+        ["answers in other words"] if any(question.other in outcomes for question in questions) else []
+    )
+    chooses = [f"chooses {' or '.join(labels)}"] if labels else []
+    return f"the user {' or '.join(chooses + other_words)}" if chooses or other_words else ""
+
+
+def answer_question(
+    question: AskedQuestion, words: Sequence[str], *, at: str, by: str, reason: str = ""
+) -> AskedQuestion:
+    """Return *question* with its answer; refuse it if a word is not one of its options."""
+    answer = tuple(dict.fromkeys(_matching_label(question, word) for word in words))
+    if question.source == BY_EVIDENCE and "Waive" in answer:
+        raise UsageError(
+            "only a person can waive evidence, at a terminal or in `flow ui`",
+            code="BAD_ANSWER",
+            hint="ask the user to type the command that is printed with the question",
+            question=question.id,
+        )
+    answered = replace(question, answer=answer, answered_at=at, answered_by=by, reason=reason)
+    if question.source == BY_LIMIT and answered.outcome == ACCEPT and not reason.strip():
+        raise UsageError(
+            f"`{answer[0]}` needs a reason",
+            code="BAD_ANSWER",
+            hint="add `--reason TEXT` in the user's own words; it is recorded",
+            question=question.id,
+        )
+    return answered
+
+
+def _matching_label(question: AskedQuestion, word: str) -> str:
+    labels = [option.label for option in question.options]
+    if not labels and not word.startswith(OWN_WORDS):
+        word = f"{OWN_WORDS}{word}"
+    if word.startswith(OWN_WORDS):
+        if question.source in OWN:
+            raise UsageError(
+                f"question `{question.id}` accepts only its options",
+                code="BAD_ANSWER",
+                hint=f"answer with one of {phrases.listed(labels)}",
+            )
+        text = word.removeprefix(OWN_WORDS).strip()
+        if not text:
+            raise UsageError(
+                f"the answer to `{question.id}` is empty", code="BAD_ANSWER", hint="give the user's own words"
+            )
+        return f"{OWN_WORDS}{text}"
+    for option in question.options:
+        printed = visible(option.label)
+        accepted = {option.label.casefold(), printed.casefold()}
+        if question.source in OWN:
+            accepted.add(str(option.outcome))
+        if word.casefold() in accepted:
+            return option.label
+    own_words = "" if question.source in OWN else f", or with {OWN_WORDS}TEXT in the user's own words"
+    options = f"answer with one of {phrases.listed(labels)}{own_words}"
+    raise UsageError(
+        f"question `{question.id}` has no option `{word[:60]}`",
+        code="BAD_ANSWER",
+        hint=phrases.did_you_mean(word[:60], labels, options),
+        question=question.id,
+        options=labels,
+    )
+
+
+def with_questions(session: Session, questions: Sequence[AskedQuestion]) -> Session:
+    """Return *session* with these questions. It waits while one of them is open."""
+    status = session.status
+    if session.is_open:
+        status = WAITING if any(question.is_open for question in questions) else ACTIVE
+    return replace(session, questions=tuple(questions), status=status)
+
+
+def step_questions(step: StepDef, values: Mapping[str, object]) -> tuple[AskedQuestion, ...]:
+    """Return the questions that entering *step* opens."""
+    return tuple(_asked(question, values) for question in step.questions)
+
+
+def _asked(question: Question, values: Mapping[str, object]) -> AskedQuestion:
+    return AskedQuestion(
+        id=question.id,
+        header=question.header,
+        text=_cut(placeholders.fill(question.text, values), LONGEST_TEXT),
+        options=tuple(
+            AnswerOption(
+                label,
+                option.outcome,
+                _cut(placeholders.fill(option.description, values), LONGEST_DESCRIPTION),
+            )
+            for label, option in zip(_labels(question, values), question.options, strict=True)
+        ),
+        multi=question.multi,
+        other=question.other,
+    )
+
+
+def _labels(question: Question, values: Mapping[str, object]) -> list[str]:
+    """Return the labels of the options with placeholders filled: one line each, and all different."""
+    labels: list[str] = []
+    for number, option in enumerate(question.options, 1):
+        filled = placeholders.fill(option.label, values)
+        label = safe_text.shortened(blanked(filled), LONGEST_LABEL) or f"Option {number}"
+        if label.casefold().startswith(OWN_WORDS):
+            label = f"({label})"
+        while label.casefold() in {earlier.casefold() for earlier in labels}:
+            label = f"{label} ({number})"
+        labels.append(label)
+    return labels
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def check_answered(session: Session, step: StepDef) -> None:
+    """Refuse a report while a question is open."""
+    waiting = {question.id: question for question in session.questions if question.is_open}
+    if waiting:
+        first = next(iter(waiting.values()))
+        options = phrases.listed(option.label for option in first.options) or "in free text"
+        command = Command("answer", session.id, answers={first.id: first.placeholder})
+        raise ConflictError(
+            f"step `{step.id}` waits for the user's answer to {phrases.listed(waiting)}",
+            code="QUESTION_OPEN",
+            hint=Hint(f"ask the user ({options}), then: ", command),
+            step=step.id,
+            questions=[*waiting],
+        )
+
+
+def decided_by_answers(questions: Sequence[AskedQuestion]) -> str:
+    """Return the outcome of a step whose questions are answered: the first that is not `ok`, else `ok`."""
+    deciding = [question for question in questions if question.source == BY_STEP]
+    outcomes = [question.outcome for question in deciding if question.outcome]
+    return next((outcome for outcome in outcomes if outcome != Outcome.OK), str(Outcome.OK))
+
+
+def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must_only: bool) -> AskedQuestion:
+    """Return the question that a limit raises: how to continue after too many attempts.
+
+    *name* is the current title. *another* and *must_only* say whether these two options are still available.
+    """
+    gate = step.gate is not None
+    options = []
+    if another:
+        options.append(AnswerOption("Another round", ANOTHER, "Go back and try again."))
+    if must_only and gate:
+        options.append(
+            AnswerOption("MUST only", MUST_ONLY, "One more round, in which only MUST findings block.")
+        )
+    if Outcome.OK in step.transitions:
+        checked = " The evidence for ok is still checked." if step.evidence.get(str(Outcome.OK)) else ""
+        accept = f"Continue as if it had passed; the reason is recorded.{checked}"
+        options.append(AnswerOption("Accept the risk", ACCEPT, accept))
+    options.append(AnswerOption("Stop", STOP, "End the session as failed."))
+    problem = "did not pass its review" if gate else "failed"
+    return AskedQuestion(
+        id=LIMIT,
+        header="Limit",
+        text=f"{name}: {phrases.count(visits, 'attempt')}, and the last one {problem}. What next?",
+        options=tuple(options),
+        source=BY_LIMIT,
+    )
+
+
+def limit_of_answers_question(name: str, answered: Sequence[AskedQuestion], *, visits: int) -> AskedQuestion:
+    """Return the question that a limit raises after the user's answers led back. It never means `ok`."""
+    given = next(question for question in answered if question.outcome not in {None, Outcome.OK})
+    words = phrases.listed(word.removeprefix(OWN_WORDS) for word in given.answer or ())
+    return AskedQuestion(
+        id=LIMIT,
+        header="Limit",
+        text=f"{name}: {phrases.count(visits, 'attempt')}, and the answer is still {words}. What next?",
+        options=(
+            AnswerOption("Another round", ANOTHER, "Go back and try again."),
+            AnswerOption("Stop", STOP, "End the session as failed."),
+        ),
+        source=BY_LIMIT,
+    )
+
+
+def evidence_question(name: str, missing: Sequence[str], *, refusals: int) -> AskedQuestion:
+    """Return the question that a step raises whose evidence is missing after several reports; *name* is its title."""
+    checks = phrases.listed(missing)
+    return AskedQuestion(
+        id=EVIDENCE,
+        header="Evidence",
+        text=f"{name}: {phrases.count(refusals, 'report')} lacked evidence ({checks}). What next?",
+        options=(
+            AnswerOption("Try again", RETRY, "Provide the evidence, then report again."),
+            AnswerOption("Waive", WAIVE, "Continue without it. A person types the command, with a reason."),
+            AnswerOption("Stop", STOP, "End the session as failed."),
+        ),
+        source=BY_EVIDENCE,
+    )
+
+
+def with_evidence_answer(session: Session) -> Session:
+    """Return *session* after an answer to the question about its evidence, if there is one: it continues, or it stops."""
+    answered = (asked for asked in session.questions if asked.source == BY_EVIDENCE and asked.answer)
+    question = next(answered, None)
+    if question is None:
+        return session
+    if question.outcome == STOP:
+        return replace(session, status=FAILED)
+    remaining = [asked for asked in session.questions if asked is not question]
+    return with_questions(session.with_refusals_forgotten(), remaining)
+
+
+def command_question(run: CommandRun) -> AskedQuestion:
+    """Return the question about a command that must not run twice, and failed or ended unknown."""
+    if run.verdict == Verdict.UNKNOWN:
+        text = f"Command `{run.command}` was started, and its end is unknown. Did it run?"
+        options: tuple[AnswerOption, ...] = (
+            AnswerOption("It ran", RAN, "It counts as passed and is not run again."),
+            AnswerOption("It did not run", NOT_RUN, "It can be run now."),
+            AnswerOption("Run it again", AGAIN, "It may then have run twice."),
+        )
+    else:
+        text = f"Command `{run.command}` ran and did not pass: {run.result}. Run it again?"
+        options = (
+            AnswerOption("Do not run it", KEEP, "The failed run stays the result."),
+            AnswerOption("Run it again", AGAIN, "It may then have its effect twice."),
+        )
+    return AskedQuestion(id=run.id, header="Command", text=text, options=options, source=BY_COMMAND)
+
+
+def with_command_answers(session: Session, *, at: str, by: str) -> Session:
+    """Return *session* after answers to the questions about its commands."""
+    answered = {
+        asked.id: asked.outcome for asked in session.questions if asked.source == BY_COMMAND and asked.answer
+    }
+    if not answered:
+        return session
+    runs = [
+        replace(run, verdict=Verdict.PASS, ended_at=at, problem=f"{by} says that it ran")
+        if answered.get(run.id) == RAN
+        else run
+        for run in session.runs
+        if answered.get(run.id) not in {NOT_RUN, AGAIN}
+    ]
+    remaining = [asked for asked in session.questions if asked.id not in answered]
+    return with_questions(replace(session, runs=tuple(runs)), remaining)
+
+
+def moment_after(now: str, seconds: float) -> str:
+    """Return the time *seconds* after *now*, in the same form; empty if *now* is not a time."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime.fromisoformat(now)
+    except ValueError:
+        return ""
+    text = (moment + timedelta(seconds=seconds)).astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")

@@ -1,0 +1,370 @@
+"""The decisions of a step: whether it applies, which instructions it prints, which outcome it has.
+
+An author's function has a time limit, and its output does not mix with the answer. Gates are in
+`flowrail.machines.reviews`.
+"""
+
+
+# Without `from __future__ import annotations`: texts would be compiled at every start.
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from inspect import unwrap
+from traceback import walk_tb
+from typing import Any, NamedTuple, TypeVar, cast
+
+from flowrail.errors import FlowError
+from flowrail.machines import expressions
+from flowrail.machines.expressions import EVIDENCE, RESULTS
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.outcome import REPORTABLE, Outcome
+from flowrail.machines.session import NOTES_FILE, Session, default_work_folder
+from flowrail.machines.step import (
+    NO_RESOURCES,
+    Condition,
+    MissingValueError,
+    StepContext,
+    StepDef,
+    handler_signature,
+)
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
+from flowrail.text import json as strict_json
+from flowrail.text import placeholders
+from flowrail.text.safe_text import Markup, parts
+
+NO_SESSION = "SESSION"
+"""The placeholder for the id of a session that has not started, as in a preview."""
+SCRIPTS = "scripts"
+"""The folder of a skill's scripts, in the skill's folder."""
+
+HANDLER_SECONDS = 30.0
+"""How long an author's function may take."""
+
+Result = TypeVar("Result")
+
+
+class HandlerError(FlowError):
+    """An author's function or rule failed; the session is unchanged."""
+
+    code = "HANDLER_FAILED"
+
+
+class Decision(NamedTuple):
+    """The outcome of a step, and values to keep.
+
+    At its limit, the user may ``stop`` the run, or have ``granted`` another round, in which ``must_only`` findings block.
+    """
+
+    outcome: Outcome
+    values: Mapping[str, Any] = Frozen()
+    stop: bool = False
+    granted: bool = False
+    must_only: bool = False
+
+
+def in_context(
+    workflow: Workflow,
+    step: StepDef,
+    params: Mapping[str, object],
+    state: Mapping[str, object],
+    visit: int,
+    session: str = "",
+    work: str = "",
+) -> StepContext:
+    """Return the context of *step*.
+
+    ``workflow_params`` has the fact for a name that a step reports or that is not a parameter, and the fixed value
+    for any other parameter.
+    """
+    defaults = {
+        name: workflow.params[name].default
+        for name in workflow.handler_params
+        if workflow.params[name].has_default
+    }
+    facts = {name: value for name, value in state.items() if name in workflow.reported or name not in params}
+    return StepContext(
+        step.id,
+        {**defaults, **params, **facts},
+        state,
+        visit,
+        step.limit,
+        session,
+        work,
+        f"{workflow.folder}/{SCRIPTS}" if workflow.folder else SCRIPTS,
+        resources=workflow.provider or NO_RESOURCES,
+    )
+
+
+def session_context(
+    workflow: Workflow,
+    session: Session,
+    step: StepDef,
+    facts: Mapping[str, object] | None = None,
+    *,
+    visit: int | None = None,
+) -> StepContext:
+    """Return the context of *step* in *session*, with *facts* that a report adds; *visit* is another attempt."""
+    return in_context(
+        workflow,
+        step,
+        session.params,
+        {**session.state, **facts} if facts else session.state,
+        session.visits.get(step.id, 0) if visit is None else visit,
+        session.id,
+        session.work,
+    )
+
+
+def names_in(context: StepContext) -> dict[str, object]:
+    """Return every value that an expression or a placeholder can use."""
+    results = {
+        f"{EVIDENCE}{check}.{name}": getattr(result, name)
+        for check, result in context.evidence.items()
+        for name in RESULTS
+    }
+    work = context.work or default_work_folder(context.session or NO_SESSION)
+    return {
+        **context.step_state,
+        **context.workflow_params,
+        **results,
+        "visit": context.visit,
+        "limit": context.limit,
+        "session": context.session or NO_SESSION,
+        "work": work,
+        "notes": f"{work}/{NOTES_FILE}",
+        "scripts": context.scripts,
+    }
+
+
+def holds(condition: Condition, context: StepContext, *, where: str) -> bool:
+    """Return whether a condition holds; a `HandlerError` names *where* it failed."""
+    if callable(condition):
+        return call_function(condition, context, convert=bool)
+    try:
+        return expressions.parse(condition).holds(names_in(context))
+    except expressions.RuleError as error:
+        raise HandlerError(
+            f"{where}: {error}", hint="report values of the type that the expression compares", place=where
+        ) from None
+
+
+def applies(step: StepDef, context: StepContext) -> bool:
+    """Return whether *step* applies in *context*."""
+    return step.when is None or holds(step.when, context, where=f"`when` of step `{step.id}`")
+
+
+def title_of(step: StepDef, context: StepContext) -> str:
+    """Return the current title."""
+    if callable(step.title):
+        return call_function(step.title, context, convert=str)
+    return placeholders.fill(step.title, names_in(context))
+
+
+def name_of(step: StepDef, context: StepContext) -> str:
+    """Return the current title, or the id if a function computes the title."""
+    return placeholders.fill(step.name, names_in(context))
+
+
+def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
+    """Return the current instructions of the step: the first variant whose condition holds, else its own text."""
+    for variant in step.variants:
+        if holds(variant.when, context, where=f"a variant of step `{step.id}`"):
+            return _filled(variant.actions, context)
+    if callable(step.actions):
+        return call_function(step.actions, context, convert=_paragraphs)
+    return _filled(step.actions, context)
+
+
+def _paragraphs(texts: Any) -> tuple[str, ...]:
+    return (texts,) if isinstance(texts, str) else tuple(str(text) for text in texts)
+
+
+def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
+    """Return texts with their values; a block is markup already and stays as it is."""
+    fill = placeholders.Filling(names_in(context), quoting=True).fill
+
+    def filled(text: str) -> str:
+        if isinstance(text, Markup):
+            return text
+        return "".join(part if isinstance(part, Markup) else fill(part) for part in parts(str(text)))
+
+    return tuple(map(filled, texts))
+
+
+def by_rules(step: StepDef, values: Mapping[str, object]) -> Outcome:
+    """Return the outcome of the first rule that holds over *values*."""
+    for rule in step.rules:
+        try:
+            if rule.when is None or expressions.parse(rule.when).holds(values):
+                return Outcome(rule.outcome)
+        except expressions.RuleError as error:
+            raise HandlerError(
+                f"a rule of step `{step.id}`: {error}",
+                hint="report values of the type that the rule compares",
+                step=step.id,
+            ) from None
+    raise HandlerError(
+        f"no rule of step `{step.id}` applies", hint="add a last rule without `if`", step=step.id
+    )
+
+
+def decide(step: StepDef, context: StepContext) -> Decision:
+    """Return the decision of the step's handler or rules on the values in *context*."""
+    if step.rules:
+        return Decision(by_rules(step, names_in(context)))
+    handler = cast("Callable[..., object]", step.handler)
+    answer: Any = call_function(handler, context, _supplied(step, context))
+    outcome, values = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, {})  # noqa: PLR2004
+    if outcome not in REPORTABLE or not isinstance(values, Mapping):
+        raise HandlerError(
+            f"the handler of step `{step.id}` returned {str(answer)[:80]!r} ({_defined_at(handler)})",
+            hint="return an Outcome, or a pair of an Outcome and a dict",
+            step=step.id,
+        )
+    return Decision(Outcome(outcome), _storable(step, values))
+
+
+def _storable(step: StepDef, values: Mapping[str, object]) -> dict[str, object]:
+    """Return the values of a handler as the journal will return them; refuse values that JSON cannot hold."""
+    try:
+        plain: dict[str, object] = json.loads(json.dumps(dict(values), allow_nan=False)) if values else {}
+        problem = strict_json.problem(plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        problem = _one_line(error)
+    if problem is None:
+        return plain
+    raise HandlerError(
+        f"the handler of step `{step.id}` returned values that cannot be saved: {problem}",
+        hint="return texts, numbers, true or false, and lists and dicts of them",
+        step=step.id,
+    )
+
+
+def _supplied(step: StepDef, context: StepContext) -> dict[str, object]:
+    """Return the arguments that the handler declares, from facts, parameters and defaults."""
+    known = {**context.step_state, **context.workflow_params}
+    supplied: dict[str, object] = {}
+    for name, declared in handler_signature(step.handler).items():
+        arg = declared if isinstance(declared, Arg) else None
+        if name in known:
+            value = known[name]
+            is_default = arg is not None and arg.has_default and value == arg.default
+            problem = arg.problem(value) if arg is not None and not is_default else None
+            if problem:
+                raise HandlerError(
+                    f"the handler of step `{step.id}` cannot be called: `{name}` {problem}",
+                    hint="report a value that fits",
+                    step=step.id,
+                )
+            supplied[name] = value
+        elif arg is not None and arg.has_default:
+            supplied[name] = arg.default
+        elif declared is not True:
+            raise HandlerError(
+                f"the handler of step `{step.id}` needs `{name}`, which has no value yet",
+                hint=f"give `{name}` as a parameter at the start, or report it as a fact",
+                step=step.id,
+            )
+    return supplied
+
+
+class TimeIsUp(BaseException):
+    """Stops an author's function that takes too long. Not an `Exception`, so that `except Exception` does not catch it."""
+
+
+def call_function(
+    function: Callable[..., object],
+    context: StepContext,
+    arguments: Mapping[str, object] = Frozen(),
+    *,
+    convert: Callable[[Any], Result] = lambda value: value,
+    seconds: float | None = None,
+) -> Result:
+    """Call an author's function, and return what *convert* makes of its value, with its output on stderr.
+
+    It is stopped after *seconds*. An exception becomes one line with the file and line of the author's code.
+    """
+    seconds = HANDLER_SECONDS if seconds is None else seconds
+    try:
+        with redirect_stdout(sys.stderr), _alarm(seconds):
+            return convert(function(context, **arguments))
+    except TimeIsUp:
+        raise HandlerError(
+            f"{function_name(function)} took more than {seconds:g} seconds",
+            code="HANDLER_TIMEOUT",
+            hint="the session did not move; make the function faster, then report again",
+            seconds=seconds,
+        ) from None
+    except (FlowError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # includes cancellations and the end of the program
+        raise HandlerError(
+            f"{function_name(function)} raised {type(error).__name__}: {_one_line(error)} ({_place(error)})",
+            hint=_hint(error),
+            exception=type(error).__name__,
+        ) from error
+
+
+def _hint(error: BaseException) -> str:
+    if isinstance(error, MissingValueError):
+        return f"the session did not move; report `{error.args[0]}`, or give it when the session starts"
+    return "the session did not move; fix the function, then report again"
+
+
+_PACKAGE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..")) + os.sep
+
+
+def function_name(function: Callable[..., object]) -> str:
+    """Return the name of an author's function for messages."""
+    return f"`{getattr(function, '__qualname__', type(function).__name__)}`"
+
+
+def _defined_at(function: Callable[..., object]) -> str:
+    """Return the file and the line at which an author defines *function*."""
+    code = getattr(unwrap(getattr(function, "func", function)), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else function_name(function)
+
+
+def _one_line(error: BaseException, longest: int = 200) -> str:
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - an author's class may raise anything
+        text = "(its message cannot be shown)"
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _place(error: BaseException) -> str:
+    """Return the last line of the author's code that led to *error*."""
+    lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    own = [(file, line) for file, line in lines if not file.startswith(_PACKAGE)]
+    file, line = [*lines, *own][-1] if lines else ("unknown place", 0)
+    return f"{file}:{line}"
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Stop what runs in the main thread after *seconds*, unless the program has an alarm of its own.
+
+    The alarm rings every second until it is heard: an exception that is raised in a destructor is lost.
+    """
+    is_main = threading.current_thread() is threading.main_thread()  # signals reach no other thread
+    if not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+
+    def ring(_number: int, _frame: object) -> None:
+        raise TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,1 +1,0 @@
-"""What a workflow is: steps, outcomes, parameters, questions, gates, and its schema."""

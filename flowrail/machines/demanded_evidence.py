@@ -1,0 +1,114 @@
+"""Evidence that a step demands, and its commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Gt
+
+from flowrail.machines.frozen import CONFIG, Frozen, Scalar, freeze, freeze_items, put
+
+MOST_REFUSALS = 3
+"""The number of refusals in one attempt after which the user is asked."""
+DEFAULT_TIMEOUT = 3600.0
+PER_ATTEMPT = "attempt"
+"""The value of `once` for a command that runs once each time that its step is entered."""
+
+
+class Verdict(StrEnum):
+    """The result of a check. ``PASS`` and ``WAIVED`` satisfy it."""
+
+    PASS = "pass"  # noqa: S105 - not a password
+    FAIL = "fail"
+    MISSING = "missing"
+    STALE = "stale"
+    UNKNOWN = "unknown"
+    WAIVED = "waived"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One item of the evidence for an outcome. It has exactly one of `file`, `files`, `command`, `review`, `person`.
+
+    Paths are relative to the project and may contain $notes, $work and facts. A pattern matches as in a shell; ** matches
+    any number of folders.
+    """
+
+    __pydantic_config__ = CONFIG
+
+    id: str
+    """A name for it: lower-case letters, digits and underscores."""
+    file: str | None = None
+    """A file that must exist."""
+    files: str | None = None
+    """A pattern that files must match, such as reports/*.md."""
+    changed: bool = False
+    """For `file` and `files`: the content must have changed since the step was entered."""
+    contains: Sequence[str] = ()
+    """For `file` and `files`: texts that each file must contain; `$name` is filled."""
+    min_bytes: Annotated[int, Ge(1)] = 1
+    """For `file` and `files`: the smallest size of each file."""
+    citations: bool = False
+    """For `file` and `files`: each file must cite code as FILE:LINE. Every cited line must exist, and contain the words
+    that are quoted after it."""
+    at_least: Annotated[int, Ge(1)] = 1
+    """For `citations`: how many each file must contain. Otherwise, for `files`: how many must match."""
+    command: str | None = None
+    """A command of the step that must have passed, with the files that it reads as they are now."""
+    review: Literal["submitted", "resolved"] | None = None
+    """A review: `submitted` if its findings must be recorded, `resolved` if none may be open."""
+    person: str | None = None
+    """What a person must confirm with `flow approve`."""
+
+    def __post_init__(self) -> None:
+        put(self, contains=freeze_items(self.contains))
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds that the check has: exactly one if it is valid."""
+        return [kind for kind in KINDS if getattr(self, kind) is not None]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the check."""
+        return self.kinds[0]
+
+
+KINDS = ("file", "files", "command", "review", "person")
+
+
+@dataclass(frozen=True)
+class CommandFact:
+    """A fact in the output of a command."""
+
+    __pydantic_config__ = CONFIG
+
+    match: str
+    """The regular expression that finds it in a line, such as (\\d+) failed. The last line that matches counts."""
+    default: Scalar | None = None
+    """The value if no line matches."""
+
+
+@dataclass(frozen=True)
+class StepCommand:
+    """A command that `flow run NAME` runs, after a person approved it with `flow trust`. It is not run in a shell."""
+
+    __pydantic_config__ = CONFIG
+
+    run: Sequence[str]
+    """The program and its arguments. Each $name becomes one argument, which may begin with `-` only after `--`."""
+    once: bool | Literal["attempt"] = False
+    """Whether it runs only once per session with the same arguments; with `attempt`, once each time that the step is
+    entered."""
+    reads: Sequence[str] = ()
+    """Patterns of the files that the result depends on. By default, a result counts until the session moves."""
+    timeout: Annotated[float, Gt(0)] = DEFAULT_TIMEOUT
+    """The seconds after which it is stopped. By default 3600."""
+    facts: Mapping[str, CommandFact] = Frozen()
+    """Facts in its output, which `from: NAME.FACT` in `reports` takes."""
+
+    def __post_init__(self) -> None:
+        put(self, run=freeze_items(self.run), reads=freeze_items(self.reads), facts=freeze(self.facts))

@@ -1,0 +1,142 @@
+"""Findings: a stable code, the place, what is wrong, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import TypeVar
+
+from flowrail.command import Command, Hint
+from flowrail.errors import FlowError
+from flowrail.machines.finding_codes import FINDING_CODES
+
+Path = tuple[str | int, ...]
+MOST_FOUND = 5_000
+"""Findings of one rule that are reported at once."""
+LARGEST_FOUND = 3_000_000
+"""Characters of findings that are reported together. The first finding of each rule is always reported."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a finding is: a file in the skill's folder, a line and a column from 1, or 0 if unknown.
+
+    `part` names the part of the workflow in words, if the line alone does not say it.
+    """
+
+    file: str
+    line: int = 0
+    column: int = 0
+    part: str = ""
+
+    def __str__(self) -> str:
+        file = f"{self.file}{f':{self.line}' if self.line else ''}"
+        return f"{file} ({self.part})" if file and self.part else file or self.part
+
+    @classmethod
+    def of(cls, origin: str) -> Place:
+        """Return the place that an error or the origin of a part names, as in `workflow.py:12`."""
+        file, colon, number = origin.rpartition(":")
+        return cls(file, int(number)) if colon and number.isdecimal() else cls(origin)
+
+
+Locate = Callable[[Path], Place]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding, worded for the author who fixes it."""
+
+    code: str
+    severity: str
+    message: str
+    remedy: str
+    place: Place
+    step: str | None = None
+
+    def data(self) -> dict[str, object]:
+        """Return the finding as plain data."""
+        values = {**asdict(self), "place": str(self.place)}
+        return {**values, "file": self.place.file, "line": self.place.line, "column": self.place.column}
+
+    @property
+    def line(self) -> str:
+        """The finding as one line."""
+        return f"{self.place}: {self.severity} {self.code}: {self.message}; {self.remedy}"
+
+
+@dataclass(frozen=True)
+class UnplacedFinding:
+    """A finding before its place is turned into words. The table has the severity and the remedy that it does not name."""
+
+    code: str
+    path: Path
+    message: str
+    remedy: str = ""
+    step: str | None = None
+    severity: str = ""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether no session may start with it."""
+        return (self.severity or FINDING_CODES[self.code].severity) == "error"
+
+    def at(self, place: Place) -> Finding:
+        """Return the finding with its place."""
+        row = FINDING_CODES[self.code]
+        remedy = self.remedy or row.do[0].lower() + row.do[1:].rstrip(".")
+        return Finding(self.code, self.severity or row.severity, self.message, remedy, place, self.step)
+
+
+_AnyFinding = TypeVar("_AnyFinding", Finding, UnplacedFinding)
+
+
+def first(rules: Iterable[Iterable[_AnyFinding]]) -> Iterator[_AnyFinding]:
+    """Yield the findings of *rules*, up to a maximum number."""
+    left = LARGEST_FOUND
+    for findings in rules:
+        for number, finding in enumerate(islice(findings, MOST_FOUND)):
+            size = len(finding.message) + len(finding.remedy) + len(finding.step or "")
+            if size > left and number:
+                break
+            left -= size
+            yield finding
+
+
+def step_index(raw: UnplacedFinding) -> int:
+    """Return the index of the step that *raw* is about; -1 if it is about the workflow."""
+    return raw.path[1] if len(raw.path) > 1 and isinstance(raw.path[1], int) else -1
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Return *findings* sorted by file, in the order of first appearance, and by line."""
+    listed = list(findings)
+    files = {
+        file: number for number, file in enumerate(dict.fromkeys(finding.place.file for finding in listed))
+    }
+    return sorted(listed, key=lambda finding: (files[finding.place.file], finding.place.line))
+
+
+class WorkflowError(FlowError):
+    """The workflow has errors; ``findings`` lists all of them."""
+
+    code = "INVALID_WORKFLOW"
+
+    def __init__(self, name: str, findings: Sequence[Finding]) -> None:
+        count = f"{len(findings)} error{'s' if len(findings) != 1 else ''}"
+        lines = "\n".join(f"  {finding.line}" for finding in findings)
+        super().__init__(
+            f"workflow `{name}` has {count}\n{lines}",
+            hint=Hint("fix the findings, then check again: ", Command("check", name)),
+            workflow=name,
+            findings=[finding.data() for finding in findings],
+        )
+        self.findings = tuple(findings)
+
+
+def raise_errors(name: str, findings: Sequence[Finding]) -> None:
+    """Raise one `WorkflowError` if any finding is an error."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if errors:
+        raise WorkflowError(name, errors)

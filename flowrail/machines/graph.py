@@ -1,0 +1,192 @@
+"""A workflow as a graph: its edges, reachability and loops.
+
+Everything here takes time in proportion to the size of the workflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.step import StepDef
+
+if TYPE_CHECKING:
+    from flowrail.machines.workflow import Workflow
+
+Neighbours = Mapping[str, list[str]]
+
+
+class Edge(NamedTuple):
+    """A transition of the definition: from a step, by an outcome, to a step or to the end."""
+
+    source: str
+    outcome: Outcome
+    target: str | None
+
+
+class Adjacency(NamedTuple):
+    """The steps after and before each step, and the steps that can end the workflow."""
+
+    after: dict[str, list[str]]
+    before: dict[str, list[str]]
+    ends: set[str]
+
+
+def edges(workflow: Workflow) -> Iterator[Edge]:
+    """Yield every transition of every step in order, with ``DEFAULT`` expanded."""
+    for step in workflow.steps:
+        for outcome, target in step.transitions.items():
+            yield Edge(step.id, outcome, target)
+
+
+def possible_edges(workflow: Workflow) -> Iterator[Edge]:
+    """Yield the transitions that can be taken: without those that a step's own rules never choose."""
+    for step in workflow.steps:
+        chosen = chosen_outcomes(step)
+        for outcome, target in step.transitions.items():
+            if outcome in chosen:
+                yield Edge(step.id, outcome, target)
+
+
+def chosen_outcomes(step: StepDef) -> frozenset[str]:
+    """Return the outcomes whose transitions a step can take, at its limit included."""
+    if step.gate is not None:
+        return frozenset({str(Outcome.OK), str(Outcome.FAIL)})
+    if not step.questions and not step.rules:
+        return frozenset(step.transitions)
+    chosen = answered_outcomes(step) if step.questions else {rule.outcome for rule in step.rules}
+    if step.limit is not None:
+        chosen |= {outcome_at_limit(step, outcome) for outcome in chosen}
+    return frozenset(chosen)
+
+
+def outcome_at_limit(step: StepDef, outcome: str) -> str:
+    """Return the outcome whose transitions are taken once the limit is reached: `ok` for `iterate`.
+
+    The answer of a person is never changed: if questions decide, the limit raises a question instead.
+    """
+    return Outcome.OK if outcome == Outcome.ITERATE and not step.questions else outcome
+
+
+def answered_outcomes(step: StepDef) -> set[str]:
+    """Return the outcomes that can follow from the answers to a step's questions.
+
+    The first outcome that is not `ok` counts, so `ok` is possible if every question allows it.
+    """
+    answers = [
+        {option.outcome for option in question.options} | ({question.other} - {None})
+        for question in step.questions
+    ]
+    others = {
+        str(outcome) for outcomes in answers for outcome in outcomes if outcome not in {None, Outcome.OK}
+    }
+    allows_ok = all({None, str(Outcome.OK)} & outcomes or not outcomes for outcomes in answers)
+    return others | ({str(Outcome.OK)} if allows_ok else set())
+
+
+def adjacency(transitions: Iterable[Edge]) -> Adjacency:
+    """Return the neighbours of each step along *transitions*."""
+    neighbours = Adjacency({}, {}, set())
+    for source, _, target in transitions:
+        if target is None:
+            neighbours.ends.add(source)
+        else:
+            neighbours.after.setdefault(source, []).append(target)
+            neighbours.before.setdefault(target, []).append(source)
+    return neighbours
+
+
+def reach(starts: Iterable[str], neighbours: Neighbours, *, past: str | None = None) -> set[str]:
+    """Return every step that can be reached from *starts*, these included, without entering *past*."""
+    seen = set(starts)
+    stack = list(seen)
+    while stack:
+        for step in neighbours.get(stack.pop(), ()):
+            if step not in seen and step != past:
+                seen.add(step)
+                stack.append(step)
+    return seen
+
+
+@lru_cache(maxsize=64)
+def reviews(workflow: Workflow) -> frozenset[str]:
+    """Return the steps that a gate names as its review."""
+    return frozenset(step.gate.review for step in workflow.steps if step.gate is not None)
+
+
+def leads_back(workflow: Workflow, source: str, target: str | None) -> bool:
+    """Return whether *source* can be reached again after its transition to *target*."""
+    cycles = _cycles(workflow)
+    return target is not None and source in cycles and cycles[source] == cycles.get(target)
+
+
+@lru_cache(maxsize=64)
+def _cycles(workflow: Workflow) -> dict[str, int]:
+    """Return the number of the cycle of each step that is in one."""
+    after, _, _ = adjacency(edges(workflow))
+    groups = enumerate(components([step.id for step in workflow.steps], after))
+    return {step: number for number, group in groups for step in group}
+
+
+def components(nodes: Iterable[str], after: Neighbours) -> Iterator[list[str]]:
+    """Yield the strongly connected components that contain a cycle (Kosaraju's algorithm, without recursion)."""
+    before: dict[str, list[str]] = {}
+    for node, following in after.items():
+        for step in following:
+            before.setdefault(step, []).append(node)
+    seen: set[str] = set()
+    for root in reversed(_postorder(nodes, after)):
+        if root not in seen:
+            seen.add(root)
+            members = [root]
+            for node in members:  # grows while it is read
+                fresh = [step for step in dict.fromkeys(before.get(node, ())) if step not in seen]
+                seen.update(fresh)
+                members += fresh
+            if len(members) > 1 or root in after.get(root, ()):
+                yield members
+
+
+def _postorder(nodes: Iterable[str], after: Neighbours) -> list[str]:
+    """Return every node that can be reached from *nodes*, each after the nodes that only it leads to."""
+    order: list[str] = []
+    seen: set[str] = set()
+    stack = [(node, False) for node in nodes]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack += [(step, False) for step in after.get(node, ())]
+    return order
+
+
+def skip_outcome(step: StepDef) -> Outcome | None:
+    """Return the outcome whose transition is taken if *step* does not apply, or `None` if it has none."""
+    if Outcome.SKIP in step.next:
+        return Outcome.SKIP
+    return Outcome.OK if Outcome.OK in step.transitions else None
+
+
+def skippable(workflow: Workflow, step_id: str | None, known: dict[str, int | None]) -> int | None:
+    """Return how many steps from *step_id* on may be skipped one after the other; `None` if no step follows them.
+
+    *known* holds earlier answers, so that a chain is followed once, even if this is called for each of its steps.
+    """
+    chain: list[str] = []
+    step = workflow.get(step_id)
+    while step is not None and step.when is not None and step.id not in known:
+        known[step.id] = None  # the answer if the chain leads back to this step
+        chain.append(step.id)
+        outcome = skip_outcome(step)
+        if outcome is None:
+            break
+        step = workflow.get(step.next_step(outcome))
+    count = 0 if step is None or step.when is None else known[step.id]
+    for skipped in reversed(chain):
+        count = known[skipped] = None if count is None else count + 1
+    return count

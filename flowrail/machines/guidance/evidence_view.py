@@ -1,0 +1,155 @@
+"""The evidence that a step demands, in words: listed beside its commands, and in the results of its checks."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from flowrail.command import Command
+from flowrail.machines.asked_questions import choices_for
+from flowrail.machines.demanded_evidence import Evidence, Verdict
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.session import Session
+from flowrail.machines.statechart import effective_outcome
+from flowrail.machines.step import Rule, StepDef
+from flowrail.machines.workflow import Workflow
+from flowrail.text.phrases import count, joined
+from flowrail.text.placeholders import fill
+
+
+@dataclass(frozen=True)
+class EvidenceView:
+    """A check of the current step."""
+
+    id: str
+    outcomes: tuple[str, ...]
+    """The outcomes that need it."""
+    kind: str
+    expected: str
+    """What must be so, in words."""
+    command: Command | None
+    """Runs the command of a check. For a review, it records that it found nothing."""
+    verdict: str
+    """The result at this moment, if the step is shown again; otherwise empty."""
+    is_always: bool
+    """Whether every report needs it."""
+    condition: str
+    """When it counts, if the step decides the outcome by rules, answers or findings."""
+
+
+@dataclass(frozen=True)
+class CommandView:
+    """A command that the current step declares."""
+
+    name: str
+    run: str
+    """Its words, as a shell shows them."""
+    once: bool
+    command: Command | None
+    """Runs it; `None` in a preview."""
+    state: str
+    """The verdict on its newest run in this step, or `running`."""
+
+
+def command_views(
+    step: StepDef, session: Session, values: Mapping[str, object], *, store: str | None
+) -> Iterator[CommandView]:
+    """Yield the commands of a step."""
+    for name, declared in step.commands.items():
+        newest = next((run for run in reversed(session.runs) if run.command == name), None)
+        counts = newest is not None and (newest.is_once or newest.revision == session.revision)
+        yield CommandView(
+            name,
+            shlex.join(fill(word, values) for word in declared.run),
+            declared.once is not False,
+            Command("run", name, session=session.id, store=store) if session.id else None,
+            (newest.verdict or "running") if newest is not None and counts else "",
+        )
+
+
+def views(
+    workflow: Workflow, step: StepDef, session: Session, values: Mapping[str, object], *, store: str | None
+) -> Iterator[EvidenceView]:
+    """Yield the checks of a step."""
+    confirmations = session.evidence.confirmations if session.evidence is not None else ()
+    verdicts = {
+        confirmation.check: Verdict.WAIVED if confirmation.waived else Verdict.PASS
+        for confirmation in confirmations
+    }
+    for check in step.checks.values():
+        command = None
+        if check.review == "submitted":
+            command = Command("finding none", session.id, store=store)
+        elif check.command is not None:
+            command = Command("run", check.command, session=session.id, store=store)
+        outcomes = tuple(outcome for outcome, checks in step.evidence.items() if check in checks)
+        needed = {
+            outcome
+            for outcome in step.transitions
+            if effective_outcome(workflow, step, session, outcome) in outcomes
+        }
+        yield EvidenceView(
+            id=check.id,
+            outcomes=outcomes,
+            kind=check.kind,
+            expected=expected(check, lambda path: fill(path, values), values),
+            command=command if session.id else None,
+            verdict=verdicts.get(check.id, ""),
+            is_always=needed == set(step.transitions),
+            condition="" if needed == set(step.transitions) else _condition(step, needed),
+        )
+
+
+def _condition(step: StepDef, outcomes: AbstractSet[str]) -> str:
+    """Return when *step* decides on one of *outcomes*, in words or as an expression."""
+    if step.gate is not None:
+        return "the gate passes" if Outcome.OK in outcomes else "the gate does not pass"
+    if step.questions:
+        return choices_for(step.questions, outcomes)
+    return _ruled(step.rules, outcomes)
+
+
+def _ruled(rules: Sequence[Rule], outcomes: AbstractSet[str]) -> str:
+    """Return the condition under which the first rule that holds is one for *outcomes*."""
+    conditions: list[str] = []
+    earlier: list[str] = []
+    for rule in rules:
+        if rule.outcome not in outcomes:
+            earlier += [rule.when] if rule.when is not None else []
+            continue
+        unless = " or ".join(earlier)
+        if rule.when is None:
+            conditions += [f"not ({unless})"] if unless else []
+        else:
+            conditions.append(f"{rule.when}, unless {unless}" if unless else rule.when)
+    return " or ".join(conditions)
+
+
+def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, object]) -> str:
+    """Return what a check expects. *show* returns a path as it is printed; *values* fill the texts."""
+    conditions = _conditions(check, values)
+    if check.file is not None:
+        return f"{show(check.file)}{conditions}"
+    if check.files is not None:
+        each = conditions.replace("(", "(each ", 1)
+        least = 1 if check.citations else check.at_least
+        return f"at least {count(least, 'file')} matching {show(check.files)}{each}"
+    if check.command is not None:
+        return f"command `{check.command}` to pass"
+    if check.review is not None:
+        return "a submitted review" if check.review == "submitted" else "no open finding"
+    return f"a person to confirm: {fill(str(check.person), values)}"
+
+
+def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
+    contains = joined([repr(fill(text, values)) for text in check.contains])
+    citing = f"citing at least {count(check.at_least, 'line')} as FILE:LINE from the project root, each with what it quotes"
+    conditions = [
+        *(["changed in this step"] if check.changed else []),
+        *([f"at least {count(check.min_bytes, 'byte')}"] if check.min_bytes > 1 else []),
+        *([f"containing {contains}"] if check.contains else []),
+        *([citing] if check.citations else []),
+    ]
+    return f" ({', '.join(conditions)})" if conditions else ""

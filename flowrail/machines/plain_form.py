@@ -1,0 +1,233 @@
+"""A workflow as plain data, for sessions to store."""
+
+from __future__ import annotations
+
+import collections.abc
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import Field, fields, is_dataclass, replace
+from functools import lru_cache, partial
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NoReturn, Union, cast, get_args, get_origin, get_type_hints
+from xml.parsers import expat
+
+from cattrs import Converter, transform_error
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+
+from flowrail.errors import FlowError
+from flowrail.machines.demanded_evidence import CommandFact, Evidence, StepCommand
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.frozen import put
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.question import Option, Question
+from flowrail.machines.step import Rule, StepContext, StepDef, Variant
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
+from flowrail.storage.records import strict_converter
+from flowrail.text.safe_text import Markup, parts
+
+CLASSES = (
+    *(
+        Evidence,
+        CommandFact,
+        StepCommand,
+        Arg,
+        Rule,
+        Variant,
+        Option,
+        Question,
+        GateConfig,
+        Dispatch,
+        StepDef,
+    ),
+    Workflow,
+)
+CODE = "code"
+"""The key of a stored step that lists which of `handler` and `when` are functions."""
+_ALWAYS: Mapping[str, object] = {"when": None, "limit": None, "reports": {}, "rules": [], "next": {}}
+"""Keys that the structure of a step always has."""
+
+
+def code_not_stored(context: StepContext) -> NoReturn:
+    """Raise an error: the workflow had a function here, which plain data cannot contain."""
+    raise FlowError(
+        f"step `{context.step_id}` is decided by code, which a session does not store",
+        code="CODE_NOT_KEPT",
+        hint="put the skill's folder back",
+        step=context.step_id,
+    )
+
+
+def to_plain(part: object) -> Any:
+    """Return a definition, or a part of one, as plain data, without keys that have their default and functions."""
+    return _stored.unstructure(part)
+
+
+def structure(part: object) -> Any:
+    """Return a definition, or a part of one, as plain data with only the keys that decide the path of a session."""
+    return _deciding.unstructure(part)
+
+
+def from_plain(data: Mapping[str, object]) -> Workflow:
+    """Return the workflow that `to_plain` made *data* from. It was validated before it was stored.
+
+    TypeError if *data* is not a workflow. Equal data give the same workflow object, so that its machine is
+    compiled once.
+    """
+    return _from_text(json.dumps(data))
+
+
+@lru_cache(maxsize=16)
+def _from_text(text: str) -> Workflow:
+    try:
+        return _stored.structure(json.loads(text), Workflow)
+    except Exception as error:  # noqa: BLE001 - any error of a hook means another form
+        raise TypeError("; ".join(transform_error(error)[:5])[:500]) from None
+
+
+def has_functions(workflow: Workflow) -> bool:
+    """Return whether *workflow* contains functions, which plain data cannot hold."""
+    return any(
+        callable(part)
+        for step in workflow.steps
+        for part in (
+            *(step.title, step.actions, step.handler, step.when),
+            *(variant.when for variant in step.variants),
+        )
+    )
+
+
+# --- hooks of cattrs
+
+
+def _is_union(kind: Any) -> bool:
+    return get_origin(kind) in {Union, UnionType}
+
+
+def _converter(*, deciding: bool) -> Converter:
+    """Return a converter; with *deciding*, it leaves out the keys that cannot change the path of a session."""
+    converter = strict_converter()
+    converter.register_structure_hook(float, _number)
+    converter.register_structure_hook(str, _text)
+    converter.register_structure_hook_func(_is_union, partial(_member, converter))
+    converter.register_unstructure_hook(str, _text_to_plain)
+    for part in CLASSES:
+        names: dict[str, Any] = {
+            field.name: override(**_key(field, deciding=deciding)) for field in fields(part)
+        }
+        write = make_dict_unstructure_fn(part, converter, _cattrs_omit_if_default=True, **names)
+        converter.register_unstructure_hook(part, write)
+        converter.register_structure_hook(part, make_dict_structure_fn(part, converter, **names))
+        if part is Arg:
+            converter.register_unstructure_hook(Arg, partial(_arg_to_plain, write))
+        elif part is StepDef:
+            converter.register_unstructure_hook(StepDef, partial(_step_to_plain, write, always=deciding))
+            converter.register_structure_hook(StepDef, partial(_step, converter.get_structure_hook(StepDef)))
+    converter.register_structure_hook(Workflow, partial(_workflow, converter))
+    return converter
+
+
+def _key(field: Field[Any], *, deciding: bool) -> dict[str, Any]:
+    is_left_out = deciding and not field.metadata.get("decides", True)
+    return {"rename": field.metadata.get("alias"), "omit": True if is_left_out else None}
+
+
+def _arg_to_plain(write: Callable[[Arg], dict[str, Any]], arg: Arg) -> dict[str, Any]:
+    return write(arg.as_written())
+
+
+def _step_to_plain(
+    write: Callable[[StepDef], dict[str, Any]], step: StepDef, *, always: bool
+) -> dict[str, Any]:
+    """Return a step without its functions, and with the names of those that decide."""
+    code = [name for name in ("handler", "when") if callable(getattr(step, name))]
+    written = replace(
+        step,
+        title=step.name if callable(step.title) else step.title,
+        actions=() if callable(step.actions) else step.actions,
+        handler=None,
+        when=None if callable(step.when) else step.when,
+        variants=tuple(variant for variant in step.variants if not callable(variant.when)),
+        dispatch=step.work,
+    )
+    if always:
+        return {**_ALWAYS, **write(written), **{name: {"function": True} for name in code}}
+    return {**write(written), **({CODE: code} if code else {})}
+
+
+def _step(read: Callable[[Any, Any], StepDef], data: Mapping[str, Any], _: object) -> StepDef:
+    plain = {name: value for name, value in data.items() if name != CODE}
+    code: dict[str, Any] = {
+        name: code_not_stored for name in ("handler", "when") if name in data.get(CODE, ())
+    }
+    return replace(read(plain, StepDef), **code)
+
+
+def _workflow(converter: Converter, data: Mapping[str, Any], _: object) -> Workflow:
+    """Return a stored workflow. Its steps are positional arguments, so cattrs cannot call its class."""
+    hints, values = get_type_hints(Workflow), {}
+    names = {field.metadata.get("alias", field.name): field.name for field in fields(Workflow)}
+    if unknown := data.keys() - names:
+        raise TypeError(f"unknown keys {', '.join(sorted(unknown))}")
+    for key, value in data.items():
+        values[names[key]] = converter.structure(value, hints[names[key]])
+    workflow = Workflow(values.pop("name"), *values.pop("steps"), validate=False, **values)
+    put(workflow, is_checked=True)
+    return workflow
+
+
+def _number(value: object, _: object) -> float:
+    """Return a number; a whole one stays whole."""
+    if type(value) not in {int, float}:
+        raise TypeError(f"expected a number, not {type(value).__name__}")
+    return cast("float", value)
+
+
+def _member(converter: Converter, data: object, union: object) -> object:
+    """Return *data* as the member of a *union* that it looks like."""
+    members = get_args(union)
+    if data is None and NoneType in members:
+        return None
+    for member in members:
+        kind = get_origin(member) or member
+        if kind is Annotated:
+            kind = get_args(member)[0]
+        is_list = kind is collections.abc.Sequence and isinstance(data, list)
+        is_part = is_dataclass(kind) and isinstance(data, dict)
+        if is_list or is_part or type(data) is kind or (kind is Literal and data in get_args(member)):
+            return converter.structure(data, member)
+    if str in members and isinstance(data, dict):
+        return _text(data, str)
+    raise TypeError(f"unexpected {type(data).__name__}")
+
+
+def _text_to_plain(text: str) -> object:
+    pieces = [{"markup": str(piece)} if isinstance(piece, Markup) else str(piece) for piece in parts(text)]
+    return {"parts": pieces} if len(pieces) > 1 else pieces[0] if pieces else ""
+
+
+def _text(data: object, _: type) -> str:
+    """Return a stored text, whose elements are marked. Markup that is not complete is text."""
+    if isinstance(data, str):
+        return data
+    texts: list[str] = []
+    for piece in data.get("parts", [data]) if isinstance(data, dict) else [data]:
+        markup = piece.get("markup") if isinstance(piece, dict) else None
+        text = piece if markup is None else markup
+        if not isinstance(text, str):
+            raise TypeError(f"expected text, not {type(text).__name__}")
+        texts.append(Markup(text) if markup is not None and _is_complete(markup) else text)
+    return texts[0] if len(texts) == 1 else "".join(texts)
+
+
+def _is_complete(markup: str) -> bool:
+    """Return whether *markup* closes every element that it opens."""
+    parser = expat.ParserCreate()
+    try:
+        parser.Parse(f"<text>{markup}</text>".encode("utf-8", "surrogatepass"), True)
+    except expat.ExpatError:
+        return False
+    return True
+
+
+_stored, _deciding = _converter(deciding=False), _converter(deciding=True)

@@ -1,0 +1,204 @@
+"""Read an agent's questions: a block of XML, or JSON as agents type it.
+
+A header and options can be left out; the question then takes free text. A document type declaration is refused,
+so that there are no entities but the five of XML itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from flowrail.errors import DocumentError
+from flowrail.machines.question import Option, Path, Question, problems_in
+from flowrail.text import json as strict_json
+from flowrail.text import limits
+from flowrail.text.safe_text import in_quotes
+
+MOST_NAMED = 3
+"""How many problems one message names."""
+MOST_DETAILED = 20
+"""How many problems the details of a refusal list."""
+_HINT = (
+    'send JSON such as {"text": "Which cache?", "options": ["In memory", "Redis"]}, or a needs_user_input block; '
+    "without options, the user answers in free text"
+)
+_SHOWN = 40
+"""How many characters of a name from the document a message quotes."""
+
+_NAMES = {"question": "text", "multi_select": "multi", "multiSelect": "multi"}
+"""Other names of a question's keys that agents type."""
+_QUESTION_KEYS = {"id": str, "header": str, "text": str, "options": list, "multi": bool}
+_OPTION_KEYS = {"label": str, "description": str}
+_KINDS = {str: "a text", list: "a list", bool: "true or false"}
+
+
+class QuestionsError(DocumentError):
+    """A text does not contain valid questions; ``details`` list the problems."""
+
+    code = "BAD_QUESTIONS"
+
+    def __init__(self, source: str, problems: Sequence[str]) -> None:
+        more = [f"and {len(problems) - MOST_NAMED} more problems"] if len(problems) > MOST_NAMED else []
+        super().__init__(
+            "; ".join([*problems[:MOST_NAMED], *more]),
+            hint=_HINT,
+            place=source,
+            problems=list(problems[:MOST_DETAILED]),
+            count=len(problems),
+        )
+
+
+def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
+    """Return the questions in *text*, a ``needs_user_input`` block or JSON.
+
+    Only white space may be around them. An ``answer`` on the block is ignored. JSON is ``{"questions": […]}``, the
+    list, or one question, with the keys ``id header text options multi`` (``question`` for ``text``). An option is a
+    label, or an object with the keys ``label description``.
+    """
+    data = text.strip().encode("utf-8", "surrogatepass")
+    if len(data) > limits.TEXT_BYTES:
+        raise QuestionsError(source, [f"more than {limits.TEXT_BYTES} bytes"])
+    problems: list[str] = []
+    if data.startswith(b"<"):
+        items = _read_block(data, source, problems)
+    elif data.startswith((b"{", b"[")):
+        items = _read_json(text, source)
+    else:
+        raise QuestionsError(source, ["neither a needs_user_input block nor JSON"])
+    questions = [_question(item, number, problems) for number, item in enumerate(items, 1)]
+    problems = problems or [f"{_subject(path)}{message}" for path, message in problems_of_asked(questions)]
+    if problems:
+        raise QuestionsError(source, problems)
+    return tuple(questions)
+
+
+def problems_of_asked(questions: Sequence[Question]) -> list[tuple[Path, str]]:
+    """Return every problem of questions that an agent asks. Unlike a step's, they need no header and no options."""
+    left_out = {
+        (number, part)
+        for number, question in enumerate(questions)
+        for part in ("header", "options")
+        if not getattr(question, part)
+    }
+    return [problem for problem in problems_in(questions) if problem[0] not in left_out]
+
+
+def _subject(path: Path) -> str:
+    """Return a path in words, for the beginning of a message."""
+    words: list[str] = []
+    for before, part in pairwise(("question", *path)):
+        if isinstance(part, str):
+            words.append(part)
+        else:
+            words[-1:] = [f"{'option' if before == 'options' else before} {part + 1}"]
+    return f"{', '.join(words)} " if words else ""
+
+
+def _quoted(name: str) -> str:
+    """Return a name from the document as a message may show it."""
+    return f"`{in_quotes(name[:_SHOWN] if name.isprintable() else ascii(name[:_SHOWN]))}`"
+
+
+class _TreeBuilder(ET.TreeBuilder):
+    def doctype(self, *_: str | None) -> None:
+        """Refuse a document type before its entities are read."""
+        raise ValueError("a document type is not allowed here")
+
+
+def _read_block(data: bytes, source: str, problems: list[str]) -> list[object]:
+    """Return the questions in a block as the same data as JSON."""
+    parser = ET.XMLParser(target=_TreeBuilder(), encoding="utf-8")  # noqa: S314 - refuses document types
+    try:
+        parser.feed(data)
+        block = parser.close()
+    except ET.ParseError as error:
+        raise QuestionsError(source, [f"not well-formed XML: {error}"]) from None
+    except ValueError as error:
+        raise QuestionsError(source, [str(error)]) from None
+    if block.tag != "needs_user_input":
+        raise QuestionsError(source, [f"{_quoted(block.tag)} is used instead of needs_user_input"])
+    problems += [f"attribute {_quoted(name)} is not known" for name in block.attrib.keys() - {"answer"}]
+    questions = _children(block, ("question",), "the block", problems)
+    return [_question_data(item, f"question {number}", problems) for number, item in enumerate(questions, 1)]
+
+
+def _question_data(element: ET.Element, place: str, problems: list[str]) -> dict[str, object]:
+    data: dict[str, object] = dict(element.attrib)
+    if "multi" in data:
+        multi = str(data["multi"])
+        data["multi"] = {"true": True, "false": False}.get(multi, multi)
+    children = _children(element, ("text", "option"), place, problems)
+    texts = [_text(child, place, problems) for child in children if child.tag == "text"]
+    if len(texts) > 1:
+        problems.append(f"{place} has more than one text")
+    data["text"] = texts[0] if texts else ""
+    data["options"] = [
+        {**child.attrib, "description": _text(child, place, problems)}
+        for child in children
+        if child.tag == "option"
+    ]
+    return data
+
+
+def _children(element: ET.Element, names: Sequence[str], place: str, problems: list[str]) -> list[ET.Element]:
+    """Return the allowed children of *element*; other children, and text between them, are problems."""
+    tag = _quoted(element.tag)
+    problems += [
+        f"{place}: element {_quoted(child.tag)} is not allowed in {tag}"
+        for child in element
+        if child.tag not in names
+    ]
+    texts = [element.text, *(child.tail for child in element)]
+    if names and any(text and text.strip() for text in texts):
+        problems.append(f"{place}: text between the elements of {tag}")
+    return [child for child in element if child.tag in names]
+
+
+def _text(element: ET.Element, place: str, problems: list[str]) -> str:
+    _children(element, (), place, problems)
+    return (element.text or "").strip()
+
+
+def _read_json(text: str, source: str) -> list[object]:
+    try:
+        value = strict_json.load(text, source=source)
+    except DocumentError as error:
+        raise QuestionsError(error.place, [error.fact]) from None
+    if isinstance(value, dict):
+        value = value["questions"] if set(value) == {"questions"} else [value]
+    if not isinstance(value, list):
+        raise QuestionsError(source, ["`questions` is not a list"])
+    return value
+
+
+def _question(value: object, number: int, problems: list[str]) -> Question:
+    place = f"question {number}"
+    if isinstance(value, dict):
+        value = {_NAMES.get(name, name): item for name, item in value.items()}
+    fields = _fitting(value, _QUESTION_KEYS, place, problems)
+    options = []
+    for position, option in enumerate(fields.pop("options", ()), 1):
+        data = {"label": option} if isinstance(option, str) else option
+        options.append(
+            Option(**{"label": "", **_fitting(data, _OPTION_KEYS, f"{place}, option {position}", problems)})
+        )
+    return Question(**{"id": f"q{number}", "header": "", "text": "", **fields, "options": options})
+
+
+def _fitting(value: object, keys: Mapping[str, type], place: str, problems: list[str]) -> dict[str, Any]:
+    """Return the part of *value* that has the right kind; the rest is a problem."""
+    if not isinstance(value, dict):
+        problems.append(f"{place} is not an object")
+        return {}
+    fits: dict[str, object] = {}
+    for name, item in value.items():
+        if name not in keys:
+            problems.append(f"{place}, key {_quoted(name)} is not known")
+        elif type(item) is not keys[name]:
+            problems.append(f"{place}, {name} is not {_KINDS[keys[name]]}")
+        else:
+            fits[name] = item
+    return fits

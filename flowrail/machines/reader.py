@@ -1,0 +1,262 @@
+"""Read plain data into a `Workflow` with pydantic, list everything that has the wrong form, and give its JSON Schema.
+
+A value of the wrong form is left out, so that the rest of the workflow can be validated in the same run. Only code
+that reads a file imports this module, because pydantic takes as long as a step.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import json
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from inspect import Parameter
+from typing import Any, NoReturn, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import ErrorDetails, PydanticOmit
+
+from flowrail.machines.findings import Path, UnplacedFinding
+from flowrail.machines.frozen import NotInFiles
+from flowrail.machines.step import StepDef
+from flowrail.machines.workflow import Workflow
+from flowrail.text.phrases import did_you_mean, listed
+from flowrail.text.safe_text import in_quotes
+
+MOST_PROBLEMS = 5_000
+SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
+_EXPECTED = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "is_instance_of": "a list",
+    "dict_type": "`key: value` pairs",
+    "mapping_type": "`key: value` pairs",
+    "dataclass_type": "`key: value` pairs",
+    "dataclass_exact_type": "`key: value` pairs",
+    "callable_type": "a function",
+}
+"""What pydantic expected, by the type of its error."""
+_UNKNOWN = {"unexpected_keyword_argument", "value_error"}
+_NEED_QUOTES = (bool, int, float)
+"""A value of these types would be a text in quotes."""
+_REMOVED = object()
+
+
+@dataclass(frozen=True)
+class ReadWorkflow:
+    """A workflow as far as its data could be read, and what is wrong with the rest."""
+
+    workflow: Workflow
+    problems: list[UnplacedFinding]
+    """Values of the wrong form. Their paths are in the data."""
+    steps: list[int]
+    """The positions in the data of the steps of the workflow; the others were left out."""
+
+    def path(self, path: Path) -> Path:
+        """Return a path in the workflow as a path in the data, in which no step is left out."""
+        if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
+            return ("steps", self.steps[path[1]], *path[2:])
+        return path
+
+
+def read_workflow(data: Mapping[str, Any]) -> ReadWorkflow:
+    """Return the workflow that *data* describes, which must have a name."""
+    left: dict[str, Any] = deepcopy(dict(data))
+    problems: dict[Path, UnplacedFinding] = {}
+    removed: set[Path] = set()
+    while True:
+        steps: Any = left.get("steps")
+        kept: list[int] = []
+        whole = left
+        if isinstance(steps, list):
+            kept = [index for index, step in enumerate(steps) if step is not _REMOVED]
+            whole = {**left, "steps": [steps[index] for index in kept]}
+        text = json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace")
+        try:
+            workflow = _adapter().validate_json(text)
+        except ValidationError as error:
+            found = _errors(error, whole)
+        else:
+            return ReadWorkflow(workflow, [*problems.values()][:MOST_PROBLEMS], kept)
+        for path, errors in found.items():
+            at: Path = ("steps", kept[int(path[1])], *path[2:]) if _is_in_step(path) else path
+            is_missing = errors[0]["type"] == "missing"
+            if not (is_missing and at in removed):
+                problems.setdefault(at, _problem(at, errors, data))
+            _remove(left, at[:-1] if is_missing else at, removed)
+
+
+def type_findings(workflow: Workflow) -> list[UnplacedFinding]:
+    """Return the values of the wrong type in a workflow that was made in Python."""
+    try:
+        _adapter().validate_python(workflow)
+    except ValidationError as error:
+        found = _errors(error, workflow).items()
+        wrong = [(path, errors) for path, errors in found if errors[0]["type"] not in _UNKNOWN]  # aliases
+        return [_problem(path, errors, workflow) for path, errors in wrong[:MOST_PROBLEMS]]
+    return []
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a workflow file."""
+    schema = _adapter().json_schema(schema_generator=_FileSchema)
+    return {"$schema": SCHEMA_ID, **schema, "title": "flowrail workflow"}
+
+
+@cache
+def _adapter() -> TypeAdapter[Workflow]:
+    return TypeAdapter(Workflow)
+
+
+class _FileSchema(GenerateJsonSchema):
+    """The schema of a file, which contains no functions."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as in pydantic
+
+    def json_or_python_schema(self, schema: Any) -> Any:
+        if schema["json_schema"]["type"] == "function-plain":  # of `NotInFiles`
+            raise PydanticOmit
+        return super().json_or_python_schema(schema)
+
+    def callable_schema(self, schema: object) -> NoReturn:  # noqa: ARG002 - as in pydantic
+        raise PydanticOmit
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002 - as in pydantic
+        return False
+
+
+def _is_in_step(path: Path) -> bool:
+    return len(path) > 1 and path[0] == "steps" and isinstance(path[1], int)
+
+
+def _errors(error: ValidationError, data: object) -> dict[Path, list[ErrorDetails]]:
+    """Return errors by their path in *data*. The members of a union are together."""
+    errors: dict[Path, list[ErrorDetails]] = {}
+    for details in error.errors(include_url=False):
+        if details["input"] is not Parameter.empty:  # the default of an `Arg` without a default
+            errors.setdefault(_path(details, data), []).append(details)
+    return errors
+
+
+def _path(details: ErrorDetails, data: object) -> Path:
+    """Return the path of an error without the names of the members of a union."""
+    path: list[str | int] = []
+    for part in details["loc"]:
+        inner = _at(data, part)
+        if inner is _REMOVED:
+            if details["type"] == "missing":
+                path.append(part)
+            break
+        path.append(part)
+        data = inner
+    return tuple(path)
+
+
+def _at(data: object, part: str | int) -> object:
+    if isinstance(data, Mapping):
+        return data.get(part, _REMOVED)
+    if isinstance(data, (list, tuple)):
+        return data[part] if isinstance(part, int) and part < len(data) else _REMOVED
+    return getattr(data, _field_name(data, str(part)), _REMOVED) if is_dataclass(data) else _REMOVED
+
+
+def _field_name(part: Any, key: str) -> str:
+    return next((field.name for field in fields(part) if field.metadata.get("alias") == key), key)
+
+
+def _remove(data: Any, path: Path, removed: set[Path]) -> None:
+    """Remove what *path* leads to: a key, a step, or a list with an item that is wrong."""
+    while isinstance(path[-1], int) and path[:-1] != ("steps",):
+        path = path[:-1]
+    removed.add(path)
+    for part in path[:-1]:
+        data = _at(data, part)
+    if isinstance(data, list):
+        data[int(path[-1])] = _REMOVED
+    elif isinstance(data, dict):  # not removed with another problem
+        data.pop(path[-1], None)
+
+
+def _problem(path: Path, errors: list[ErrorDetails], data: object) -> UnplacedFinding:
+    """Return what is wrong with the value at *path*."""
+    kind, value = errors[0]["type"], errors[0]["input"]
+    expected = [word for error in errors for word in _expected(error, is_file=isinstance(data, Mapping))]
+    if kind == "missing":
+        message, remedy = "is missing", "add it"
+    elif kind in _UNKNOWN:
+        known = _keys(path[:-1])
+        message = "is an unknown key"
+        remedy = did_you_mean(str(path[-1]), known, f"use one of {listed(known)}")
+    elif kind == "literal_error" and isinstance(value, str):
+        message = f"is `{in_quotes(value)}`"
+        remedy = did_you_mean(
+            value, [word.strip("`") for word in expected], f"use one of {', '.join(expected)}"
+        )
+    elif expected:
+        words = " or ".join(dict.fromkeys(expected))
+        message = f"is not {words}"
+        remedy = f"write {words}" + (
+            "; quote it" if "a text" in words and isinstance(value, _NEED_QUOTES) else ""
+        )
+    else:
+        message = f"is {value!r:.60}"
+        remedy = errors[0]["msg"].replace("Input should be", "write a number that is")
+    place = path[:-1] if kind == "missing" else path
+    return UnplacedFinding("FR130", place, f"{_name(path, data)} {message}", remedy)
+
+
+def _expected(error: ErrorDetails, *, is_file: bool) -> list[str]:
+    """Return what a member of a type accepts, in words."""
+    if error["type"] == "literal_error":
+        return [f"`{choice}`" for choice in re.findall(r"'([^']*)'", error["ctx"]["expected"])]
+    if error["type"] == "callable_type" and is_file:
+        return []
+    if error["type"].startswith("dataclass") and not is_file:
+        return [f"{error['ctx']['class_name']}(...)"]
+    return [_EXPECTED[error["type"]]] if error["type"] in _EXPECTED else []
+
+
+def _keys(path: Path) -> list[str]:
+    """Return the keys that a file can have in the part of a workflow at *path*."""
+    kind: Any = Workflow
+    skipped = 0  # items of lists and names in mappings, which are not keys of a part
+    for part in path:
+        if skipped:
+            skipped -= 1
+        else:
+            kind, skipped = _part_in(get_type_hints(kind)[_field_name(kind, str(part))]) or (kind, 0)
+    hints = get_type_hints(kind, include_extras=True)
+    return [
+        field.metadata.get("alias", field.name)
+        for field in fields(kind)
+        if not any(isinstance(mark, NotInFiles) for mark in getattr(hints[field.name], "__metadata__", ()))
+    ]
+
+
+def _part_in(hint: Any, depth: int = 0) -> tuple[Any, int] | None:
+    """Return the part in a type, and the number of lists and mappings around it."""
+    if is_dataclass(hint):
+        return hint, depth
+    depth += get_origin(hint) in {collections.abc.Mapping, collections.abc.Sequence}
+    found = (_part_in(inner, depth) for inner in get_args(hint))
+    return next((part for part in found if part is not None), None)
+
+
+def _name(path: Path, data: object) -> str:
+    """Return a path in words, such as `reports.size` of step `look`; positions are counted from 1."""
+    words = [str(part + 1) if isinstance(part, int) else part for part in path]
+    if not _is_in_step(path):
+        return f"`{in_quotes('.'.join(words))}`" if words else "the file"
+    step = _at(_at(data, "steps"), path[1])
+    step_id = step.id if isinstance(step, StepDef) else _at(step, "id")
+    name = f"step `{in_quotes(step_id)}`" if isinstance(step_id, str) else f"step {words[1]}"
+    return f"`{in_quotes('.'.join(words[2:]))}` of {name}" if words[2:] else name

@@ -1,1 +1,0 @@
-"""Session, everything in it, and how it is stored."""

@@ -1,0 +1,427 @@
+"""The next session, from a session and a report. The engine decides which transition the report takes.
+
+Pure: no file, no clock, no output. `transitions` decides where an outcome leads, also at a step's limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from flowrail.command import Command, Hint
+from flowrail.errors import ChangedError, UsageError
+from flowrail.machines import agents, asked_questions
+from flowrail.machines.agents import Children
+from flowrail.machines.decision import (
+    Decision,
+    decide,
+    name_of,
+    names_in,
+    session_context,
+)
+from flowrail.machines.demanded_evidence import Verdict
+from flowrail.machines.evidence_results import EvidenceResult
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.graph import reviews
+from flowrail.machines.outcome import DONE, Outcome
+from flowrail.machines.reported_values import (
+    EvidenceMissingError,
+    OutcomeNotOpenError,
+    SessionEndedError,
+    check_facts,
+    check_params,
+)
+from flowrail.machines.reviews import decide_gate
+from flowrail.machines.session import (
+    ACTIVE,
+    GivenAnswer,
+    Move,
+    ParentSession,
+    Report,
+    Session,
+)
+from flowrail.machines.statechart import (
+    COMPLETED,
+    EVENTS,
+    FAILED,
+    STOP,
+    MachineState,
+    accepted_outcomes,
+    asks_user,
+    compile_workflow,
+    effective_outcome,
+    is_accepted,
+    taken_transition,
+    with_extra_round,
+)
+from flowrail.machines.step import StepDef
+from flowrail.machines.workflow import Workflow
+from flowrail.text.phrases import did_you_mean, listed
+from flowrail.text.safe_text import shortened
+
+NOTHING: Frozen[str, Any] = Frozen()
+MOST_EXTRA_ROUNDS = 2
+"""How often the user is offered another round under the same rules."""
+WORDS = {str(outcome): outcome for outcome in EVENTS}
+VERDICTS = {"pass": str(Outcome.OK)}
+"""Words of reviewers for outcomes; `fail` is one itself."""
+REPORTED = frozenset({*WORDS, *VERDICTS, DONE})
+"""Every word that can be reported."""
+ENDS = {COMPLETED: "completed", FAILED: "failed"}
+LONGEST_TOPIC = 80
+
+
+def start(
+    workflow: Workflow,
+    params: Mapping[str, object] | None = None,
+    *,
+    session_id: str = "",
+    now: str = "",
+    parent: ParentSession | None = None,
+    work: str = "",
+) -> Session:
+    """Return a new session at the entry point; parameters are checked, defaults filled in."""
+    values = check_params(workflow, params or {})
+    _check_lists(workflow, values)
+    machine = compile_workflow(workflow)()
+    step = str(machine.current_state_value)
+    begun = Session(
+        id=session_id or workflow.name,
+        topic=topic_of(workflow, values),
+        work=work,
+        skill=workflow.name,
+        step=step,
+        params=values,
+        visits=Frozen(machine.model.visits),
+        started_at=now,
+        moved_at=now,
+        parent=parent,
+    )
+    return entered(workflow, begun)
+
+
+def topic_of(workflow: Workflow, params: Mapping[str, object]) -> str:
+    """Return the topic of a session with these parameters: the first parameter that is free text."""
+    for name, arg in workflow.params.items():
+        value = params.get(name)
+        if isinstance(value, str) and value.strip() and not arg.choices:
+            return shortened(value, LONGEST_TOPIC)
+    return ""
+
+
+def _check_lists(workflow: Workflow, params: Mapping[str, Any]) -> None:
+    """Refuse a list that is too long for a later step's dispatch, because parameters cannot change."""
+    for step in workflow.steps:
+        over = step.work.over if step.dispatch is not None and step.work is not None else None
+        if isinstance(over, str) and isinstance(params.get(over), (list, tuple)):
+            agents.check_item_count(step, params[over])
+
+
+def advance(
+    workflow: Workflow,
+    session: Session,
+    report: Report,
+    *,
+    now: str = "",
+    evidence: Sequence[EvidenceResult] | None = None,
+    children: Children = NOTHING,
+) -> Session:
+    """Return the session that follows *report* in the current step, or refuse the report.
+
+    *evidence* and *children* are as in `follow`. *session* does not change.
+    """
+    step = current_step(workflow, session)
+    report = replace(report, outcome=read_outcome(report.outcome))
+    check_reportable(workflow, step, session, report.outcome, children)
+    return follow(workflow, step, session, report, now=now, evidence=evidence, children=children)
+
+
+def follow(
+    workflow: Workflow,
+    step: StepDef,
+    session: Session,
+    report: Report,
+    *,
+    now: str,
+    evidence: Sequence[EvidenceResult] | None = None,
+    children: Children = NOTHING,
+    relayed: bool = False,
+) -> Session:
+    """Return the session that follows *report*, which `check_reportable` has accepted.
+
+    *children* are the sessions of the step's agents that exist. *relayed* is recorded with the move.
+
+    *evidence* holds the results of the step's checks. Rules and handlers can use them, and `EvidenceMissingError` is
+    raised if one that the outcome needs is not satisfied. With `None`, evidence is not demanded: all checks count as passed.
+
+    An outcome that the step does not name takes its ``DEFAULT`` transition. A `fail` that leads back at the limit
+    does not move the session: it waits for the user's answer.
+    """
+    at_limit = _limit_answer(session) is not None
+    by_prompt = session.parent is not None and session.parent.prompt
+    facts = (
+        NOTHING  # they were reported before the question was asked
+        if at_limit
+        else check_facts(workflow, step, session.params, report.facts, accepts_any=by_prompt)
+    )
+    results = assumed_evidence(step, passed=True) if evidence is None else evidence
+    decision = _decide(workflow, step, session, report, facts, results, children)
+    state = (
+        Frozen({**session.state, **facts, **decision.values}) if facts or decision.values else session.state
+    )
+    if not (decision.stop or decision.granted) and asks_user(workflow, step, session, decision.outcome):
+        asking = session.with_note(report.note, step=step.id, at=now, source="report")
+        return _ask_about_limit(workflow, step, replace(asking, state=state))
+    if decision.granted:
+        session = with_extra_round(step, session, must_only=decision.must_only)
+    effective = effective_outcome(workflow, step, session, decision.outcome)
+    if session.dispatches and not at_limit:
+        agents.check_joined(workflow, step, session, children, effective)
+    if evidence is not None and step.evidence and not decision.stop:
+        evidence = _demanded(step, session, effective, evidence)
+    value, model = _send_event(workflow, step, session, decision, state)
+    ended = ENDS.get(value)
+    to = None if ended else value
+    taken = None if decision.stop else taken_transition(workflow, step, session, decision.outcome, to)
+    move = Move(
+        step=step.id,
+        reported=str(report.outcome),
+        outcome="stop" if decision.stop else decision.outcome.value,
+        to=to,
+        facts=facts,
+        skipped=taken.skipped if taken is not None else (),
+        capped=taken is not None and taken.capped,
+        at=now,
+        answers=_answers(session),
+        note=report.note,
+        evidence=tuple(evidence or ()),
+        dispatches=session.dispatches,
+        relayed=relayed,
+    )
+    moved = replace(
+        session,
+        step=to,
+        status=ended or ACTIVE,
+        revision=session.revision + 1,
+        state=state,
+        visits=Frozen(model.visits),
+        grants=Frozen({name: grant for name, grant in session.grants.items() if name in model.granted}),
+        moved_at=now,
+        last=move,
+        dispatches=(),
+        questions=(),
+        evidence=None,
+        decided=_decided(step, session),
+        notes=session.with_note(report.note, step=step.id, at=now, source="report").notes,
+    )
+    return entered(workflow, moved) if to is not None else moved
+
+
+def entered(workflow: Workflow, session: Session) -> Session:
+    """Return *session* with what entering its current step records: dispatches, questions, a review."""
+    step = workflow.step(str(session.step))
+    if step.work is None and not step.questions and step.id not in reviews(workflow):
+        return session
+    values = names_in(session_context(workflow, session, step))
+    session = replace(session, dispatches=agents.new_dispatches(step, values, session))
+    session = asked_questions.with_questions(session, asked_questions.step_questions(step, values))
+    if step.id in reviews(workflow):
+        session = replace(session, entered=Frozen({**session.entered, step.id: session.revision}))
+    return session
+
+
+def current_step(workflow: Workflow, session: Session) -> StepDef:
+    """Return the current step of *session*; refuse if it has ended or the step is gone."""
+    if not session.is_open:
+        raise SessionEndedError(session=session.id, status=session.status)
+    step = workflow.get(session.step)
+    if step is None:
+        raise step_gone(workflow, session)
+    return step
+
+
+def step_gone(workflow: Workflow, session: Session) -> ChangedError:
+    """Return the refusal of a session whose current step *workflow* does not have."""
+    return ChangedError(
+        f"session `{session.id}` is at step `{session.step}`, which the workflow no longer has",
+        hint=Hint("name the new step: ", Command("session migrate", session.id, to="STEP")),
+        session=session.id,
+        step=session.step,
+        steps=[known.id for known in workflow.steps],
+    )
+
+
+def reportable_outcomes(workflow: Workflow, step: StepDef, session: Session | None = None) -> list[str]:
+    """Return the outcomes that a step accepts; at its limit in *session*, the user's answer decides."""
+    if step.decides or (session is not None and session.limit_question is not None):
+        return [DONE]
+    return [str(outcome) for outcome in accepted_outcomes(workflow, step)]
+
+
+def read_outcome(word: str) -> str:
+    """Return the outcome that a reported word means, or `DONE`; refuse any other word."""
+    if word not in REPORTED:
+        words = [*map(str, EVENTS), DONE]
+        raise UsageError(
+            f"`{word}` is not an outcome",
+            code="UNKNOWN_OUTCOME",
+            hint=did_you_mean(word, words, f"report one of {listed(words)}"),
+            outcome=word,
+            outcomes=words,
+        )
+    return VERDICTS.get(word, word)
+
+
+def check_reportable(
+    workflow: Workflow, step: StepDef, session: Session, reported: str, children: Children = NOTHING
+) -> None:
+    """Refuse an outcome that the step does not accept now: unknown, or closed by a question, a gate or a join.
+
+    If rules or a handler decide, `ok` is read as `done`.
+    """
+    if reported == Outcome.OK and (step.rules or callable(step.handler)):
+        reported = DONE
+    if session.questions:
+        asked_questions.check_answered(session, step)
+    if step.gate is not None and reported in WORDS:
+        gate_outcome(step, session, reported=reported)  # refuses it
+    outcomes = reportable_outcomes(workflow, step, session)
+    if reported not in outcomes:
+        raise OutcomeNotOpenError(session=session.id, step=step.id, outcome=reported, accepted=outcomes)
+    if session.dispatches and _limit_answer(session) is None:
+        agents.check_joined(workflow, step, session, children, reported)
+
+
+def gate_outcome(step: StepDef, session: Session, *, reported: str = DONE) -> Outcome:
+    """Return the outcome of the gate at *step*; refuse an outcome that was *reported*."""
+    return decide_gate(step, session, reported=reported)
+
+
+def _answers(session: Session) -> tuple[GivenAnswer, ...]:
+    """Return the user's answers in the current step."""
+    return tuple(
+        GivenAnswer(question.id, question.text, question.answer, question.reason)
+        for question in session.questions
+        if question.answer
+    )
+
+
+def _decide(
+    workflow: Workflow,
+    step: StepDef,
+    session: Session,
+    report: Report,
+    facts: Mapping[str, object],
+    evidence: Sequence[EvidenceResult],
+    children: Children,
+) -> Decision:
+    answer = _limit_answer(session)
+    if answer is not None:
+        return _decision_at_limit(step, session, answer)
+    if not step.decides:
+        return Decision(WORDS[report.outcome])
+    if step.gate is not None:
+        return Decision(gate_outcome(step, session))
+    if step.questions:
+        decision = Decision(WORDS[asked_questions.decided_by_answers(session.questions)])
+    else:
+        context = session_context(workflow, session, step, facts)
+        if evidence:
+            context = replace(context, evidence=Frozen({result.check: result for result in evidence}))
+        decision = decide(step, context)
+        if (
+            callable(step.handler)
+            and decision.outcome is Outcome.OK
+            and agents.is_hopeless(workflow, step, session, children)
+        ):
+            decision = decision._replace(outcome=Outcome.FAIL)
+    accepted = accepted_outcomes(workflow, step)
+    if decision.outcome not in accepted:
+        raise OutcomeNotOpenError(
+            session=session.id, step=step.id, outcome=decision.outcome.value, accepted=accepted
+        )
+    return decision
+
+
+def assumed_evidence(step: StepDef, *, passed: bool) -> tuple[EvidenceResult, ...]:
+    """Return a result for each check of *step* as if it had passed, or as if nothing had been done."""
+    verdict = Verdict.PASS if passed else Verdict.MISSING
+    return tuple(
+        EvidenceResult(check.id, check.kind, verdict, "", "")
+        for check in (step.checks.values() if step.evidence else ())
+    )
+
+
+def _demanded(
+    step: StepDef, session: Session, outcome: Outcome, results: Sequence[EvidenceResult]
+) -> tuple[EvidenceResult, ...]:
+    """Return *results* with those marked that *outcome* needs; refuse if one of them is not satisfied."""
+    needed = {check.id for check in step.evidence.get(str(outcome), ())}
+    marked = tuple(replace(result, is_demanded=result.check in needed) for result in results)
+    satisfied = {result.check for result in marked if result.is_satisfied}
+    if not needed <= satisfied:
+        raise EvidenceMissingError(
+            session=session.id,
+            step=step.id,
+            outcome=str(outcome),
+            results=marked,
+            is_decided=step.decides or _limit_answer(session) is not None,
+        )
+    return marked
+
+
+def _decided(step: StepDef, session: Session) -> Mapping[str, int]:
+    """Return when each gate decided last; its next decision needs a review entered after that."""
+    if step.gate is None:
+        return session.decided
+    return Frozen({**session.decided, step.id: session.revision})
+
+
+def _limit_answer(session: Session) -> str | None:
+    """Return the user's answer to the limit's question, if there is one."""
+    question = session.limit_question
+    return question.outcome if question is not None else None
+
+
+def _decision_at_limit(step: StepDef, session: Session, answer: str) -> Decision:
+    if answer == asked_questions.STOP:
+        return Decision(Outcome.FAIL, stop=True)
+    if answer == asked_questions.ACCEPT:
+        return Decision(Outcome.OK)
+    outcome = WORDS[asked_questions.decided_by_answers(session.questions)] if step.questions else Outcome.FAIL
+    return Decision(outcome, granted=True, must_only=answer == asked_questions.MUST_ONLY)
+
+
+def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
+    """Return *session*, which has not moved, with the question that its limit raises."""
+    grant = session.granted(step.id)
+    name = name_of(step, session_context(workflow, session, step))
+    answered = [asked for asked in session.questions if not asked.is_open]
+    if step.questions:
+        question = asked_questions.limit_of_answers_question(name, answered, visits=session.visit)
+    else:
+        must_only = not grant.must_only
+        another = must_only and grant.another < MOST_EXTRA_ROUNDS
+        question = asked_questions.limit_question(
+            step, name, visits=session.visit, another=another, must_only=must_only
+        )
+    return asked_questions.with_questions(session, [*answered, question])
+
+
+def _send_event(
+    workflow: Workflow, step: StepDef, session: Session, decision: Decision, state: Mapping[str, object]
+) -> tuple[str, MachineState]:
+    """Put the engine at the session's step, send the event, and read the new step and the counts."""
+    machine = compile_workflow(workflow)()
+    machine.current_state_value = step.id
+    model = machine.model
+    model.workflow = workflow  # an equal workflow may have other folders
+    model.params, model.facts, model.visits = session.params, state, dict(session.visits)
+    model.granted = {name: grant.rounds for name, grant in session.grants.items()}
+    if not is_accepted(machine, STOP if decision.stop else EVENTS[decision.outcome]):
+        accepted = accepted_outcomes(workflow, step)
+        raise OutcomeNotOpenError(
+            session=session.id, step=step.id, outcome=decision.outcome.value, accepted=accepted
+        )
+    return str(machine.current_state_value), model

@@ -1,0 +1,332 @@
+"""Declared parameters and reported facts: the values that they accept, and domains that are small enough to try."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Annotated, Any, Literal, TypeAlias, get_args
+
+from annotated_types import Ge
+
+from flowrail.machines.frozen import CONFIG, TEXT, Scalar, Value, freeze_deep, freeze_items, put
+from flowrail.text import json as strict_json
+from flowrail.text.phrases import count
+from flowrail.text.safe_text import in_quotes
+
+
+@dataclass(frozen=True)
+class BoundedInt:
+    """All whole numbers from ``lo`` to ``hi``, both included."""
+
+    lo: int
+    hi: int
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.lo, self.hi + 1))
+
+    def __len__(self) -> int:
+        return max(0, self.hi - self.lo + 1)
+
+
+@dataclass(frozen=True)
+class ChoiceSet:
+    """The choices, in the order in which they were declared."""
+
+    choices: Sequence[Any]
+
+    def __post_init__(self) -> None:
+        put(self, choices=freeze_deep(tuple(self.choices)))
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self.choices)
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Exactly one value."""
+
+    value: Any
+
+    def __post_init__(self) -> None:
+        put(self, value=freeze_deep(self.value))
+
+    def __iter__(self) -> Iterator[object]:
+        return iter((self.value,))
+
+    def __len__(self) -> int:
+        return 1
+
+
+Domain: TypeAlias = BoundedInt | ChoiceSet | Constant
+Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "list"]
+
+
+KINDS = get_args(Kind)
+TRUE_WORDS = frozenset({"true", "yes", "1", "on"})
+FALSE_WORDS = frozenset({"false", "no", "0", "off"})
+NO_DEFAULT: Any = inspect.Parameter.empty
+"""The default of an `Arg` without a default. `None` is a value."""
+LARGEST_DOMAIN = 1_000
+LONGEST_NUMBER = 40
+LARGEST_LEAST = 10_000
+"""The largest minimum length. Examples and trials generate texts and lists of the minimum length."""
+MOST_NAMED = 40
+"""Choices that the message about an invalid value lists."""
+
+
+@dataclass(frozen=True)
+class Arg:
+    """A parameter or fact: its meaning and the values that it accepts.
+
+    Without a ``type``, the type follows from the choices, the default or the bounds; otherwise it
+    is text. ``min`` and ``max`` bound numbers, ``min_length`` and ``max_length`` texts and lists.
+    """
+
+    __pydantic_config__ = CONFIG
+
+    description: str = field(default="", metadata=TEXT)
+    """The meaning, shown with the value."""
+    default: Value = NO_DEFAULT
+    """The value if none is given."""
+    min: int | float | None = None
+    """The smallest number."""
+    max: int | float | None = None
+    """The largest number."""
+    choices: Sequence[Scalar] | None = None
+    """The only values it takes."""
+    required: bool = False
+    """Whether a value must be given. A text must not be empty then, unless `min_length` is 0."""
+    type: Kind | None = None
+    """The type of the value. By default, the type of the choices or the default."""
+    example: Value = field(default=None, metadata=TEXT)
+    """A valid value, shown where one is needed."""
+    min_length: Annotated[int, Ge(0)] | None = None
+    """The shortest text or list."""
+    max_length: Annotated[int, Ge(0)] | None = None
+    """The longest text or list."""
+    source: str | None = field(default=None, metadata={"alias": "from"})
+    """For a fact: the COMMAND.FACT of the step whose output it is taken from."""
+
+    def __post_init__(self) -> None:
+        if self.choices is not None and not isinstance(self.choices, str):
+            put(self, choices=freeze_items(self.choices))
+        put(self, default=freeze_deep(self.default), example=freeze_deep(self.example))
+
+    @cached_property
+    def kind(self) -> str:
+        """The type, or the one that follows from the other fields."""
+        return self.type or self._guess_kind()
+
+    def _guess_kind(self) -> str:
+        values = [*self.choices] if isinstance(self.choices, tuple) else []
+        if self.has_default and self.default is not None:
+            values.append(self.default)
+        for value in values:
+            return kind_of(value)
+        if self.min is not None or self.max is not None:
+            whole = all(isinstance(bound, int) for bound in (self.min, self.max) if bound is not None)
+            return "integer" if whole else "number"
+        return "string"
+
+    @property
+    def has_default(self) -> bool:
+        """Whether there is a default."""
+        return self.default is not NO_DEFAULT
+
+    def as_written(self) -> Arg:
+        """Return the same with an explicit type."""
+        return self if self.type else replace(self, type=self.kind)  # type: ignore[arg-type]
+
+    def read(self, text: str) -> object:
+        """Return the value that *text* from a command line means.
+
+        Raises `ValueError` with a message that continues a sentence after the parameter's name.
+        """
+        value = _READERS[self.kind](text)
+        problem = self.problem(value)
+        if problem:
+            raise ValueError(problem)
+        return value
+
+    def problem(self, value: object) -> str | None:
+        """Return what is wrong with *value*, or `None`. Values are not converted."""
+        if self.choices is not None and _IS_KIND[self.kind](value) and not self._is_choice(value):
+            named = ", ".join(_short(choice) for choice in self.choices[:MOST_NAMED])
+            more = len(self.choices) - MOST_NAMED
+            return f"takes one of {named}{f' and {more} more' if more > 0 else ''}, not {_short(value)}"
+        return misfit(self, value)
+
+    def _is_choice(self, value: object) -> bool:
+        if isinstance(value, _SCALAR):
+            return (isinstance(value, bool), value) in self._scalars
+        return any(same(value, choice) for choice in self.choices or ())
+
+    @cached_property
+    def _scalars(self) -> frozenset[tuple[bool, object]]:
+        return frozenset(
+            (isinstance(choice, bool), choice) for choice in self.choices or () if isinstance(choice, _SCALAR)
+        )
+
+    @property
+    def domain(self) -> Domain | None:
+        """Return all values, or `None` if there are too many."""
+        if self.choices is not None:
+            return ChoiceSet(tuple(self.choices))
+        if self.kind == "boolean":
+            return ChoiceSet((False, True))
+        if self.kind == "integer" and isinstance(self.min, int) and isinstance(self.max, int):
+            return BoundedInt(self.min, self.max) if self.max - self.min < LARGEST_DOMAIN else None
+        if self.example is not None:
+            return Constant(self.example)
+        return Constant(self.default) if self.has_default else None
+
+    def sample(self) -> object:
+        """Return one accepted value: the example, the default, or a simple one."""
+        for value in (self.example, self.default if self.has_default else None, *(self.choices or ())):
+            if value is not None and self.problem(value) is None:
+                return value
+        if self.kind == "boolean":
+            return True
+        if self.kind in {"integer", "number"}:
+            return self.min if self.min is not None else (self.max if self.max is not None else 1)
+        return "x" * least_of(self) if self.kind == "string" else ["x"] * least_of(self)
+
+
+def misfit(arg: Arg, value: Any) -> str | None:
+    """Return why *arg* does not accept *value*, choices aside, or `None`."""
+    if not _IS_KIND[arg.kind](value):
+        return f"takes {_A_KIND[arg.kind]}, not {_short(value)}"
+    odd = None if isinstance(value, str) else strict_json.problem(value)
+    if odd is not None:
+        return odd
+    if arg.kind in {"integer", "number"}:
+        if arg.min is not None and value < arg.min:
+            return f"is at least {arg.min}, not {_short(value)}"
+        if arg.max is not None and value > arg.max:
+            return f"is at most {arg.max}, not {_short(value)}"
+    if arg.kind in {"string", "list"}:
+        unit = "character" if arg.kind == "string" else "item"
+        is_required_text = (
+            arg.kind == "string" and arg.required and (arg.choices, arg.min_length) == (None, None)
+        )
+        if is_required_text and not value.strip():
+            return "is empty"
+        if arg.min_length is not None and len(value) < arg.min_length:
+            return f"must have at least {count(arg.min_length, unit)}, not {len(value)}"
+        if arg.max_length is not None and len(value) > arg.max_length:
+            return f"must have at most {count(arg.max_length, unit)}, not {len(value)}"
+    return None
+
+
+def range_text(arg: Arg) -> str:
+    """Return the bounds of *arg* in words, such as `0 to 10` or `at least 4 characters`; empty if it has none."""
+    units = {"string": "character", "list": "item"}
+    unit = units.get(arg.kind, "")
+    least, most = (arg.min_length or None, arg.max_length) if unit else (arg.min, arg.max)
+    if least is not None and most is not None:
+        return f"{least} to {most}{f' {unit}s' if unit else ''}"
+    bounds = [("at least", least), ("at most", most)]
+    return "".join(
+        f"{word} {count(int(bound), unit) if unit else bound}" for word, bound in bounds if bound is not None
+    )
+
+
+def least_of(arg: Arg) -> int:
+    """Return the length of a generated text or list for *arg*: its minimum, but not more than `LARGEST_LEAST`."""
+    return min(max(1, arg.min_length or 1), LARGEST_LEAST) if arg.max_length != 0 else 0
+
+
+def kind_of(value: object) -> str:
+    """Return the kind of *value*."""
+    for kind, is_kind in _IS_KIND.items():
+        if is_kind(value):
+            return kind
+    return "string"
+
+
+def same(left: object, right: object) -> bool:
+    """Return whether two plain values are equal; true is not 1 here."""
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def is_number(value: object) -> bool:
+    """Return whether *value* is a number; true and false are not."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _read_whole(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError("takes a whole number of a sensible length")
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"takes a whole number, not {_short(text)}") from None
+
+
+def _read_number(text: str) -> float | int:
+    try:
+        number: float | int = _read_whole(text)
+    except ValueError:
+        try:
+            number = float(text)
+        except ValueError:
+            raise ValueError(f"takes a number, not {_short(text)}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"takes a number, not {_short(text)}")
+    return number
+
+
+def _read_boolean(text: str) -> bool:
+    word = text.lower()
+    if word in TRUE_WORDS:
+        return True
+    if word in FALSE_WORDS:
+        return False
+    raise ValueError(f"takes true or false, not {_short(text)}")
+
+
+def _read_list(text: str) -> list[object]:
+    stripped = text.strip()
+    if not stripped.startswith("["):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        value = json.loads(stripped)
+    except (ValueError, RecursionError):
+        raise ValueError(f'takes a list as JSON, such as \'["a", "b"]\', not {_short(text)}') from None
+    return list(value)
+
+
+_READERS: Mapping[str, Callable[[str], object]] = {
+    "string": str,
+    "integer": _read_whole,
+    "number": _read_number,
+    "boolean": _read_boolean,
+    "list": _read_list,
+}
+_SCALAR = (str, int, float, bool, type(None))
+_A_KIND = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "list": "a list",
+}
+_IS_KIND: Mapping[str, Callable[[object], bool]] = {
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": is_number,
+    "list": lambda value: isinstance(value, (list, tuple)),
+    "string": lambda value: isinstance(value, str),
+}
+
+
+def _short(value: object, longest: int = 60) -> str:
+    text = f"`{in_quotes(value)}`" if isinstance(value, str) else repr(value)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

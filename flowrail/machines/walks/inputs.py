@@ -1,0 +1,135 @@
+"""All inputs worth trying at each step: the domains of its values, and their combinations.
+
+The definition says which values each step uses. `walks` plans the paths through the steps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from flowrail.errors import UsageError
+from flowrail.machines.decision import HandlerError, applies
+from flowrail.machines.expressions import RuleError, parse
+from flowrail.machines.frozen import freeze_deep
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.step import StepContext, StepDef, fact_args
+from flowrail.machines.values import Arg, BoundedInt, Constant, Domain
+from flowrail.machines.workflow import Workflow
+
+STEP, TOTAL, ITERATION = "step", "total_steps", "iteration"
+RESERVED = frozenset({STEP, TOTAL, ITERATION})
+ROUNDS = 5
+"""How many attempts of a step are tried if it iterates without a limit."""
+
+Schema = dict[str, dict[str, Domain]]
+
+
+def extract_schema(workflow: Workflow) -> Schema:
+    """Return the domain of every value that a step uses, by step and name.
+
+    Every step has ``step``, ``total_steps`` and the parameters of the workflow. It has what it declares itself, which
+    are the facts that it reports and the arguments of its handler, and the facts that its own condition uses. It has
+    ``iteration`` if it can be repeated. Nothing is guessed: an optional value without choices, bounds, default or
+    example is left out, and a required one is refused.
+    """
+    reported = {name: arg for step in workflow.steps for name, arg in fact_args(step).items()}
+    return {
+        step.id: {
+            STEP: Constant(number),
+            TOTAL: Constant(workflow.total_steps),
+            **_rounds(step),
+            **{
+                name: domain
+                for name, arg in _values(workflow, step, reported).items()
+                if (domain := _domain(step, name, arg)) is not None
+            },
+        }
+        for number, step in enumerate(workflow.steps, start=1)
+    }
+
+
+def without_example(workflow: Workflow) -> list[str]:
+    """Return the parameters and facts of which no value to try is known: they have no choices, bounds, default or example."""
+    declared = {
+        **workflow.params,
+        **{n: arg for step in workflow.steps for n, arg in fact_args(step).items()},
+    }
+    return [name for name, arg in declared.items() if not _is_known(arg)]
+
+
+def generate_inputs(workflow: Workflow) -> Iterator[dict[str, object]]:
+    """Yield every combination of values at every step, in the order of the steps.
+
+    A step is left out if its condition does not hold for these values.
+    """
+    for step_id, domains in extract_schema(workflow).items():
+        step = workflow.step(step_id)
+        for values in product(*domains.values()):
+            inputs = dict(zip(domains, values, strict=True))
+            if _applies(step, inputs):
+                yield inputs
+
+
+def input_id(workflow: Workflow, inputs: Mapping[str, Any]) -> str:
+    """Return a unique name for *inputs*."""
+    step = workflow.steps[inputs[STEP] - 1]
+    values = [f"{name}={_unmistakable(value)}" for name, value in inputs.items() if name not in {STEP, TOTAL}]
+    return "-".join([workflow.name, step.id, *values])
+
+
+def _unmistakable(value: object) -> str:
+    """Return *value* as JSON, without quotes if it is a word without a meaning in JSON."""
+    is_word = isinstance(value, str) and value.isidentifier() and value not in {"true", "false", "null"}
+    return str(value) if is_word else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _domain(step: StepDef, name: str, arg: Arg) -> Domain | None:
+    """Return the values to try: all of them, or one that is known to be valid; `None` if none is known."""
+    if arg.domain is not None or _is_known(arg):
+        return arg.domain or Constant(freeze_deep(arg.sample()))
+    if arg.required:
+        raise UsageError(
+            f"`{name}` at step `{step.id}` has no choices, bounds, default or example",
+            code="NO_EXAMPLE",
+            hint="declare one of them, so that its values can be tried",
+            name=name,
+        )
+    return None
+
+
+def _is_known(arg: Arg) -> bool:
+    """Return whether a valid value of a parameter or fact is known without a guess; a list may be empty."""
+    is_list = arg.kind == "list"
+    return is_list or arg.domain is not None or arg.min is not None or arg.max is not None
+
+
+def _values(workflow: Workflow, step: StepDef, reported: Mapping[str, Arg]) -> dict[str, Arg]:
+    in_condition = {name: reported[name] for name in _names(step.when) if name in reported}
+    own = fact_args(step)
+    common = {name: arg for name, arg in workflow.params.items() if name not in workflow.handler_params}
+    values = {**common, **in_condition, **own}
+    return {name: arg for name, arg in values.items() if name not in RESERVED}
+
+
+def _rounds(step: StepDef) -> dict[str, Domain]:
+    repeats = Outcome.ITERATE in step.transitions or step.bound is not None
+    limit = step.bound if isinstance(step.bound, int) and step.bound > 0 else None
+    return {ITERATION: BoundedInt(1, limit or ROUNDS)} if repeats else {}
+
+
+def _names(when: object) -> frozenset[str]:
+    try:
+        return parse(when).names if isinstance(when, str) else frozenset()
+    except RuleError:
+        return frozenset()
+
+
+def _applies(step: StepDef, inputs: Mapping[str, Any]) -> bool:
+    """Return whether *step* applies; it does if its condition cannot be evaluated."""
+    try:
+        return applies(step, StepContext(step.id, inputs, inputs, inputs.get(ITERATION, 1), step.bound))
+    except HandlerError:
+        return True

@@ -1,0 +1,157 @@
+"""A workflow: steps and the transitions between them under one name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from flowrail.machines.frozen import CONFIG, TEXT, Frozen, NotInFiles, freeze, freeze_items, put
+from flowrail.machines.step import StepDef, handler_args
+from flowrail.machines.values import Arg
+
+if TYPE_CHECKING:
+    from flowrail.machines.loading.skill_folder import ResourceProvider
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """A name, steps, and the transitions between them. Immutable.
+
+    Raises one `WorkflowError` with every finding of severity error. With ``validate=False`` the
+    workflow is kept as it is written, so that `check_workflow` can list its findings; of several
+    steps with the same id, look-up by id finds the first. ``entry`` is the first step by default.
+    """
+
+    __pydantic_config__ = CONFIG
+
+    name: str = field(metadata=TEXT)
+    """The folder's name; FOLDER/NAME for a workflow of sub-agents."""
+    description: str = field(default="", metadata=TEXT)
+    """The purpose, in one sentence."""
+    entry: str | None = None
+    """The step to start at, by default the first."""
+    params: Mapping[str, Arg] = Frozen()
+    """Values that are fixed when a session starts."""
+    steps: Sequence[StepDef] = ()
+    """The steps, in the order of their numbers."""
+    then: str | None = field(default=None, metadata=TEXT)
+    """The workflow that is offered when this one is complete. May contain $ placeholders."""
+    resources: Annotated[Mapping[str, str], NotInFiles()] = field(default=Frozen(), metadata=TEXT)
+    """Texts of the skill that steps quote, by name."""
+
+    handler_params: ClassVar[frozenset[str]] = frozenset()
+    """The names in ``params`` that only handlers declare: they may be given at the start or be reported."""
+    is_checked: ClassVar[bool] = False
+    """Whether the workflow has no errors. It is checked once."""
+    folder: ClassVar[str | None] = None
+    """The skill's folder that the workflow was loaded from; `None` if a program defines it."""
+    provider: ClassVar[Any] = None
+    """The `ResourceProvider` of ``ctx.resources`` in its functions."""
+
+    def __init__(
+        self,
+        name: str,
+        /,
+        *steps: StepDef,
+        description: str = "",
+        entry: str | None = None,
+        params: Mapping[str, Arg] | None = None,
+        then: str | None = None,
+        resources: Mapping[str, str] | None = None,
+        validate: bool = True,
+    ) -> None:
+        put(self, name=name, steps=steps, description=description, entry=entry, then=then)
+        put(self, params=freeze(params), resources=freeze(resources))
+        self.__post_init__()
+        if validate:
+            self.check()
+
+    def __post_init__(self) -> None:
+        steps = freeze_items(self.steps)
+        put(self, steps=steps, params=freeze(self.params), resources=freeze(self.resources))
+        known = [step for step in steps if isinstance(step, StepDef)]
+        if self.entry is None and known:
+            put(self, entry=known[0].id)
+        if isinstance(self.params, Mapping):
+            added: dict[str, Arg] = {}
+            for step in known:
+                for name, arg in handler_args(step).items():
+                    if name not in self.params and name not in added and name not in self.reported:
+                        added[name] = replace(arg, required=False)
+            put(self, params=freeze({**self.params, **added}), handler_params=frozenset(added))
+
+    def check(self) -> None:
+        """Raise `WorkflowError` with every error of the workflow, if there are any."""
+        # Reads texts and expressions. A stored workflow was checked before it was stored.
+        from flowrail.machines.checks.validation import validate
+
+        validate(self)
+        put(self, is_checked=True)
+
+    def located(self, folder: str | None, provider: ResourceProvider | None = None) -> Workflow:
+        """Return the same workflow as loaded from the skill's *folder*; its functions read from *provider*."""
+        same = copy(self)
+        put(same, folder=folder, provider=provider)
+        return same
+
+    def with_resources(self, resources: Mapping[str, str]) -> Workflow:
+        """Return the same workflow with the texts that its steps quote."""
+        same = copy(self)
+        put(same, resources=freeze(resources))
+        return same
+
+    def with_steps(self, steps: Sequence[StepDef]) -> Workflow:
+        """Return the same workflow with *steps*, not checked."""
+        same = copy(self)
+        for derived in ("_by_id", "reported"):
+            same.__dict__.pop(derived, None)
+        put(same, steps=tuple(steps), is_checked=False)
+        return same
+
+    def __hash__(self) -> int:
+        return hash((self.name, len(self.steps)))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state of a copy, which another folder may provide."""
+        return {**self.__dict__, "provider": None}
+
+    def _repr_svg_(self) -> str:
+        from flowrail.diagrams.drawing import to_svg  # only a notebook draws a workflow by itself
+
+        return to_svg(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {len(self.steps)} steps)"
+
+    @property
+    def total_steps(self) -> int:
+        """How many steps are defined."""
+        return len(self.steps)
+
+    @cached_property
+    def reported(self) -> frozenset[str]:
+        """The names in the `reports` of any step. A report may change them, even if they are parameters."""
+        reports = (step.reports for step in self.steps if isinstance(step, StepDef))
+        return frozenset(name for names in reports if isinstance(names, Mapping) for name in names)
+
+    @cached_property
+    def _by_id(self) -> dict[str, StepDef]:
+        return {step.id: step for step in reversed(self.steps)}
+
+    def __contains__(self, step_id: object) -> bool:
+        return step_id in self._by_id
+
+    def step(self, step_id: str) -> StepDef:
+        """Return the step with that id; `KeyError` if it is unknown."""
+        return self._by_id[step_id]
+
+    def get(self, step_id: str | None) -> StepDef | None:
+        """Return the step with that id, or `None`."""
+        return self._by_id.get(step_id) if step_id is not None else None
+
+    def number(self, step_id: str) -> int:
+        """Return the position of a step in the order of definition, from 1."""
+        return next(number for number, step in enumerate(self.steps, start=1) if step.id == step_id)

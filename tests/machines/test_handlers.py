@@ -1,0 +1,219 @@
+"""Handlers, facts and parameters: one test for each rule about reading and changing values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+import pytest
+from support.workflows import ended, step, workflow
+
+from flowrail.errors import FlowError
+from flowrail.machines.decision import HandlerError
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.reported_values import ValuesError
+from flowrail.machines.session import Report, Session
+from flowrail.machines.step import StepContext
+from flowrail.machines.transition import advance, start
+from flowrail.machines.values import Arg
+from flowrail.machines.workflow import Workflow
+
+Decision = Annotated[str, Arg(description="What to examine", required=True)]
+LOOP = {"ok": None, "iterate": "only"}
+
+
+def no_op(ctx: StepContext) -> tuple[Outcome, dict[str, Any]]:
+    return Outcome.OK, {}
+
+
+def by_decision(ctx: StepContext, decision: Decision) -> tuple[Outcome, dict[str, Any]]:
+    return Outcome.OK, {"examined": decision}
+
+
+def recording(seen: dict[str, Any]) -> Callable[[StepContext], Outcome]:
+    """Return a handler that copies what it sees."""
+
+    def record(ctx: StepContext) -> Outcome:
+        seen.clear()
+        seen.update(ctx.workflow_params)
+        return Outcome.ITERATE
+
+    return record
+
+
+def report(definition: Workflow, session: Session, word: str = "done", /, **facts: Any) -> Session:
+    return advance(definition, session, Report(word, facts))
+
+
+def printed(definition: Workflow, session: Session) -> list[str]:
+    return [str(offered.command) for offered in guide(definition, session).next]
+
+
+# --- what a no-op handler changes
+
+
+def test_a_no_op_handler_changes_nothing_for_the_agent_but_the_printed_done() -> None:
+    steps = [step("a", next={"ok": "b"}), step("b")]
+    plain = workflow(*steps)
+    handled = workflow(step("a", next={"ok": "b"}, handler=no_op), step("b", handler=no_op))
+    before, after = start(plain), start(handled)
+
+    while before.is_open:
+        expected, seen = guide(plain, before), guide(handled, after)
+        (wanted,), (offered,) = expected.next, seen.next
+        assert str(offered.command) == str(wanted.command).replace(" ok ", " done ")
+        assert (offered.to, offered.ends) == (wanted.to, wanted.ends)
+        assert replace(seen, next=()) == replace(expected, next=())
+        before, after = report(plain, before, "ok"), report(handled, after, "done")
+        assert (after.step, after.status, after.state) == (before.step, before.status, before.state)
+
+
+def test_a_no_op_handler_cannot_pass_over_agents_that_failed() -> None:
+    definition = workflow(
+        step(handler=no_op, dispatch=Dispatch("explore", prompt="Look."), next={"ok": None, "fail": None})
+    )
+    session = start(definition)
+
+    after = advance(definition, session, Report("done"), children=ended(session, "fail"))
+
+    assert (after.status, after.last and after.last.outcome) == ("failed", "fail")
+
+
+# --- what a handler sees
+
+
+@pytest.mark.parametrize(
+    ("parts", "fact", "expected"),
+    [
+        ({"reports": {"mode": Arg()}}, "quick", "quick"),
+        ({"reports": {"mode": Arg()}, "params": {"mode": Arg(default="full")}}, "quick", "quick"),
+        ({}, "quick", "quick"),
+    ],
+    ids=["only reported", "reported and a parameter", "in neither"],
+)
+def test_a_handler_sees_the_reported_fact(parts: Mapping[str, Any], fact: str, expected: str) -> None:
+    seen: dict[str, Any] = {}
+    look = step(handler=recording(seen), reports=parts.get("reports", {}), next=LOOP, limit=9)
+    definition = workflow(look, params=parts.get("params", {}))
+
+    report(definition, start(definition), mode=fact)
+
+    assert seen["mode"] == expected
+
+
+def test_a_handler_sees_the_fixed_value_of_a_parameter_that_no_step_reports() -> None:
+    seen: dict[str, Any] = {}
+
+    def overwrite(ctx: StepContext) -> tuple[Outcome, dict[str, Any]]:
+        recording(seen)(ctx)
+        return Outcome.ITERATE, {"mode": "quick"}
+
+    definition = workflow(step(handler=overwrite, next=LOOP, limit=9), params={"mode": Arg(default="full")})
+    session = report(definition, start(definition))
+    session = report(definition, session)
+
+    assert seen["mode"] == "full"
+    assert session.state["mode"] == "quick"
+
+
+# --- Arg
+
+
+def decisions() -> Workflow:
+    return workflow(
+        step("a", handler=by_decision, next={"ok": "b"}),
+        step("b", handler=by_decision, next={"ok": "c"}),
+        step("c", handler=by_decision),
+        params={},
+    )
+
+
+def test_a_required_arg_given_at_the_start_is_not_asked_for_again() -> None:
+    definition = decisions()
+    session = start(definition, {"decision": "monolith"})
+
+    for _ in definition.steps:
+        assert all("decision" not in command for command in printed(definition, session))
+        session = report(definition, session)
+
+    assert (session.status, session.state["examined"]) == ("completed", "monolith")
+    with pytest.raises(ValuesError, match="fixed when the session started"):
+        report(definition, start(definition, {"decision": "monolith"}), decision="services")
+
+
+def test_a_required_arg_that_was_not_given_is_a_fact_of_the_report() -> None:
+    definition = decisions()
+    session = start(definition)
+
+    (want,) = guide(definition, session).next[0].wants
+    with pytest.raises(ValuesError, match="`decision` is missing"):
+        report(definition, session)
+    session = report(definition, session, decision="monolith")
+
+    assert (want.name, want.required) == ("decision", True)
+    assert (session.step, session.state["examined"]) == ("b", "monolith")
+
+
+def test_an_arg_is_listed_once_in_a_printed_command() -> None:
+    def choose(ctx: StepContext, mode: Annotated[str, Arg(choices=("a", "b"), required=True)]) -> Outcome:
+        return Outcome.OK
+
+    definition = workflow(step(handler=choose, reports={"mode": Arg(choices=("a", "b"), required=True)}))
+
+    commands = printed(definition, start(definition, {"mode": "a"} if "mode" in definition.params else {}))
+
+    assert [command.count("-s mode=") for command in commands] == [1, 1]
+
+
+def test_a_value_is_checked_against_the_arg_of_every_handler() -> None:
+    def few(ctx: StepContext, rounds: Annotated[int, Arg(min=1, max=3)] = 1) -> Outcome:
+        return Outcome.OK
+
+    def many(ctx: StepContext, rounds: Annotated[int, Arg(min=2, max=9)] = 2) -> Outcome:
+        return Outcome.OK
+
+    definition = workflow(step("a", handler=many, next={"ok": "b"}), step("b", handler=few))
+
+    with pytest.raises(ValuesError, match="at most 3"):
+        start(definition, {"rounds": 5})
+    with pytest.raises(ValuesError, match="at least 2"):
+        report(definition, start(definition), rounds=1)
+    assert start(definition, {"rounds": 3}).params == {"rounds": 3}
+    assert start(definition).params == {}
+
+
+# --- any fact
+
+
+def test_a_step_whose_handler_declares_nothing_accepts_any_fact() -> None:
+    definition = workflow(step("a", handler=no_op, next={"ok": "b"}), step("b"))
+
+    session = report(definition, start(definition), confidence="high", areas=["x"], sure=True)
+
+    assert session.state == {"confidence": "high", "areas": ("x",), "sure": True}
+    with pytest.raises(ValuesError, match="is not known"):
+        report(definition, session, "ok", confidence="high")
+
+
+@pytest.mark.parametrize(("name", "value"), [("Visit No", 1), ("visit", 1), ("x", float("nan"))])
+def test_a_fact_that_could_not_be_stored_is_refused(name: str, value: Any) -> None:
+    definition = workflow(step(handler=no_op))
+
+    with pytest.raises(FlowError):
+        report(definition, start(definition), **{name: value})
+
+
+def test_a_handler_that_misses_a_name_says_how_to_give_it() -> None:
+    def needs(ctx: StepContext) -> Outcome:
+        return Outcome.OK if ctx.workflow_params["confidence"] == "high" else Outcome.ITERATE
+
+    definition = workflow(step(handler=needs, next=LOOP, limit=3))
+
+    with pytest.raises(HandlerError) as caught:
+        report(definition, start(definition))
+
+    assert "report `confidence`, or give it when the session starts" in str(caught.value.hint)
+    assert report(definition, start(definition), confidence="high").status == "completed"

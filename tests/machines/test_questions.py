@@ -1,0 +1,130 @@
+"""Questions to the user: while one is open nothing is reported, and the answer decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.refusals import refused
+from support.workflows import NOW, answered, asking_workflow, report, step, workflow, yes_no
+
+from flowrail.machines import asked_questions
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.question import Option, Question
+from flowrail.machines.session import BY_AGENT, AnswerOption, AskedQuestion
+from flowrail.machines.transition import start
+from flowrail.machines.values import Arg
+
+
+def question(*outcomes: str | None, **parts: Any) -> AskedQuestion:
+    """Return a question with an option for each of *outcomes*: A, B, C."""
+    options = tuple(AnswerOption("ABC"[at], outcome) for at, outcome in enumerate(outcomes))
+    return AskedQuestion(
+        "go", "Go", "Go on?", options or (AnswerOption("A", "ok"), AnswerOption("B", "fail")), **parts
+    )
+
+
+@given(st.text(max_size=80), st.text(max_size=80), st.sampled_from(["", "other:", "Other: "]))
+def test_labels_are_lines_that_stand_for_one_option_whatever_is_put_in(
+    one: str, two: str, before: str
+) -> None:
+    options = (Option("$one", outcome="ok"), Option("$two", outcome="fail"), Option("same", outcome="ok"))
+    asks = yes_no(options=options)
+    flow = workflow(
+        step("plan", questions=(asks,), next={"ok": "last", "fail": "plan"}, limit=3),
+        step("last"),
+        params={"one": Arg(default="a"), "two": Arg(default="b")},
+    )
+
+    (question,) = start(flow, {"one": f"{before}{one}", "two": two}, now=NOW).questions
+
+    labels = [option.label for option in question.options]
+    assert len({label.casefold() for label in labels}) == 3
+    for label, option in zip(labels, options, strict=True):
+        assert label.isprintable()
+        assert 0 < len(label) <= 80
+        answer = asked_questions.answer_question(question, [label], at=NOW, by="me")
+        assert (answer.answer, answer.outcome) == ((label,), option.outcome)
+
+
+def test_what_is_put_into_a_question_is_bounded() -> None:
+    flow = workflow(
+        step(
+            "plan",
+            questions=(
+                Question(
+                    "go",
+                    "Go",
+                    "Is $one?",
+                    (Option("Yes", outcome="ok", description="$one"), Option("No", outcome="ok")),
+                ),
+            ),
+            next={"ok": None},
+        ),
+        params={"one": Arg(default="a")},
+    )
+
+    (question,) = start(flow, {"one": "x" * 50_000}, now=NOW).questions
+
+    assert len(question.text) == 2_000
+    assert len(question.options[0].description) == 500
+
+
+# --- the outcome of an answer
+
+OUTCOMES = st.sampled_from([None, "ok", "fail", "iterate"])
+
+
+@given(st.lists(OUTCOMES, min_size=2, max_size=3), OUTCOMES, st.data())
+def test_an_answer_has_the_outcome_of_its_options_and_anything_but_ok_counts_first(
+    outcomes: list[str | None], other: str | None, data: st.DataObject
+) -> None:
+    asked = question(*outcomes, other=other, multi=True)
+    words = data.draw(st.lists(st.sampled_from([*"ABC"[: len(outcomes)], "other:so"]), min_size=1))
+
+    chosen = [outcome for label, outcome in zip("ABC", outcomes, strict=False) if label in words]
+    if "other:so" in words:
+        chosen += [other] if other else outcomes
+    named = [outcome for outcome in chosen if outcome]
+    expected = next((outcome for outcome in named if outcome != "ok"), named[0] if named else None)
+    assert asked_questions.answer_question(asked, words, at=NOW, by="me").outcome == expected
+
+
+@pytest.mark.parametrize("word", ["C", "", "ok", "other:", "other: "])
+def test_what_is_no_answer_is_refused(word: str) -> None:
+    with refused("BAD_ANSWER") as caught:
+        asked_questions.answer_question(question(), [word], at=NOW, by="me")
+
+    assert caught.value.exit_status == 2
+    assert ("other:TEXT" in str(caught.value.hint)) != word.startswith("other:")
+
+
+# --- beside the outcome
+
+
+def test_a_step_without_questions_that_is_asked_by_an_agent_keeps_its_ways_on() -> None:
+    flow = workflow(step("plan", next={"ok": "last", "skip": None}), step("last"))
+    put = asked_questions.with_questions(start(flow, now=NOW), [question(source=BY_AGENT)])
+
+    with refused("QUESTION_OPEN"):
+        report(flow, put, "ok")
+    done = answered(put, "go=B")
+
+    assert [transition.outcome for transition in guide(flow, done).next] == ["ok", "skip"]
+    assert report(flow, done, "ok").step == "last"
+    assert report(flow, done, "ok").questions == ()
+
+
+@given(st.permutations(["go=Yes", "really=No", "sure=other:hm"]))
+def test_the_order_of_answering_changes_nothing(pairs: list[str]) -> None:
+    flow = asking_workflow(yes_no(), yes_no("really"), yes_no("sure"))
+    session = start(flow, now=NOW)
+
+    for pair in pairs:
+        assert session.status == "waiting"
+        session = answered(session, pair)
+
+    assert session.status == "active"
+    assert [question.answer for question in session.questions] == [("Yes",), ("No",), ("other:hm",)]

@@ -1,0 +1,211 @@
+"""A gate decides from the findings of its own round, by the severity table, and not from what an agent reports."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.refusals import refused
+from support.workflows import NOW, answered, found, report, review_loop, step, workflow
+
+from flowrail.machines import reviews
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.reported_values import ReviewPendingError
+from flowrail.machines.reviews import (
+    verdict,
+)
+from flowrail.machines.session import Session
+from flowrail.machines.severities import POLICIES
+from flowrail.machines.transition import start
+
+ALL, MOST_OF_ALL, LEAST = {"MUST", "SHOULD", "COULD"}, {"MUST", "SHOULD"}, {"MUST"}
+SETTLED = {
+    None: [ALL, ALL, MOST_OF_ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
+    "1-2 / 3-4 / 5+": [ALL, ALL, MOST_OF_ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
+    "none / 1-4 / 5+": [MOST_OF_ALL, MOST_OF_ALL, MOST_OF_ALL, MOST_OF_ALL, LEAST, LEAST, LEAST],
+}
+"""The severities that block in rounds 1 to 7."""
+
+
+def at_gate(round_: int, *severities: str, policy: str | None = None) -> Session:
+    """Return a session at its gate in that round, with these findings of it."""
+    flow = review_loop(policy=policy, limit=9)
+    session = report(flow, start(flow, now=NOW), "ok")
+    for _ in range(round_ - 1):
+        session = report(flow, found(flow, session, "MUST"), "ok", "done", "ok")
+    return report(flow, found(flow, session, *severities), "ok")
+
+
+# --- what blocks
+
+
+@pytest.mark.parametrize(("outcome", "severities"), [("ok", ("MUST", "SHOULD")), ("fail", ()), ("skip", ())])
+def test_a_claim_of_any_outcome_is_refused_with_what_is_on_record(
+    outcome: str, severities: tuple[str, ...]
+) -> None:
+    flow = review_loop()
+
+    with refused("GATE_DECIDES") as caught:
+        report(flow, at_gate(1, *severities), outcome)
+
+    assert caught.value.exit_status == 4
+    assert str(caught.value.hint) == "report `done`"
+    assert caught.value.details["blocking"] == (["F1", "F2"] if severities else [])
+    assert ("F1 MUST a MUST; F2 SHOULD a SHOULD" in caught.value.message) is bool(severities)
+
+
+# --- a round is its own
+
+
+def test_a_gate_without_an_ended_review_is_refused() -> None:
+    flow = workflow(
+        step("gate", gate=GateConfig("Quality", review="review"), next={"ok": "last", "fail": "work"}),
+        step("work", next={"ok": "review"}),
+        step("review", next={"ok": "gate"}),
+        step("last"),
+    )
+    session = start(flow, now=NOW)
+
+    for outcome in ("done", "ok"):
+        with pytest.raises(ReviewPendingError) as caught:
+            report(flow, session, outcome)
+        assert caught.value.exit_status == 4
+    guidance = guide(flow, session)
+    assert [(transition.to, transition.ends) for transition in guidance.next] == [(None, False)]
+    assert guidance.loop is not None
+    assert guidance.loop.mode == "review"
+
+
+def test_each_gate_looks_at_its_own_review() -> None:
+    flow = workflow(
+        step("review-a", next={"ok": "gate-a"}),
+        step("gate-a", gate=GateConfig("A", review="review-a"), next={"ok": "review-b", "fail": "review-a"}),
+        step("review-b", next={"ok": "gate-b"}),
+        step("gate-b", gate=GateConfig("B", review="review-b"), next={"ok": None, "fail": "review-b"}),
+    )
+    session = report(flow, found(flow, start(flow, now=NOW), "COULD"), "ok", "done")
+    assert session.step == "review-a"
+
+    session = report(flow, session, "ok", "done", "ok")
+
+    assert report(flow, session, "done").status == "completed"
+    assert [finding.review for finding in session.findings] == ["review-a"]
+
+
+# --- the record
+
+
+def test_a_finding_knows_its_review_its_round_and_its_version() -> None:
+    flow = review_loop()
+    session = report(flow, start(flow, now=NOW), "ok")
+    first, _ = reviews.record(
+        flow, session, severity="must", text=" wrong ", place="a.py:3", item="a", at=NOW, by="me"
+    )
+    second, again = reviews.record(flow, first, severity="COULD", text="still", item="a", at=NOW)
+
+    one, two = second.findings
+    assert (one.id, one.severity, one.text, one.place) == ("F1", "MUST", "wrong", "a.py:3")
+    assert (one.review, one.round, one.revision, one.version, one.by) == ("review", 1, 1, 1, "me")
+    assert (two.version, two) == (2, again)
+
+
+# --- resolving
+
+
+def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
+    flow = review_loop()
+    session = found(flow, report(flow, start(flow, now=NOW), "ok"), "MUST", "SHOULD")
+
+    session, settled = reviews.resolve(flow, session, "F1", note="not so", at=NOW)
+    again, same = reviews.resolve(flow, session, "F1", note="another", at="later")
+    with refused("UNKNOWN_FINDING", match="f9"):
+        reviews.resolve(flow, session, "f9")
+
+    assert (settled.is_open, settled.resolution, settled.resolved_at) == (False, "not so", NOW)
+    assert (again, same) == (session, settled)
+    judged = verdict(flow.step("gate"), report(flow, session, "ok"))
+    assert [finding.id for finding in judged.blocking] == ["F2"]
+
+
+def test_at_the_gate_nobody_takes_a_finding_away() -> None:
+    flow = review_loop()
+    session = at_gate(2, "MUST")
+
+    with refused("ROUND_CLOSED") as caught:
+        reviews.resolve(flow, session, "F2", at=NOW)
+
+    assert caught.value.exit_status == 4
+    assert reviews.resolve(flow, session, "F1", at=NOW)[1].is_open is False  # of an earlier round
+
+
+def test_a_resolved_finding_does_not_change_the_next_round() -> None:
+    flow = review_loop()
+    sent_back = report(flow, at_gate(1, "MUST"), "done")
+
+    session, _ = reviews.resolve(flow, sent_back, "F1", note="fixed", at=NOW)
+
+    assert guide(flow, sent_back).findings != ()
+    assert guide(flow, session).findings == ()
+    session = report(flow, session, "ok")
+    assert report(flow, found(flow, session, "MUST"), "ok", "done").step == "work"
+
+
+# --- a loop against a plain model
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["MUST", "SHOULD", "COULD"]), max_size=2), min_size=1, max_size=12),
+    st.lists(st.sampled_from(["another-round", "must-only", "accept-the-risk", "stop"]), max_size=12),
+    st.sampled_from(sorted(POLICIES)),
+    st.integers(1, 6),
+)
+def test_a_loop_goes_as_it_was_settled(
+    rounds: list[list[str]], answers: list[str], policy: str, limit: int
+) -> None:
+    flow = review_loop(policy=policy, limit=limit)
+    session = report(flow, start(flow, now=NOW), "ok")
+    pending = iter(answers)
+    extra, another, must_only = 0, 0, False
+
+    for number, severities in enumerate(rounds, 1):
+        session = report(flow, found(flow, session, *severities), "ok", "done")
+        blocking = LEAST if must_only else SETTLED[policy][min(number, 7) - 1]
+        if not blocking & set(severities):
+            assert session.step == "last"
+            return
+        if number < limit + extra:
+            assert (session.step, session.visits["work"]) == ("work", number + 1)
+        else:
+            open_outcomes = {
+                *({"another-round"} if another < 2 and not must_only else ()),
+                *({"must-only"} if not must_only else ()),
+                "accept-the-risk",
+                "stop",
+            }
+            guidance = guide(flow, session)
+            assert (session.step, session.status) == ("gate", "waiting")
+            assert {option.outcome for option in guidance.questions[0].options} == open_outcomes
+            choice = next((answer for answer in pending if answer in open_outcomes), "stop")
+            session = report(flow, answered(session, f"limit={choice}"), "done")
+            if choice in {"stop", "accept-the-risk"}:
+                end = ("failed", None) if choice == "stop" else ("active", "last")
+                assert (session.status, session.step) == end
+                return
+            extra += 1
+            another += choice == "another-round"
+            must_only = must_only or choice == "must-only"
+        session = report(flow, session, "ok")
+
+
+def test_accepting_the_risk_needs_a_reason() -> None:
+    flow = review_loop(limit=1)
+    session = report(flow, start(flow, now=NOW), "ok")
+    asked = report(flow, found(flow, session, "MUST"), "ok", "done")
+
+    with refused("BAD_ANSWER", match="needs a reason") as caught:
+        answered(asked, "limit=Accept the risk", reason=" ")
+    assert "--reason TEXT" in str(caught.value.hint)
+
+    session = answered(asked, "limit=Accept the risk", reason="it ships today")
+    assert session.questions[0].reason == "it ships today"

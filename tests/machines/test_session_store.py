@@ -1,0 +1,186 @@
+"""Sessions on disk: acknowledged records are never lost, and other records are refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.refusals import refused
+
+from flowrail.errors import StorageError
+from flowrail.machines.session import Session
+from flowrail.machines.session_record import Record, StoredDefinition
+from flowrail.machines.session_store import Store, UnknownSessionError
+from flowrail.storage.files import WriteFailedError
+from flowrail.storage.journal import DamagedError
+from flowrail.storage.ownership import Owner
+
+ID = "skill-abcdef"
+DEFINITION = StoredDefinition("skill", "library", "", "", {}, False, {"name": "skill", "steps": []})
+
+
+def session(session_id: str = ID, **values: Any) -> Session:
+    return Session(**{"id": session_id, "skill": "skill", "step": "first", "visits": {"first": 1}, **values})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    (tmp_path / "here").mkdir()
+    return Store(str(tmp_path / "here" / ".flow"), Owner(str(tmp_path / "state")))
+
+
+def create(store: Store, session_id: str = ID) -> Record:
+    return store.create(session(session_id), DEFINITION, at="then", by="me")
+
+
+def move(store: Store, revision: int, **values: Any) -> Record:
+    with store.change(ID) as change:
+        moved = session(revision=revision, **values)
+        return change.commit(moved, kind="move", at="later", by="me")
+
+
+def journal(store: Store) -> Path:
+    return Path(store.folder(ID)) / "journal.jsonl"
+
+
+def test_the_last_line_holds_the_whole_state_and_the_first_one_the_workflow(store: Store) -> None:
+    create(store)
+    record = move(store, 1, state={"note": "schön"})
+
+    first, last = map(json.loads, journal(store).read_bytes().splitlines())
+
+    assert (last["seq"], last["hash"], last["session"]["revision"]) == (1, record.hash, 1)
+    assert last["session"]["state"] == {"note": "schön"}
+    assert first["definition"]["workflow"] == DEFINITION.workflow
+    assert store.definition(record.session) == DEFINITION
+
+
+def test_nothing_but_the_journal_and_its_lock_is_written(store: Store) -> None:
+    create(store)
+    move(store, 1)
+
+    assert sorted(os.listdir(store.folder(ID))) == ["journal.jsonl", "lock"]
+
+
+def test_a_replaced_definition_is_found_in_its_record(store: Store) -> None:
+    create(store)
+    move(store, 1)
+    other = replace(DEFINITION, file="other.yaml")
+    with store.change(ID) as change:
+        change.commit(session(revision=2), kind="migrate", at="later", by="me", definition=other)
+    with store.change(ID) as change:
+        record = change.commit(change.kept.session, kind="move", at="later", by="me")
+
+    assert record.session.definition == 2
+    assert store.definition(record.session) == other
+
+
+def test_files_are_for_their_user_only(store: Store) -> None:
+    before = os.umask(0)
+    try:
+        create(store)
+        move(store, 1)
+    finally:
+        os.umask(before)
+
+    for path in Path(store.path).rglob("*"):
+        expected = 0o700 if path.is_dir() else 0o600
+        assert stat.S_IMODE(path.stat().st_mode) == expected, path
+    assert stat.S_IMODE(os.stat(store.path).st_mode) == 0o700
+
+
+def test_the_store_is_ignored_by_git(store: Store) -> None:
+    create(store)
+    assert Path(store.path, ".gitignore").read_text() == "*\n"
+
+    Path(store.path, ".gitignore").write_text("mine\n")
+    create(store, "other-abcdef")
+    assert Path(store.path, ".gitignore").read_text() == "mine\n"
+
+
+def test_a_session_is_never_made_over_another(store: Store) -> None:
+    made = create(store)
+
+    with pytest.raises(StorageError, match="already"):
+        create(store)
+
+    assert store.read(ID).hash == made.hash
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "..",
+        "../x-abcdef",
+        "/etc/x-abcdef",
+        "x-abcdef\n",
+        "x-abcdef/",
+        "x\0-abcdef",
+        f"{'x' * 200}-abcdef",
+    ],
+)
+def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_path: Path) -> None:
+    create(store)
+    shutil.copytree(store.folder(ID), tmp_path / "here" / "x-abcdef")
+
+    for use in (
+        store.read,
+        lambda session_id: list(store.records(session_id)),
+        store.folder,
+    ):
+        with pytest.raises(UnknownSessionError) as caught:
+            use(name)
+        assert caught.value.exit_status == 2
+    with pytest.raises(UnknownSessionError), store.change(name):
+        pass  # pragma: no cover
+    with pytest.raises(UnknownSessionError):
+        store.create(session(name), DEFINITION, at="", by="")
+
+
+# --- damage -------------------------------------------------------------------------------------
+
+
+def test_a_journal_of_another_session_is_refused(store: Store) -> None:
+    create(store)
+    shutil.copytree(store.folder(ID), store.folder("other-abcdef"))
+
+    with pytest.raises(DamagedError, match=rf"the record belongs to `{ID}`"):
+        store.accept("other-abcdef", at="now", by="me")
+
+
+# --- odd files ----------------------------------------------------------------------------------
+
+
+def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    Path(store.path).symlink_to(tmp_path / "elsewhere")
+
+    with refused("DIRECTORY_NOT_PRIVATE"):
+        create(store)
+    assert os.listdir(tmp_path / "elsewhere") == []
+
+
+# --- the disk -----------------------------------------------------------------------------------
+
+
+def test_a_flush_that_fails_is_no_commit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(store)
+    before = journal(store).read_bytes()
+
+    def fsync(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fsync)
+        with pytest.raises(WriteFailedError):
+            move(store, 1)
+
+    assert journal(store).read_bytes() == before
+    assert store.read(ID).seq == 0

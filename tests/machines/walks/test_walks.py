@@ -1,0 +1,200 @@
+"""Walks take every possible transition, every pair of transitions, and repeat every loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from support.strategies import workflows
+from support.workflows import step, workflow
+
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.gate import GateConfig
+from flowrail.machines.graph import edges
+from flowrail.machines.question import Option, Question
+from flowrail.machines.session import Session
+from flowrail.machines.statechart import TransitionKey
+from flowrail.machines.transition import start
+from flowrail.machines.values import Arg
+from flowrail.machines.walks.actions import perform, starts
+from flowrail.machines.walks.coverage import of_walks
+from flowrail.machines.walks.endings import to_end
+from flowrail.machines.walks.plan import Walk, plan, transitions_between
+from flowrail.machines.workflow import Workflow
+
+ASK = Question(
+    "go",
+    "Go",
+    "On?",
+    (Option("Yes", outcome="ok"), Option("No", outcome="fail"), Option("Again", outcome="iterate")),
+)
+HIGH = Arg(choices=("low", "high"), required=True)
+REVIEWED = workflow(
+    step("fix", next={"ok": "review"}),
+    step("review", next={"ok": "gate"}),
+    step("gate", gate=GateConfig("Review", review="review", limit=2), next={"ok": None, "fail": "fix"}),
+)
+
+
+def follow(made: Workflow, walk: Walk) -> list[Session]:
+    """Return the sessions that a walk goes through, in memory."""
+    seen = [start(made, walk.params)]
+    for act in walk.acts:
+        seen.append(perform(made, seen[-1], act))
+    return seen
+
+
+def test_every_way_and_every_pair_is_taken_shortest_first() -> None:
+    made = workflow(
+        step("a", next={"ok": "b", "skip": "c"}),
+        step("b", next={"ok": "c", "fail": None}),
+        step("c", next={"ok": None, "iterate": "c"}, limit=3),
+    )
+
+    planned = plan(made)
+
+    taken = {transition for walk in planned.walks for transition in walk.transitions}
+    pairs = {pair for walk in planned.walks for pair in pairwise(walk.transitions)}
+    assert taken == {(edge.source, str(edge.outcome)) for edge in edges(made)}
+    assert pairs >= {
+        (("a", "ok"), ("b", "fail")),
+        (("a", "skip"), ("c", "iterate")),
+        (("b", "ok"), ("c", "iterate")),
+        (("c", "iterate"), ("c", "iterate")),
+        (("c", "iterate"), ("c", "ok")),
+    }
+    lengths = [len(walk.acts) for walk in planned.walks]
+    assert lengths == sorted(lengths)
+
+
+def test_a_loop_without_a_limit_is_gone_round_a_few_times_and_left() -> None:
+    made = workflow(step("a", next={"ok": None, "iterate": "a", "fail": "a"}))
+
+    planned = plan(made)
+
+    assert 2 <= max(walk.transitions.count(("a", "iterate")) for walk in planned.walks) <= 6
+    assert not any(walk.loose for walk in planned.walks)
+
+
+def test_reviews_find_something_and_nothing_and_the_limit_gets_every_answer() -> None:
+    planned = plan(REVIEWED)
+
+    answers = {answer for walk in planned.walks for act in walk.acts for answer in act.answers}
+    assert of_walks(REVIEWED, planned.walks).missing == ()
+    assert {label for _, (label,) in answers} == {"Another round", "MUST only", "Accept the risk", "Stop"}
+    assert any(("gate", "stop") in walk.transitions for walk in planned.walks)
+    stopped = next(walk for walk in planned.walks if ("gate", "stop") in walk.transitions)
+    assert follow(REVIEWED, stopped)[-1].status == "failed"
+
+
+def test_questions_get_every_answer() -> None:
+    asks = step(
+        "ask", questions=[replace(ASK, other="fail")], next={"ok": None, "fail": None, "iterate": "ask"}
+    )
+
+    planned = plan(workflow(asks))
+
+    answered = {label for walk in planned.walks for act in walk.acts for _, (label,) in act.answers}
+    assert answered == {"Yes", "No", "Again", "other:something else"}
+
+
+@pytest.mark.parametrize(
+    ("join", "endings"),
+    [
+        ("all", {("ok", "ok", "ok"), ("fail", "fail", "fail")}),
+        ("any", {("ok", "ok", "ok"), ("ok", "fail", "fail"), ("fail", "fail", "fail")}),
+        ("at least 2", {("ok", "ok", "ok"), ("ok", "ok", "fail"), ("fail", "fail", "fail")}),
+    ],
+)
+def test_agents_come_back_well_and_badly(join: str, endings: set[tuple[str, ...]]) -> None:
+    work = Dispatch("explore", None, ("a", "b", "c"), {}, join, None, ("Look at $item.",))
+    made = workflow(step("look", dispatch=work, next={"ok": None, "fail": None}))
+
+    planned = plan(made)
+
+    assert {act.agents for walk in planned.walks for act in walk.acts} == endings
+    assert of_walks(made, planned.walks).missing == ()
+
+
+def test_parameters_are_left_out_first_and_given_where_they_decide() -> None:
+    params = {
+        "mode": Arg(choices=("quick", "full"), default="full"),
+        "topic": Arg(default=""),
+        "must": Arg(required=True, example="x"),
+    }
+    made = workflow(
+        step("a", next={"ok": "b"}), step("b", when="mode == 'quick'", next={"ok": None}), params=params
+    )
+
+    assert list(starts(made)) == [
+        {"must": "x"},
+        {"mode": "full", "must": "x"},
+        {"mode": "quick", "must": "x"},
+    ]
+    assert of_walks(made, plan(made).walks).missing == ()
+
+
+def test_a_way_that_nothing_decides_on_is_missing() -> None:
+    rules = [("fail", "sure == 'high' and sure == 'low'"), ("ok", None)]
+    made = workflow(step("a", rules=rules, reports={"sure": HIGH}, next={"ok": None, "fail": None}))
+
+    assert of_walks(made, plan(made).walks).missing == (("a", "fail"),)
+
+
+def transitions_of(made: Workflow, walk: Walk) -> tuple[TransitionKey, ...]:
+    """Return the transitions that a walk takes when it is performed."""
+    pairs = pairwise(follow(made, walk))
+    return tuple(transition for pair in pairs for transition in transitions_between(*pair, made))
+
+
+def test_a_report_that_waits_for_the_user_is_no_transition_of_a_walk() -> None:
+    made = workflow(step("a", limit=1, next={"ok": "b", "fail": "a"}), step("b"))
+
+    for walk in plan(made).walks:
+        assert walk.transitions == transitions_of(made, walk)
+
+
+@pytest.mark.parametrize("status", ["completed", "failed"])
+def test_the_path_to_an_end_leads_to_the_one_that_is_asked_for(status: str) -> None:
+    path = to_end(REVIEWED, start(REVIEWED), status)
+
+    assert path is not None
+    assert path[-1][1].status == status
+
+
+@given(workflows(most=4))
+@settings(max_examples=5)
+def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Workflow) -> None:
+    planned = plan(made)
+
+    for walk in planned.walks:
+        if walk.error is None and not walk.loose:
+            assert not follow(made, walk)[-1].is_open
+            assert walk.transitions == transitions_of(made, walk)
+
+
+def tangle(count: int) -> Workflow:
+    """Return a workflow in which each step can continue, repeat, or go back to the first."""
+    targets = ({"ok": f"s{n + 1}", "iterate": f"s{n}", "fail": "s0"} for n in range(count - 1))
+    steps = [step(f"s{n}", next=following, limit=3) for n, following in enumerate(targets)]
+    return workflow(*steps, step(f"s{count - 1}"))
+
+
+@pytest.mark.parametrize(("bound", "most"), [("endings.EFFORT", 20_000), ("plan.MOST_ACTS", 50)])
+def test_of_a_large_workflow_so_much_is_walked_and_the_plan_says_so(
+    bound: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tangle(9)
+    whole = plan(made)
+
+    monkeypatch.setattr(f"flowrail.machines.walks.{bound}", most)
+    part = plan(made)
+
+    assert not whole.is_part
+    assert part.is_part
+    assert 0 < len(part.walks) < len(whole.walks)
+    for walk in part.walks:
+        assert not walk.loose
+        assert not follow(made, walk)[-1].is_open
