@@ -98,7 +98,6 @@ def _given(parameter: Parameter, values: dict[str, Any]) -> object:
 def _params(parameter: Parameter) -> list[click.Parameter]:
     """Return the argument or the options of a parameter."""
     about = parameter.help
-    complete = options.complete(about.completes) if about.completes else None
     if parameter.is_argument:
         return [
             click.Argument(
@@ -107,7 +106,6 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
                 required=parameter.is_required,
                 nargs=-1 if parameter.is_repeated else 1,
                 metavar=_metavar(parameter),
-                shell_complete=complete,
             )
         ]
     flag = f"--{parameter.name.replace('_', '-')}"
@@ -144,7 +142,6 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
             show_default=default.get("default") not in {None, False, "", ()},
             help=about.text,
             metavar=about.metavar or None,
-            shell_complete=complete,
         )
     ]
     if about.file_option:

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, with their completion."""
+"""Options and arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -131,18 +131,6 @@ def pairs(
 ) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], dict[str, str]]:
     """Return the callback of an *option* that is given as NAME=VALUE, once for each name."""
     return lambda _context, _param, texts: named_values(texts, option, form)
-
-
-def complete(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what click asks to complete words of that *kind*."""
-
-    def ask(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        del param
-        from flowrail.cli import completion  # only a shell that completes needs it
-
-        return completion.complete(kind, dict(ctx.params), incomplete)
-
-    return ask
 
 
 color = click.option(

@@ -60,16 +60,13 @@ class Root:
     """The reason why it is searched: ``cwd``, ``parent``, ``git root``, ``superproject``, ``home``, ``--root`` …"""
     problem: str = ""
     """Why it cannot be used; empty if it can."""
-    personal: bool = False
-    """Whether it is the folder in the user's home, also if it is found first as the project's."""
-    identity: tuple[int, int] = (0, 0)
-    """Its device and inode."""
     own: str = ""
-    """The path in the home of a personal folder; *path* may be a link to it."""
+    """Its path in the user's home, also if it is found first as the project's by a link; empty for other folders."""
 
-    def data(self) -> dict[str, object]:
-        """Return the folder as plain data."""
-        return {"path": self.path, "scope": self.scope.value, "origin": self.origin, "problem": self.problem}
+    @property
+    def personal(self) -> bool:
+        """Whether it is the user's own folder."""
+        return bool(self.own)
 
 
 @dataclass(frozen=True)
@@ -140,12 +137,12 @@ def _judge(folders: list[tuple[str, Scope, str]]) -> tuple[Root, ...]:
     roots: list[Root] = []
     for path, scope, origin, result in results:
         if isinstance(result, str):
-            roots.append(Root(path, scope, origin, result, scope is Scope.GLOBAL))
+            roots.append(Root(path, scope, origin, result, path if scope is Scope.GLOBAL else ""))
             continue
         key = _identity(result)
         problem = f"same folder as {first[key]}" if key in first else ""
         first.setdefault(key, path)
-        roots.append(Root(path, scope, origin, problem, key in own, key, own.get(key, "")))
+        roots.append(Root(path, scope, origin, problem, own.get(key, "")))
     return tuple(roots)
 
 

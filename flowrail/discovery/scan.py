@@ -38,15 +38,15 @@ def scan(roots: Iterable[Root]) -> Iterator[FoundSkill | Skipped]:
     """Yield the skills one level below each of *roots*, nearest first, and the folders that are not skills."""
     seen: dict[tuple[int, int], str] = {}
     for root in roots:
-        seen.setdefault(root.identity, root.path)
         try:
-            with os.scandir(
-                root.path
-            ) as scanned:  # links last, so that a folder's own name is used before a link's
+            location = os.stat(root.path)
+            with os.scandir(root.path) as scanned:
+                # links last, so that a folder's own name is used before a link's
                 entries = sorted(scanned, key=lambda entry: (entry.is_symlink(), entry.name))
         except OSError as error:
             yield _not_read(root, root.path, error)
             continue
+        seen.setdefault((location.st_dev, location.st_ino), root.path)
         for entry in entries:
             try:
                 status = os.stat(entry.path)

@@ -51,9 +51,7 @@ def run(
     skill: OptionalSkill = None,
     *,
     param: Params = {},  # noqa: B006 - never changed
-    session: Annotated[
-        str | None, Help("Run an open session instead of a new one.", metavar="ID", completes="sessions")
-    ] = None,
+    session: Annotated[str | None, Help("Run an open session instead of a new one.", metavar="ID")] = None,
     program: Program = CLAUDE,
 ) -> QueuedSession:
     """Start a session that workers run

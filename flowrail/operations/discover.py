@@ -55,9 +55,7 @@ class SkillMenu(Menu):
 def find_skills(
     environment: Environment,
     *,
-    session: Annotated[
-        SessionId | None, Help("Rank by what this session reported.", metavar="ID", completes="sessions")
-    ] = None,
+    session: Annotated[SessionId | None, Help("Rank by what this session reported.", metavar="ID")] = None,
     from_: Annotated[str, Help("The skill that hands off, without a session.", metavar="SKILL")] = "",
     problem_type: Annotated[
         str, Help("Rank by this problem type, not by the reported one.", metavar="TYPE")

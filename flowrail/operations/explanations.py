@@ -50,7 +50,7 @@ class Explanation:
 @operation("explain", "flow explain FR163", "flow explain")
 def explain(
     environment: Environment,
-    code: Annotated[str | None, Help("The code of a finding or an error.", completes="codes")] = None,
+    code: Annotated[str | None, Help("The code of a finding or an error.")] = None,
 ) -> Explanation:
     """Explain the code of a finding or an error, or list the codes"""
     del environment

@@ -56,8 +56,6 @@ class Help:
     """The short option, such as `-p`."""
     metavar: str = ""
     """How the help names the value."""
-    completes: str = ""
-    """What a shell offers: skills, sessions, steps, outcomes or codes."""
     file_option: str = ""
     """The option that reads the text, or for a mapping more values as JSON, from a file or standard input."""
     is_document: bool = False

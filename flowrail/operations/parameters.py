@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from flowrail.machines.frozen import Frozen
 from flowrail.operations.operation import Help
 
-Skill = Annotated[str, Help("The skill, such as problem-analysis.", completes="skills")]
-OptionalSkill = Annotated[str | None, Help("The skill, such as problem-analysis.", completes="skills")]
-SessionId = Annotated[str, Help("The id of a session.", metavar="ID", completes="sessions")]
+Skill = Annotated[str, Help("The skill, such as problem-analysis.")]
+OptionalSkill = Annotated[str | None, Help("The skill, such as problem-analysis.")]
+SessionId = Annotated[str, Help("The id of a session.", metavar="ID")]
 OptionalSession = Annotated[
     str | None,
-    Help("The session, by default this conversation's open one.", metavar="ID", completes="sessions"),
+    Help("The session, by default this conversation's open one.", metavar="ID"),
 ]
 Params = Annotated[
     Mapping[str, str],

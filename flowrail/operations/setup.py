@@ -131,9 +131,7 @@ class SetUp:
 @operation("setup", "flow setup problem-analysis", "flow setup --check", "flow setup --host codex")
 def set_up(
     environment: Environment,
-    skills: Annotated[
-        tuple[str, ...], Help("Bundled skills to install.", metavar="SKILL", completes="skills")
-    ] = (),
+    skills: Annotated[tuple[str, ...], Help("Bundled skills to install.", metavar="SKILL")] = (),
     *,
     host: Annotated[
         str | None,

@@ -63,9 +63,7 @@ def places(roots: Iterable[Root]) -> list[tuple[str, str]]:
 
     The user's own location is used by its resolved path, because a link to it may change.
     """
-    named = [
-        (Scope.GLOBAL, root.own or root.path) if root.personal else (root.scope, root.path) for root in roots
-    ]
+    named = [(Scope.GLOBAL, root.own) if root.personal else (root.scope, root.path) for root in roots]
     return [*((str(scope.value), path) for scope, path in named), (BUNDLED, bundled_folder())]
 
 

@@ -93,7 +93,9 @@ def test_if_none_is_installed_it_says_where_it_looked() -> None:
     assert ran.status == 0
     assert ran.out.startswith("No skills installed.\nInstall skills to enable handoffs.\nLooked in:\n")
     assert f"  {home_skills()} (home, missing)" in ran.out
-    assert told("discover")["nothing"]["code"] == "NONE_INSTALLED"
+    answer = told("discover")
+    assert answer["nothing"]["code"] == "NONE_INSTALLED"
+    assert set(answer["searched"][0]) == {"path", "scope", "origin", "problem", "own"}
 
 
 def test_an_installed_user_can_open_the_page_on_handoff_metadata() -> None:

@@ -95,6 +95,16 @@ def test_the_version_is_told() -> None:
     assert process("--version").out == f"flow {flowrail.__version__}\n"
 
 
+def test_a_shell_completes_commands_and_options() -> None:
+    asked = {"_FLOW_COMPLETE": "bash_complete", "COMP_WORDS": "flow st", "COMP_CWORD": "1"}
+
+    commands = process(env=asked)
+    options = process(env=asked | {"COMP_WORDS": "flow step --ex", "COMP_CWORD": "2"})
+
+    assert commands == Ran(0, "plain,step\nplain,store\n", "")
+    assert options == Ran(0, "plain,--expect\n", "")
+
+
 @pytest.mark.parametrize("command", [["-m", "flowrail"], ["-c", ENTRY]])
 def test_all_ways_to_start_are_the_same(command: list[str]) -> None:
     done = subprocess.run(

@@ -11,8 +11,7 @@ from flowrail.discovery.scan import FoundSkill, scan
 
 def scanned(path: Path) -> tuple[list[FoundSkill], dict[str, str]]:
     """Return the skills in a folder, and why the others were left out."""
-    status = path.stat()
-    results = [*scan([Root(str(path), Scope.PROJECT, "cwd", identity=(status.st_dev, status.st_ino))])]
+    results = [*scan([Root(str(path), Scope.PROJECT, "cwd")])]
     skipped = {result.skill: result.reason for result in results if isinstance(result, Skipped)}
     return [result for result in results if isinstance(result, FoundSkill)], skipped
 

@@ -6,6 +6,7 @@ open questions, and continues with the results. A `Habit` makes their decisions.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import shlex
@@ -136,7 +137,9 @@ def read(out: str) -> StepOutput:
 
 def _want(element: ET.Element) -> Want:
     choices = tuple(element.get("choices", "").split(", ")) if "choices" in element.attrib else ()
-    example = choices[0] if choices else element.get("example", "")
+    items = re.search(r"\d+", element.get("range", "")) if element.get("type") == "list" else None
+    plain = json.dumps(["x"] * int(items[0] if items else 1)) if element.get("type") == "list" else ""
+    example = choices[0] if choices else element.get("example", plain)
     return Want(element.get("name", ""), element.get("type", ""), example, choices)
 
 

@@ -306,7 +306,8 @@ def _next(guidance: Guidance, show: Show) -> Block:
 
 def _want(want: Want, *, is_alone: bool) -> Block:
     """Return a value to append; if there are many, how to append them is printed once."""
-    example, choices = content.example_text(want.example), content.choices_text(want)
+    example = None if want.example is None else content.example_text(want.example)
+    choices = content.choices_text(want)
     about = {
         "name": want.name,
         "type": want.type,
@@ -319,14 +320,14 @@ def _want(want: Want, *, is_alone: bool) -> Block:
     instruction = as_list if want.type == "list" else f"append -s {want.name}=VALUE"
     texts = [instruction] if is_alone else []
     texts += [want.description] if want.description else []
-    typed = one_line(example)
+    typed = one_line(example or "")
     if want.type == "list":
         typed = "'" + typed.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
-    values = f"one of {choices}" if want.choices else f"such as {typed}"
+    values = f"  one of {choices}" if want.choices else f"  such as {typed}" if example else ""
     values += f" ({want.range})" if want.range else ""
     optional = "" if want.required else "  (optional)"
     description = f"  {one_line(want.description)}" if want.description else ""
-    words = f"  add -s {want.name}={want.type.upper()}{optional}  {values}{description}"
+    words = f"  add -s {want.name}={want.type.upper()}{optional}{values}{description}"
     return Block("want", ": ".join(texts), about, [words])
 
 

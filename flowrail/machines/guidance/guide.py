@@ -102,6 +102,7 @@ class Want:
     name: str
     type: str
     example: Any
+    """A value as it is reported; `None` if only the author knows how the items of a list look."""
     required: bool
     description: str
     choices: tuple[Any, ...] = ()
@@ -416,6 +417,12 @@ def _farewell(session: Session) -> tuple[str, ...]:
     return (ends.get(session.status, f"Session {session.id} is {session.status}."),)
 
 
+def _example_of(arg: Arg) -> object:
+    """Return a value as it is reported. Only the author knows what the items of a list look like."""
+    is_open_list = arg.kind == "list" and not (arg.choices or arg.has_default)
+    return arg.sample() if arg.example is None and not is_open_list else arg.example
+
+
 def _offered_transitions(
     workflow: Workflow, session: Session, step: StepDef, store: str | None, guidance: Guidance
 ) -> Iterator[OfferedTransition]:
@@ -428,7 +435,7 @@ def _offered_transitions(
         Want(
             name,
             arg.kind,
-            arg.sample() if arg.example is None else arg.example,
+            _example_of(arg),
             arg.required,
             arg.description,
             tuple(arg.choices or ()),

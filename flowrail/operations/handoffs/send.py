@@ -81,9 +81,7 @@ def send_handoff(
     environment: Environment,
     target: Annotated[str, Help("The skill that takes over.")],
     *,
-    session: Annotated[
-        str, Help("The session whose work is handed off.", metavar="ID", completes="sessions")
-    ] = "",
+    session: Annotated[str, Help("The session whose work is handed off.", metavar="ID")] = "",
     from_: Annotated[str, Help("The skill that hands off, if it has no session.", metavar="SKILL")] = "",
     payload: Annotated[
         str, Help("With --from: the payload that the skill received, or one that it wrote.", metavar="FILE")

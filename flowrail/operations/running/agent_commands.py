@@ -86,12 +86,10 @@ def step(
     skill: OptionalSkill = None,
     outcome: Annotated[
         str | None,
-        Help("ok, fail, skip or iterate; done if the step itself decides.", completes="outcomes"),
+        Help("ok, fail, skip or iterate; done if the step itself decides."),
     ] = None,
     *,
-    session: Annotated[
-        str | None, Help("The session, if several are open.", metavar="ID", completes="sessions")
-    ] = None,
+    session: Annotated[str | None, Help("The session, if several are open.", metavar="ID")] = None,
     fact: Facts = NO_VALUES,
     expect: Expect = None,
     note: Notes = (),

@@ -119,7 +119,7 @@ class SessionDetails:
 @operation("sessions", "flow sessions", "flow sessions --all", "flow sessions problem-analysis-k3x9q2")
 def sessions(
     environment: Environment,
-    session: Annotated[str | None, Help("The session to show.", metavar="ID", completes="sessions")] = None,
+    session: Annotated[str | None, Help("The session to show.", metavar="ID")] = None,
     *,
     all_: Annotated[bool, Help("Include sessions that have ended.")] = False,
 ) -> SessionList | SessionDetails:

@@ -81,7 +81,7 @@ def check_skills(
     environment: Environment,
     skill: Annotated[
         tuple[str, ...],
-        Help("Skills, folders or workflow files.", metavar="SKILL|PATH", completes="skills"),
+        Help("Skills, folders or workflow files.", metavar="SKILL|PATH"),
     ] = (),
     *,
     strict: Annotated[bool, Help("Fail on warnings too.")] = False,

@@ -63,7 +63,7 @@ def diagram(
     *,
     session: Annotated[
         str | None,
-        Help("Show this session: its step, its path, the steps left.", metavar="ID", completes="sessions"),
+        Help("Show this session: its step, its path, the steps left.", metavar="ID"),
     ] = None,
     output: Annotated[
         str | None,

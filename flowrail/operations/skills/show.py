@@ -69,7 +69,7 @@ class PreviewedStep(Guidance):
 def show(
     environment: Environment,
     skill: Skill,
-    step: Annotated[str | None, Help("The id or the number of a step.", completes="steps")] = None,
+    step: Annotated[str | None, Help("The id or the number of a step.")] = None,
     *,
     param: Params = NO_VALUES,
     set: Facts = NO_VALUES,  # noqa: A002 - the name of the option

@@ -141,7 +141,7 @@ def trust(
     remove: Annotated[bool, Help("Remove the approval.")] = False,
     session: Annotated[
         str | None,
-        Help("Accept this session of another user or machine.", metavar="ID", completes="sessions"),
+        Help("Accept this session of another user or machine.", metavar="ID"),
     ] = None,
     digest: Annotated[
         str | None, Help("Approve without asking if the content has this digest.", metavar="HEX")

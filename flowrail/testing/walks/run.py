@@ -178,7 +178,7 @@ def walk_skills(
     environment: Environment,
     skill: Annotated[
         tuple[str, ...],
-        Help("Skills, folders or workflow files.", metavar="SKILL|PATH", completes="skills"),
+        Help("Skills, folders or workflow files.", metavar="SKILL|PATH"),
     ] = (),
     *,
     walk: Annotated[str | None, Help("Only the walk of that name.", metavar="NAME")] = None,
@@ -332,7 +332,7 @@ def _roots_of(files: Iterable[WorkflowFile], roots: Sequence[Root]) -> Iterator[
             found_folder = ""
         if found_folder != folder:
             roots_seen.add(above)
-            yield Root(above, Scope.EXTRA, NAMED, personal=not _holds_python(above))
+            yield Root(above, Scope.EXTRA, NAMED, own="" if _holds_python(above) else above)
 
 
 def _holds_python(above: str) -> bool:

@@ -134,7 +134,7 @@ def test_a_required_fact_with_choices_gives_one_way_per_value() -> None:
     )
 
 
-def test_other_facts_are_wanted_with_their_kind_an_example_and_their_choices() -> None:
+def test_facts_are_wanted_with_their_kind_and_choices_and_no_invented_items_of_a_list() -> None:
     kinds = ("a", "b", "c", "d")
     reports = {
         "few": Arg(choices=kinds[:3], required=True),
@@ -151,7 +151,7 @@ def test_other_facts_are_wanted_with_their_kind_an_example_and_their_choices() -
     assert [astuple(want) for want in guidance.next[0].wants] == [
         ("many", "string", "a", True, "", kinds, ""),
         ("topic", "string", "slow login", True, "What it is about", (), ""),
-        ("areas", "list", ["x"], False, "", (), ""),
+        ("areas", "list", None, False, "", (), ""),
         ("size", "integer", 2, False, "", (), "2 to 9"),
     ]
     assert wants_of(guidance.next) == guidance.next[0].wants
