@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from flowrail.machines.evidence_results import CommandRun, EvidenceResult, StepEvidence
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.question import OWN_WORDS
+from flowrail.machines.question import OWN_WORDS, Question
 
 T = TypeVar("T")
 
@@ -28,6 +28,8 @@ BY_STEP, BY_AGENT, BY_LIMIT, BY_EVIDENCE, BY_COMMAND = "step", "agent", "limit",
 """The sources of a question: declared by the step, asked by a sub-agent, or raised by its limit, evidence or command."""
 
 
+MOST_EXTRA_ROUNDS = 2
+"""How often the user is offered another round under the same rules."""
 LONGEST_NOTE = 1_000
 """The most characters of one note."""
 MOST_NOTES = 50
@@ -112,27 +114,10 @@ class Move:
 
 
 @dataclass(frozen=True)
-class AnswerOption:
-    """One option of a question."""
+class AskedQuestion(Question):
+    """A question to the user as it was asked, with the answer."""
 
-    label: str
-    outcome: str | None = None
-    """The outcome that choosing it means, if any."""
-    description: str = ""
-
-
-@dataclass(frozen=True)
-class AskedQuestion:
-    """A question to the user."""
-
-    id: str
-    header: str
-    text: str
-    options: tuple[AnswerOption, ...] = ()
-    multi: bool = False
     source: str = BY_STEP
-    other: str | None = None
-    """The outcome that free text means."""
     answer: tuple[str, ...] | None = None
     """Labels, or free text after ``other:``."""
     answered_at: str | None = None
@@ -198,6 +183,11 @@ class Grant:
     another: int = 0
     """How often the user chose "another round"."""
     must_only: bool = False
+
+    @property
+    def allows_another(self) -> bool:
+        """Whether the user may choose another round under the same rules."""
+        return not self.must_only and self.another < MOST_EXTRA_ROUNDS
 
 
 NO_GRANT = Grant()

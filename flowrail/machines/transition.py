@@ -61,8 +61,6 @@ from flowrail.text.phrases import did_you_mean, listed
 from flowrail.text.safe_text import shortened
 
 NOTHING: Frozen[str, Any] = Frozen()
-MOST_EXTRA_ROUNDS = 2
-"""How often the user is offered another round under the same rules."""
 WORDS = {str(outcome): outcome for outcome in EVENTS}
 VERDICTS = {"pass": str(Outcome.OK)}
 """Words of reviewers for outcomes; `fail` is one itself."""
@@ -395,17 +393,10 @@ def _decision_at_limit(step: StepDef, session: Session, answer: str) -> Decision
 
 def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
     """Return *session*, which has not moved, with the question that its limit raises."""
-    grant = session.granted(step.id)
-    name = name_of(step, session_context(workflow, session, step))
+    question = asked_questions.limit_question(
+        step, session, name_of(step, session_context(workflow, session, step))
+    )
     answered = [asked for asked in session.questions if not asked.is_open]
-    if step.questions:
-        question = asked_questions.limit_of_answers_question(name, answered, visits=session.visit)
-    else:
-        must_only = not grant.must_only
-        another = must_only and grant.another < MOST_EXTRA_ROUNDS
-        question = asked_questions.limit_question(
-            step, name, visits=session.visit, another=another, must_only=must_only
-        )
     return asked_questions.with_questions(session, [*answered, question])
 
 

@@ -11,7 +11,7 @@ from flowrail.machines import asked_questions as engine_questions
 from flowrail.machines.guidance.views import PendingQuestions
 from flowrail.machines.question import Question
 from flowrail.machines.reported_values import check_note
-from flowrail.machines.session import BY_AGENT, BY_COMMAND, AnswerOption, AskedQuestion, Session
+from flowrail.machines.session import BY_AGENT, BY_COMMAND, AskedQuestion, Session
 from flowrail.machines.session_record import RecordNote
 from flowrail.machines.session_store import SESSION_ID
 from flowrail.machines.transition import current_step
@@ -106,8 +106,7 @@ def answer(
             )
         if answered != known:
             after = engine_questions.with_questions(session, list(answered.values()))
-            after = engine_questions.with_evidence_answer(after)
-            after = engine_questions.with_command_answers(after, at=now, by=environment.by)
+            after = engine_questions.settle(after, at=now, by=environment.by)
             after = after.with_note(text, step=str(session.step), at=now, source="answer")
             record: RecordNote = {
                 "answers": stripped,
@@ -123,14 +122,8 @@ def _from_agent(question: Question, known: Sequence[AskedQuestion]) -> AskedQues
     """Return a question of an agent. If its id belongs to an answered one with another text, it gets another id."""
     answered = {asked.id: asked for asked in known if not asked.is_open}
     names = chain([question.id], (f"{question.id}_{number}" for number in count(2)))
-    return AskedQuestion(
-        id=next(name for name in names if name not in answered or answered[name].text == question.text),
-        header=question.header,
-        text=question.text,
-        options=tuple(AnswerOption(option.label, None, option.description) for option in question.options),
-        multi=question.multi,
-        source=BY_AGENT,
-    )
+    free = next(name for name in names if name not in answered or answered[name].text == question.text)
+    return AskedQuestion(**{**vars(question), "id": free, "source": BY_AGENT})
 
 
 def _pending(
