@@ -324,7 +324,8 @@ def _want(want: Want, *, is_alone: bool) -> Block:
     typed = one_line(example or "")
     if want.type == "list":
         typed = "'" + typed.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
-    values = f"  one of {choices}" if want.choices else f"  such as {typed}" if example else ""
+    which = "items of" if want.type == "list" else "one of"
+    values = f"  {which} {choices}" if want.choices else f"  such as {typed}" if example else ""
     values += f" ({want.range})" if want.range else ""
     optional = "" if want.required else "  (optional)"
     description = f"  {one_line(want.description)}" if want.description else ""
