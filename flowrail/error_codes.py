@@ -203,6 +203,9 @@ CODES = {
     "DIRECTORY_NOT_PRIVATE": ErrorCode(
         3, "The path is not a directory, or it belongs to another user.", "Use a folder of your own."
     ),
+    "FLEET_DATABASE_FAILED": ErrorCode(
+        3, "The database of the fleet did not answer, or refused.", "Check its address in the configuration."
+    ),
     "JOURNAL_DAMAGED": ErrorCode(
         3,
         "A journal was changed or damaged; the message contains file and line.",
@@ -305,6 +308,11 @@ CODES = {
     ),
     "OUTCOME_NOT_OPEN": ErrorCode(
         4, "The current step does not accept the reported outcome.", "Report an outcome that the step lists."
+    ),
+    "PERSON_NEEDED": ErrorCode(
+        4,
+        "Only a person can decide that.",
+        "The user decides at a terminal of their own, or on the page of `flow ui`.",
     ),
     "PHASE_NOT_OPEN": ErrorCode(
         4,

@@ -37,6 +37,7 @@ def command_of(operation: Operation[..., object]) -> click.Command:
             roots=shared["roots"] or (),
             tell=lambda text: output.notes([text]),
             confirm=output.confirm,
+            at_terminal=output.is_shown_to_person(),
             stream=output.streaming() if form != "json" else lambda _: None,
             progress=bar,
         )

@@ -12,16 +12,9 @@ from dataclasses import replace
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.demanded_evidence import Verdict
-from flowrail.machines.evidence_results import CommandRun
+from flowrail.machines.evidence_results import CommandRun, Confirmation
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.question import (
-    LONGEST_DESCRIPTION,
-    LONGEST_LABEL,
-    LONGEST_TEXT,
-    OWN_WORDS,
-    Option,
-    Question,
-)
+from flowrail.machines.question import LONGEST_DESCRIPTION, LONGEST_LABEL, LONGEST_TEXT, OWN_WORDS, Question
 from flowrail.machines.session import (
     ACTIVE,
     BY_COMMAND,
@@ -30,6 +23,7 @@ from flowrail.machines.session import (
     BY_STEP,
     FAILED,
     WAITING,
+    AnswerOption,
     AskedQuestion,
     Session,
 )
@@ -37,27 +31,19 @@ from flowrail.machines.step import StepDef
 from flowrail.text import phrases, placeholders, safe_text
 from flowrail.text.safe_text import Markup, blanked, visible
 
-LIMIT, EVIDENCE = "limit", "evidence"
-"""The ids of the questions about a limit and about evidence."""
+LIMIT = "limit"
+EVIDENCE = "evidence"
 RETRY, WAIVE = "retry", "waive"
 RAN, NOT_RUN, AGAIN, KEEP = "ran", "did-not-run", "run-again", "keep"
 ANOTHER, MUST_ONLY, ACCEPT, STOP = "another-round", "must-only", "accept-the-risk", "stop"
-
-_ANOTHER = Option("Another round", "Go back and try again.", ANOTHER)
-_MUST_ONLY = Option("MUST only", "One more round, in which only MUST findings block.", MUST_ONLY)
-_ACCEPT = Option("Accept the risk", "Continue as if it had passed; the reason is recorded.", ACCEPT)
-_STOP = Option("Stop", "End the session as failed.", STOP)
-_RETRY = Option("Try again", "Provide the evidence, then report again.", RETRY)
-_WAIVE = Option("Waive", "Continue without it. A person types the command, with a reason.", WAIVE)
-_RAN = Option("It ran", "It counts as passed and is not run again.", RAN)
-_NOT_RUN = Option("It did not run", "It can be run now.", NOT_RUN)
-_AGAIN = Option("Run it again", "It may then have run twice.", AGAIN)
-_KEEP = Option("Do not run it", "The failed run stays the result.", KEEP)
-
 OWN = frozenset({BY_LIMIT, BY_EVIDENCE, BY_COMMAND})
 """The sources of questions that flowrail asks itself. They accept only their options."""
+NEEDS_REASON = frozenset({ACCEPT, WAIVE})
+"""The options of flowrail's own questions that need a reason."""
 ACCEPTED = "the user accepts what is still open"
-"""The recorded reason for continuing at a limit if the user gave none."""
+"""The recorded reason for them if the user gave none."""
+CONFIRM, NOT_YET = "Confirm", "Not yet"
+"""The options of the question in which a person confirms a check."""
 
 SUB_AGENT_QUESTION_FORMAT = Markup("""\
 <question_format>
@@ -109,19 +95,15 @@ def choices_for(questions: Sequence[Question], outcomes: Container[str]) -> str:
 
 
 def answer_question(
-    question: AskedQuestion, words: Sequence[str], *, at: str, by: str, reason: str = ""
+    question: AskedQuestion, words: Sequence[str], *, at: str, by: str, reason: str = "", way: str = ""
 ) -> AskedQuestion:
-    """Return *question* with its answer; refuse it if a word is not one of its options."""
+    """Return *question* with its answer; refuse it if a word is not one of its options.
+
+    *way* is the way in which the answer came.
+    """
     answer = tuple(dict.fromkeys(_matching_label(question, word) for word in words))
-    if question.source == BY_EVIDENCE and "Waive" in answer:
-        raise UsageError(
-            "only a person can waive evidence, at a terminal or in `flow ui`",
-            code="BAD_ANSWER",
-            hint="ask the user to type the command that is printed with the question",
-            question=question.id,
-        )
-    answered = replace(question, answer=answer, answered_at=at, answered_by=by, reason=reason)
-    if question.source == BY_LIMIT and answered.outcome == ACCEPT and not reason.strip():
+    answered = replace(question, answer=answer, answered_at=at, answered_by=by, reason=reason, way=way)
+    if question.source in OWN and answered.outcome in NEEDS_REASON and not reason.strip():
         raise UsageError(
             f"`{answer[0]}` needs a reason",
             code="BAD_ANSWER",
@@ -180,16 +162,22 @@ def step_questions(step: StepDef, values: Mapping[str, object]) -> tuple[AskedQu
 
 
 def _asked(question: Question, values: Mapping[str, object]) -> AskedQuestion:
-    options = tuple(
-        replace(
-            option,
-            label=label,
-            description=_cut(placeholders.fill(option.description, values), LONGEST_DESCRIPTION),
-        )
-        for label, option in zip(_labels(question, values), question.options, strict=True)
+    return AskedQuestion(
+        id=question.id,
+        header=question.header,
+        text=_cut(placeholders.fill(question.text, values), LONGEST_TEXT),
+        options=tuple(
+            AnswerOption(
+                label,
+                option.outcome,
+                _cut(placeholders.fill(option.description, values), LONGEST_DESCRIPTION),
+            )
+            for label, option in zip(_labels(question, values), question.options, strict=True)
+        ),
+        multi=question.multi,
+        other=question.other,
+        person=question.person,
     )
-    text = _cut(placeholders.fill(question.text, values), LONGEST_TEXT)
-    return AskedQuestion(**{**vars(question), "text": text, "options": options})
 
 
 def _labels(question: Question, values: Mapping[str, object]) -> list[str]:
@@ -216,11 +204,18 @@ def check_answered(session: Session, step: StepDef) -> None:
     if waiting:
         first = next(iter(waiting.values()))
         options = phrases.listed(option.label for option in first.options) or "in free text"
-        command = Command("answer", session.id, answers={first.id: first.placeholder})
+        hint = Hint(
+            f"ask the user ({options}), then: ",
+            Command("answer", session.id, answers={first.id: first.placeholder}),
+        )
+        if first.person:
+            hint = Hint(
+                "only a person can answer; end your turn. It says how: ", Command("resume", session.id)
+            )
         raise ConflictError(
             f"step `{step.id}` waits for the user's answer to {phrases.listed(waiting)}",
             code="QUESTION_OPEN",
-            hint=Hint(f"ask the user ({options}), then: ", command),
+            hint=hint,
             step=step.id,
             questions=[*waiting],
         )
@@ -233,64 +228,148 @@ def decided_by_answers(questions: Sequence[AskedQuestion]) -> str:
     return next((outcome for outcome in outcomes if outcome != Outcome.OK), str(Outcome.OK))
 
 
-def limit_question(step: StepDef, session: Session, name: str) -> AskedQuestion:
-    """Return the question that a limit raises; *name* is the title of the step.
+def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must_only: bool) -> AskedQuestion:
+    """Return the question that a limit raises: how to continue after too many attempts.
 
-    If the user's answers led back, the question never means `ok`.
+    *name* is the current title. *another* and *must_only* say whether these two options are still available.
     """
-    grant = session.granted(step.id)
-    options = [_ANOTHER] if step.questions or grant.allows_another else []
-    if step.questions:
-        given = next(asked for asked in session.questions if asked.outcome not in {None, Outcome.OK})
-        words = phrases.listed(word.removeprefix(OWN_WORDS) for word in given.answer or ())
-        problem = f"the answer is still {words}"
-    else:
-        problem = f"the last one {'did not pass its review' if step.gate else 'failed'}"
-        if step.gate is not None and not grant.must_only:
-            options.append(_MUST_ONLY)
-        if Outcome.OK in step.transitions:
-            checked = " The evidence for ok is still checked." if step.evidence.get(str(Outcome.OK)) else ""
-            options.append(replace(_ACCEPT, description=f"{_ACCEPT.description}{checked}"))
-    text = f"{name}: {phrases.count(session.visit, 'attempt')}, and {problem}. What next?"
-    return AskedQuestion(LIMIT, "Limit", text, [*options, _STOP], source=BY_LIMIT)
+    gate = step.gate is not None
+    options = []
+    if another:
+        options.append(AnswerOption("Another round", ANOTHER, "Go back and try again."))
+    if must_only and gate:
+        options.append(
+            AnswerOption(
+                "MUST only", MUST_ONLY, "One more round, in which only MUST findings block.", person=True
+            )
+        )
+    if Outcome.OK in step.transitions:
+        checked = " The evidence for ok is still checked." if step.evidence.get(str(Outcome.OK)) else ""
+        accept = f"Continue as if it had passed; the reason is recorded.{checked}"
+        options.append(AnswerOption("Accept the risk", ACCEPT, accept, person=True))
+    options.append(AnswerOption("Stop", STOP, "End the session as failed."))
+    problem = "did not pass its review" if gate else "failed"
+    return AskedQuestion(
+        id=LIMIT,
+        header="Limit",
+        text=f"{name}: {phrases.count(visits, 'attempt')}, and the last one {problem}. What next?",
+        options=tuple(options),
+        source=BY_LIMIT,
+    )
+
+
+def limit_of_answers_question(name: str, answered: Sequence[AskedQuestion], *, visits: int) -> AskedQuestion:
+    """Return the question that a limit raises after the user's answers led back. It never means `ok`."""
+    given = next(question for question in answered if question.outcome not in {None, Outcome.OK})
+    words = phrases.listed(word.removeprefix(OWN_WORDS) for word in given.answer or ())
+    return AskedQuestion(
+        id=LIMIT,
+        header="Limit",
+        text=f"{name}: {phrases.count(visits, 'attempt')}, and the answer is still {words}. What next?",
+        options=(
+            AnswerOption("Another round", ANOTHER, "Go back and try again."),
+            AnswerOption("Stop", STOP, "End the session as failed."),
+        ),
+        source=BY_LIMIT,
+    )
 
 
 def evidence_question(name: str, missing: Sequence[str], *, refusals: int) -> AskedQuestion:
     """Return the question that a step raises whose evidence is missing after several reports; *name* is its title."""
-    text = (
-        f"{name}: {phrases.count(refusals, 'report')} lacked evidence ({phrases.listed(missing)}). What next?"
+    checks = phrases.listed(missing)
+    return AskedQuestion(
+        id=EVIDENCE,
+        header="Evidence",
+        text=f"{name}: {phrases.count(refusals, 'report')} lacked evidence ({checks}). What next?",
+        options=(
+            AnswerOption("Try again", RETRY, "Provide the evidence, then report again."),
+            AnswerOption("Waive", WAIVE, "Continue without it; the reason is recorded.", person=True),
+            AnswerOption("Stop", STOP, "End the session as failed."),
+        ),
+        source=BY_EVIDENCE,
     )
-    return AskedQuestion(EVIDENCE, "Evidence", text, [_RETRY, _WAIVE, _STOP], source=BY_EVIDENCE)
+
+
+def confirmation_question(check: str, text: str) -> AskedQuestion:
+    """Return the question in which a person confirms a check. It is not recorded in the session."""
+    return AskedQuestion(
+        id=check,
+        header="Confirm",
+        text=_cut(text, LONGEST_TEXT),
+        options=(
+            AnswerOption(CONFIRM, CONFIRM, "It counts for this attempt of the step."),
+            AnswerOption(NOT_YET, NOT_YET, "The step waits."),
+        ),
+        source=BY_EVIDENCE,
+        person=True,
+    )
+
+
+def with_evidence_answer(session: Session) -> Session:
+    """Return *session* after an answer to the question about its evidence, if there is one.
+
+    It continues, continues without the missing evidence, or stops.
+    """
+    answered = (asked for asked in session.questions if asked.source == BY_EVIDENCE and asked.answer)
+    question = next(answered, None)
+    if question is None:
+        return session
+    if question.outcome == STOP:
+        return replace(session, status=FAILED)
+    remaining = [asked for asked in session.questions if asked is not question]
+    evidence = session.evidence
+    if question.outcome == WAIVE and evidence is not None:
+        at, by = question.answered_at or "", question.answered_by or ""
+        for result in evidence.missing:
+            waived = Confirmation(result.check, True, question.reason, at, by, question.way)
+            evidence = evidence.with_confirmation(waived)
+        session = session.with_evidence(evidence)
+    return with_questions(session.with_refusals_forgotten(), remaining)
 
 
 def command_question(run: CommandRun) -> AskedQuestion:
     """Return the question about a command that must not run twice, and failed or ended unknown."""
     if run.verdict == Verdict.UNKNOWN:
         text = f"Command `{run.command}` was started, and its end is unknown. Did it run?"
-        return AskedQuestion(run.id, "Command", text, [_RAN, _NOT_RUN, _AGAIN], source=BY_COMMAND)
-    text = f"Command `{run.command}` ran and did not pass: {run.result}. Run it again?"
-    again = replace(_AGAIN, description="It may then have its effect twice.")
-    return AskedQuestion(run.id, "Command", text, [_KEEP, again], source=BY_COMMAND)
+        options: tuple[AnswerOption, ...] = (
+            AnswerOption("It ran", RAN, "It counts as passed and is not run again.", person=True),
+            AnswerOption("It did not run", NOT_RUN, "It can be run now.", person=True),
+            AnswerOption("Run it again", AGAIN, "It may then have run twice.", person=True),
+        )
+    else:
+        text = f"Command `{run.command}` ran and did not pass: {run.result}. Run it again?"
+        options = (
+            AnswerOption("Do not run it", KEEP, "The failed run stays the result."),
+            AnswerOption("Run it again", AGAIN, "It may then have its effect twice.", person=True),
+        )
+    return AskedQuestion(id=run.id, header="Command", text=text, options=options, source=BY_COMMAND)
 
 
-def settle(session: Session, *, at: str, by: str) -> Session:
-    """Return *session* after answers to the questions about its evidence and its commands, which are removed."""
-    settled = [
-        asked for asked in session.questions if asked.source in {BY_EVIDENCE, BY_COMMAND} and asked.answer
-    ]
-    if not settled:
+def with_command_answers(session: Session, *, at: str, by: str) -> Session:
+    """Return *session* after answers to the questions about its commands."""
+    answered = {
+        asked.id: asked.outcome for asked in session.questions if asked.source == BY_COMMAND and asked.answer
+    }
+    if not answered:
         return session
-    answers = {asked.id: asked.outcome for asked in settled}
-    if EVIDENCE in answers:
-        if answers[EVIDENCE] == STOP:
-            return replace(session, status=FAILED)
-        session = session.with_refusals_forgotten()
     runs = [
         replace(run, verdict=Verdict.PASS, ended_at=at, problem=f"{by} says that it ran")
-        if answers.get(run.id) == RAN
+        if answered.get(run.id) == RAN
         else run
         for run in session.runs
-        if answers.get(run.id) not in {NOT_RUN, AGAIN}
+        if answered.get(run.id) not in {NOT_RUN, AGAIN}
     ]
-    remaining = [asked for asked in session.questions if asked not in settled]
+    remaining = [asked for asked in session.questions if asked.id not in answered]
     return with_questions(replace(session, runs=tuple(runs)), remaining)
+
+
+def moment_after(now: str, seconds: float) -> str:
+    """Return the time *seconds* after *now*, in the same form; empty if *now* is not a time."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime.fromisoformat(now)
+    except ValueError:
+        return ""
+    text = (moment + timedelta(seconds=seconds)).astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")

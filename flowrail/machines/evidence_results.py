@@ -73,6 +73,8 @@ class Confirmation:
     reason: str = ""
     at: str = ""
     by: str = ""
+    way: str = ""
+    """The way in which it came."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ class EvidenceResult:
     """The reason of the person who confirmed or waived it."""
     by: str = ""
     """That person."""
+    way: str = ""
+    """The way in which that came."""
 
     @property
     def passed(self) -> bool:

@@ -70,6 +70,8 @@ class Question:
     """Whether several options may be chosen."""
     other: Reportable | str | None = None
     """The outcome if the user answers in own words."""
+    person: bool = False
+    """Whether only a person may answer: at a terminal, on the page of `flow ui`, or in the host's question tool."""
 
     def __post_init__(self) -> None:
         put(self, header=_trimmed(self.header), text=_trimmed(self.text), options=freeze_items(self.options))

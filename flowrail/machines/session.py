@@ -5,14 +5,14 @@ The records of the journal hold exactly these classes; `flowrail.storage.records
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from flowrail.machines.evidence_results import CommandRun, EvidenceResult, StepEvidence
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.question import OWN_WORDS, Question
+from flowrail.machines.question import OWN_WORDS
 
 T = TypeVar("T")
 
@@ -27,9 +27,19 @@ ENDED = frozenset(STATUSES) - OPEN
 BY_STEP, BY_AGENT, BY_LIMIT, BY_EVIDENCE, BY_COMMAND = "step", "agent", "limit", "evidence", "command"
 """The sources of a question: declared by the step, asked by a sub-agent, or raised by its limit, evidence or command."""
 
+RELAYED, AT_TERMINAL, ON_PAGE, IN_HOST = "relayed", "terminal", "page", "host"
+"""The ways in which an answer comes: from an agent, or from a person at a terminal, on the page, or in the host's question
+tool, whose result a hook saw."""
+WAYS = Frozen(
+    {
+        RELAYED: "relayed by the agent",
+        AT_TERMINAL: "by a person at the terminal",
+        ON_PAGE: "by a person on the page",
+        IN_HOST: "by a person in the host's question tool",
+    }
+)
+"""The same in words."""
 
-MOST_EXTRA_ROUNDS = 2
-"""How often the user is offered another round under the same rules."""
 LONGEST_NOTE = 1_000
 """The most characters of one note."""
 MOST_NOTES = 50
@@ -75,6 +85,8 @@ class GivenAnswer:
     question: str
     answer: tuple[str, ...]
     reason: str = ""
+    way: str = ""
+    """The way in which it came."""
 
 
 @dataclass(frozen=True)
@@ -114,15 +126,48 @@ class Move:
 
 
 @dataclass(frozen=True)
-class AskedQuestion(Question):
-    """A question to the user as it was asked, with the answer."""
+class AnswerOption:
+    """One option of a question."""
 
+    label: str
+    outcome: str | None = None
+    """The outcome that choosing it means, if any."""
+    description: str = ""
+    person: bool = False
+    """Whether only a person may choose it."""
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """A question to the user."""
+
+    id: str
+    header: str
+    text: str
+    options: tuple[AnswerOption, ...] = ()
+    multi: bool = False
     source: str = BY_STEP
+    other: str | None = None
+    """The outcome that free text means."""
     answer: tuple[str, ...] | None = None
     """Labels, or free text after ``other:``."""
     answered_at: str | None = None
     answered_by: str | None = None
     reason: str = ""
+    person: bool = False
+    """Whether only a person may answer."""
+    way: str = ""
+    """The way in which the answer came."""
+
+    @property
+    def is_persons(self) -> bool:
+        """Whether only a person may choose some of its options."""
+        return self.person or any(option.person for option in self.options)
+
+    def needs_person(self, labels: Iterable[str]) -> bool:
+        """Return whether only a person may give these answers."""
+        chosen = set(labels)
+        return self.person or any(option.person and option.label in chosen for option in self.options)
 
     @property
     def is_open(self) -> bool:
@@ -183,11 +228,6 @@ class Grant:
     another: int = 0
     """How often the user chose "another round"."""
     must_only: bool = False
-
-    @property
-    def allows_another(self) -> bool:
-        """Whether the user may choose another round under the same rules."""
-        return not self.must_only and self.another < MOST_EXTRA_ROUNDS
 
 
 NO_GRANT = Grant()

@@ -61,6 +61,8 @@ from flowrail.text.phrases import did_you_mean, listed
 from flowrail.text.safe_text import shortened
 
 NOTHING: Frozen[str, Any] = Frozen()
+MOST_EXTRA_ROUNDS = 2
+"""How often the user is offered another round under the same rules."""
 WORDS = {str(outcome): outcome for outcome in EVENTS}
 VERDICTS = {"pass": str(Outcome.OK)}
 """Words of reviewers for outcomes; `fail` is one itself."""
@@ -299,7 +301,7 @@ def gate_outcome(step: StepDef, session: Session, *, reported: str = DONE) -> Ou
 def _answers(session: Session) -> tuple[GivenAnswer, ...]:
     """Return the user's answers in the current step."""
     return tuple(
-        GivenAnswer(question.id, question.text, question.answer, question.reason)
+        GivenAnswer(question.id, question.text, question.answer, question.reason, question.way)
         for question in session.questions
         if question.answer
     )
@@ -393,10 +395,17 @@ def _decision_at_limit(step: StepDef, session: Session, answer: str) -> Decision
 
 def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
     """Return *session*, which has not moved, with the question that its limit raises."""
-    question = asked_questions.limit_question(
-        step, session, name_of(step, session_context(workflow, session, step))
-    )
+    grant = session.granted(step.id)
+    name = name_of(step, session_context(workflow, session, step))
     answered = [asked for asked in session.questions if not asked.is_open]
+    if step.questions:
+        question = asked_questions.limit_of_answers_question(name, answered, visits=session.visit)
+    else:
+        must_only = not grant.must_only
+        another = must_only and grant.another < MOST_EXTRA_ROUNDS
+        question = asked_questions.limit_question(
+            step, name, visits=session.visit, another=another, must_only=must_only
+        )
     return asked_questions.with_questions(session, [*answered, question])
 
 

@@ -19,8 +19,7 @@ from flowrail.hosts.conversation import host_id
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.workflow import Workflow
 from flowrail.skills.loader import Loader
-from flowrail.storage.configuration import configured_store
-from flowrail.storage.ownership import Owner
+from flowrail.storage.ownership import Owner, configured_store
 from flowrail.storage.user_folders import state_folder
 from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import is_shown
@@ -63,8 +62,9 @@ class Environment:
     conversation of the caller, by default the one that the host names in the environment; an empty text means none.
     *in_program* means that the store is named by a Python program, not on a command line. *cwd* is the folder in which
     skills and the project are searched, by default the current one. *confirm* asks the person at the terminal, and raises
-    `TrustError` unless the answer is yes. *stream* gets the output of a command while it runs. *progress* gets what a
-    long piece of work does now, how much of it is done, and how much there is. A call waits *wait* seconds for a session
+    `TrustError` unless the answer is yes. *at_terminal* says whether the answer is printed at a terminal. *stream* gets
+    the output of a command while it runs. *progress* gets what a long piece of work does now, how much of it is done, and
+    how much there is. A call waits *wait* seconds for a session
     or handoff that another process holds.
     """
 
@@ -87,6 +87,7 @@ class Environment:
         in_program: bool = False,
         cwd: str | None = None,
         confirm: Callable[[Confirmation], None] = refuse_without_terminal,
+        at_terminal: bool = False,
         stream: Callable[[bytes], object] = lambda _data: None,
         wait: float = 10.0,
         progress: Callable[[str, int, int], object] = lambda _activity, _done, _total: None,
@@ -96,6 +97,7 @@ class Environment:
         self.stream = stream
         self.progress = progress
         self.confirm = confirm
+        self.at_terminal = at_terminal
         self._in_program = in_program
         self._cwd = cwd
         self._store = store

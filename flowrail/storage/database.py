@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, MetaData, Transaction, create_engine, event, inspect
+from sqlalchemy import Connection, Engine, Transaction, create_engine, event, inspect
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -62,11 +62,10 @@ _HINTS = {
 class Database:
     """One database, and the transaction of the current thread in it.
 
-    *shown* is its address as messages and commands name it, without a password. *tables* are those that it must have.
+    *shown* is its address as messages and commands name it, without a password.
     """
 
-    def __init__(self, address: str, *, folder: str = "", tables: MetaData = schema.METADATA) -> None:
-        self._tables = tables
+    def __init__(self, address: str, *, folder: str = "") -> None:
         self._url = parse_address(address, folder)
         self.shown = _without_password(self._url)
         self._engine: Engine | None = None
@@ -92,18 +91,18 @@ class Database:
 
     def init(self) -> None:
         """Create the tables that do not exist yet. A new SQLite file is private to the user."""
-        with self.errors():
+        with self._errors():
             if self.is_sqlite:
                 self._create_file()
             with self._open().begin() as connection:
                 self._set_wait(connection, WAIT_SECONDS)
-                self._tables.create_all(connection)
+                schema.METADATA.create_all(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Yield a connection: that of the current change of this thread, if there is one."""
         current: Connection | None = getattr(self._current, "connection", None)
-        with self.errors():
+        with self._errors():
             if current is not None:
                 yield current
                 return
@@ -117,7 +116,7 @@ class Database:
         Added records stay even if the caller then raises an error: a failed handoff is recorded and then refused.
         """
         current: Connection | None = getattr(self._current, "connection", None)
-        with self.errors():
+        with self._errors():
             if current is not None:
                 with _committed(current.begin_nested()):
                     yield current
@@ -157,7 +156,7 @@ class Database:
         """Return the engine after a look for the tables, once per process. Connecting would create a SQLite file."""
         if self._engine is None:
             is_missing = self.is_sqlite and not os.path.exists(str(self._url.database))
-            if is_missing or not inspect(self._open()).has_table(self._tables.sorted_tables[0].name):
+            if is_missing or not inspect(self._open()).has_table(schema.ENTRIES.name):
                 self.close()
                 raise StorageError(
                     f"{self.shown} has no tables of flowrail",
@@ -191,8 +190,7 @@ class Database:
             ) from None
 
     @contextmanager
-    def errors(self) -> Iterator[None]:
-        """Raise `StorageError` with a hint for an error of the database."""
+    def _errors(self) -> Iterator[None]:
         try:
             yield
         except SQLAlchemyError as error:

@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from flowrail.errors import FlowError, TrustError, UsageError
+from flowrail.machines.session import ON_PAGE
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import evidence, questions
 from flowrail.web.access import COOKIE, ENTER, AccessCheck, Keys
@@ -82,7 +83,9 @@ class Answer:
         """Record the answers."""
         if not self.answers:
             raise UsageError("an answer must name its questions", hint="choose an option")
-        questions.answer(environment, session_id, self.answers, self.reason, expect=self.revision)
+        questions.answer(
+            environment, session_id, self.answers, self.reason, expect=self.revision, way=ON_PAGE
+        )
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,9 @@ class Approval:
 
     def record(self, environment: Environment, session_id: str) -> None:
         """Record the approval."""
-        evidence.confirm(environment, session_id, [self.check], self.reason, expect=self.revision)
+        evidence.confirm(
+            environment, session_id, [self.check], self.reason, expect=self.revision, way=ON_PAGE
+        )
 
 
 def application(pages: Pages, keys: Keys, activity: Activity) -> AccessCheck:

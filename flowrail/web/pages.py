@@ -17,7 +17,7 @@ from flowrail.formatters.guidance import blocks
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGED, PREPARED, RECEIVED, SENT, Handoff
 from flowrail.handoff.store import Handoffs, payload_path
-from flowrail.machines.asked_questions import WAIVE
+from flowrail.machines.asked_questions import WAIVE, moment_after
 from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN
@@ -31,7 +31,7 @@ from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.storage.files import read_bounded
 from flowrail.text.limits import JSON_BYTES
-from flowrail.text.phrases import ago, count, duration, in_words, iso_time, moment_after
+from flowrail.text.phrases import ago, count, duration, in_words, iso_time
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import shortened, visible
 from flowrail.web.access import Keys

@@ -89,8 +89,15 @@ def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
             "question": "Go on?",
             "answer": ["other:shorter <b>, and with an example"],
             "reason": "so",
+            "way": "relayed",
         },
-        {"id": "how", "question": "With what?", "answer": ["Docs", "Tests"], "reason": "so"},
+        {
+            "id": "how",
+            "question": "With what?",
+            "answer": ["Docs", "Tests"],
+            "reason": "so",
+            "way": "relayed",
+        },
     ]
     out = flow("resume", "--format", form).out
     assert "shorter <b>, and with an example" in out

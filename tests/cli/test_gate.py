@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 import pytest
-from support.sandbox import flow, put_skill, told
+from support.sandbox import decided, flow, put_skill, told
 
 LOOP = """\
 name: NAME
@@ -63,7 +63,9 @@ class Agent:
     def answer(self, label: str) -> Any:
         (question,) = self.printed["questions"]
         labels = [option["label"] for option in question["options"]]
-        self.run(question["choices"][labels.index(label)])
+        words = shlex.split(question["choices"][labels.index(label)])[1:]
+        is_persons = question["options"][labels.index(label)]["person"]
+        self.printed = decided(*words) if is_persons else told(*words)
         return self.report("done")
 
     def shown(self, form: str = "xml") -> str:
@@ -122,11 +124,15 @@ def test_four_answers_four_ends_all_on_record(
     *_, limit, answer, move = records
     assert (limit["kind"], answer["kind"], move["outcome"]) == ("limit", "answer", outcome)
     assert answer["note"]["answers"] == {"limit": [label]}
+    assert answer["note"]["way"] == ("terminal" if label in {"MUST only", "Accept the risk"} else "relayed")
     if label == "Accept the risk":
         assert answer["note"]["reason"] == "the user accepts what is still open"
         shown = " ".join(flow("sessions", agent.session).out.split())
         assert "limit fail at the limit; the user is asked" in shown
-        assert "limit=Accept the risk (the user accepts what is still open)" in shown
+        assert (
+            "limit=Accept the risk (by a person at the terminal; the user accepts what is still open)"
+            in shown
+        )
 
 
 def test_a_review_that_failed_and_put_nothing_on_record_does_not_pass() -> None:

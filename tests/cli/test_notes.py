@@ -41,7 +41,7 @@ def test_questions_and_answers_carry_notes_too() -> None:
         ("two stores", "first", "question"),
         ("A, because it is small", "first", "answer"),
     ]
-    assert "db=A; note: A, because it is small" in flow("sessions", session).out
+    assert "db=A (relayed by the agent); note: A, because it is small" in flow("sessions", session).out
     assert "Also noted: two stores; A, because it is small." in flow("resume", session).out
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from support.evidence import allow_commands, begin, demand, git, report, repository, write
-from support.sandbox import flow, process, project_skills, put_skill, refused, told
+from support.sandbox import decided, flow, process, project_skills, put_skill, refused, told
 from support.terminal import at_a_terminal
 
 from flowrail.evidence.arguments import is_typed_by_hand
@@ -249,12 +249,12 @@ def test_before_a_failed_run_is_repeated_the_user_is_asked() -> None:
 
     assert (status, error["code"]) == (4, "COMMAND_NOT_REPEATED")
     assert question["text"] == "Command `tests` ran and did not pass: it exited with 3. Run it again?"
-    assert "only a person can decide that a command runs again" in in_chat.err
+    assert (in_chat.status, "[PERSON_NEEDED]" in in_chat.err) == (4, True)
     assert refused("step", "built", "ok", "--session", session)[1]["code"] == "QUESTION_OPEN"
     told("answer", session, f"{question['id']}=Do not run it")
     assert (report(session), runs()) == ({"tests": "fail"}, 1)
     refused("run", "tests", "--session", session)
-    told("answer", session, f"{question['id']}=Run it again")
+    decided("answer", session, f"{question['id']}=Run it again")
     run(session, status=1)
     assert runs() == 2
 
@@ -325,7 +325,7 @@ def test_after_a_kill_of_the_supervisor_the_user_says_whether_the_command_ran() 
     assert (first.returncode, b"its end is unknown" in err) == (4, True), (out, err)
     assert [option["label"] for option in question["options"]] == ["It ran", "It did not run", "Run it again"]
     assert told("sessions", session)["history"][-1]["revision"] == 0
-    told("answer", session, f"{question['id']}=It ran")
+    decided("answer", session, f"{question['id']}=It ran")
     assert (report(session), runs()) == ({}, 1)
 
 
@@ -337,7 +337,7 @@ def test_an_unknown_command_that_did_not_run_can_be_run() -> None:
     assert refused("run", "tests", "--session", session)[1]["code"] == "COMMAND_NOT_REPEATED"
     question = told("resume", session)["questions"][0]
 
-    told("answer", session, f"{question['id']}=It did not run")
+    decided("answer", session, f"{question['id']}=It did not run")
 
     assert run(session)["verdict"] == "pass"
     assert runs() == 2

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.evidence import allow_commands, begin, demand, write
-from support.sandbox import refused, told
+from support.sandbox import decided, refused, told
 
 WORK = """\
 import os, time
@@ -70,7 +70,7 @@ def check_answer(session: str) -> None:
     question = told("resume", session)["questions"][0]
     no = "It did not run" if len(question["options"]) == 3 else "Run it again"
     assert refused("step", "built", "fail", "--session", session)[1]["code"] == "QUESTION_OPEN"
-    told("answer", session, f"{question['id']}={no}")
+    decided("answer", session, f"{question['id']}={no}")
     before = times_begun()
 
     last = flow_run(session)

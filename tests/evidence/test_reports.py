@@ -129,7 +129,7 @@ def test_after_several_refusals_a_person_is_asked() -> None:
     question = shown["questions"][0]
     assert question["text"] == "Build: 3 reports lacked evidence (`plan`). What next?"
     assert [option["label"] for option in question["options"]] == ["Try again", "Waive", "Stop"]
-    assert question["choices"][1] == f"flow waive plan --session {session} --reason REASON"
+    assert [option["person"] for option in question["options"]] == [False, True, False]
     error = refused("step", "built", "ok", "--session", session)[1]
     assert error["code"] == "QUESTION_OPEN"
     assert (
@@ -175,9 +175,9 @@ def test_only_a_person_at_a_terminal_approves_or_waives(monkeypatch: pytest.Monk
     assert report(session) == {"signed": "missing", "plan": "missing"}
     for words in (["approve", "signed"], ["waive", "plan", "--reason", "trust me"]):
         unasked = process(*words, "--session", session, before="import os; os.setsid()")
-        assert (unasked.status, "at a terminal" in unasked.err) == (7, True)
+        assert (unasked.status, "[PERSON_NEEDED]" in unasked.err) == (4, True)
         in_chat = process(*words, "--session", session, env={"CLAUDE_CODE_SESSION_ID": "abc"})
-        assert (in_chat.status, "without an agent" in in_chat.err) == (7, True)
+        assert (in_chat.status, "[PERSON_NEEDED]" in in_chat.err) == (4, True)
 
     output, status = at_a_terminal(["approve", "--session", session], "yes")
 

@@ -12,6 +12,7 @@ from flowrail.cli.environment import SessionCall
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.views import PendingQuestions
 from flowrail.machines.question import Option, Question
+from flowrail.machines.session import AT_TERMINAL
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import questions, steps
 
@@ -153,7 +154,7 @@ class Team:
         answers: dict[str, list[str]] = {}
         for name, _, label in (pair.partition("=") for pair in pairs):
             answers.setdefault(name, []).append(label)
-        return questions.answer(self.world, session, answers, reason).guidance
+        return questions.answer(self.world, session, answers, reason, way=AT_TERMINAL).guidance
 
     def kinds(self, session: str | None = None) -> list[str]:
         """Return the kinds of the records of a session."""

@@ -256,6 +256,13 @@ def as_person(*words: str) -> Ran:
         return flow(*words, "--json")
 
 
+def decided(*words: str) -> Any:
+    """Run a command with which a person decides, at a terminal, and return its JSON."""
+    ran = as_person(*words)
+    assert ran.status == 0, ran
+    return ran.data
+
+
 def accept(session: str, *more: str) -> Ran:
     """Accept a foreign session, as a person."""
     return as_person("trust", "--session", session, *more)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, groupby
 from typing import TypeAlias
 
 from flowrail.command import Command
-from flowrail.formatters.block import Block, as_lines, as_xml, markup_lines, prose
+from flowrail.formatters.block import Block, as_lines, as_xml
 from flowrail.formatters.guidance import content
 from flowrail.formatters.guidance.content import Show
 from flowrail.machines.agents import Join
@@ -16,8 +15,9 @@ from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, 
 from flowrail.machines.guidance.views import DispatchView, QuestionView
 from flowrail.machines.session import GivenAnswer, RecordedFinding
 from flowrail.text.phrases import duration, in_words, listed, size
+from flowrail.text.placeholders import in_fences
 from flowrail.text.report import Line, Moment, Report, Span, Style, command, line, paragraphs, title
-from flowrail.text.safe_text import Markup, one_line, shortened, visible
+from flowrail.text.safe_text import one_line, shortened, visible
 
 Lines: TypeAlias = Sequence[str | Line]
 
@@ -114,19 +114,18 @@ def _instructions(guidance: Guidance, show: Show) -> Iterator[Block]:
         }
         yield Block("step_header", step.title, about)
     pieces = content.pieces(guidance, show)
-    yield Block("current_action", pieces, lines=[*_as_prose(pieces)])
+    yield Block("current_action", pieces, lines=[*_prose(visible("\n".join(pieces).strip("\n")))])
     if guidance.forbids:
         forbidden = ", ".join(guidance.forbids)
         yield Block("not_in_this_step", forbidden, lines=[f"Not in this step: {one_line(forbidden)}"])
 
 
-def _as_prose(pieces: Sequence[str | Markup]) -> Iterator[str | Line]:
-    """Yield what a person reads of instructions."""
-    for is_markup, group in groupby(pieces, lambda piece: isinstance(piece, Markup)):
-        if is_markup:
-            yield from chain.from_iterable(map(markup_lines, group))
-        else:
-            yield from prose(visible("\n".join(group).strip("\n")))
+def _prose(text: str) -> Iterator[str | Line]:
+    """Yield the lines of instructions; code, tables and lines that are indented as code are not wrapped."""
+    fenced = in_fences(text)
+    for number, text_line in enumerate(text.split("\n")):
+        wraps = number not in fenced and not text_line.startswith(("|", "    ", "<"))
+        yield text_line if wraps else Line((text_line,), wraps=False)
 
 
 def _work(guidance: Guidance, show: Show) -> Iterator[Block]:
@@ -151,7 +150,7 @@ def _work(guidance: Guidance, show: Show) -> Iterator[Block]:
         about_commands = content.ABOUT_COMMANDS
         yield Block("commands", [about_commands, *commands], lines=[f"Commands. {about_commands}"])
     if guidance.evidence:
-        about_evidence = content.about_evidence(guidance)
+        about_evidence = content.about_evidence(guidance, show)
         checks = [_check(guidance, check, show) for check in guidance.evidence]
         yield Block("evidence", [about_evidence, *checks], lines=[f"Evidence. {about_evidence}"])
     if guidance.next:
@@ -236,8 +235,10 @@ def _question(guidance: Guidance, question: QuestionView, show: Show) -> Block:
     choices = question.choices or [None] * len(question.options)  # none in a preview
     for option, choice in zip(question.options, choices, strict=True):
         shown, description = _shown(choice, show), option.description
+        is_persons = question.person or option.person
         words = f"  {one_line(option.label)}{f'  {one_line(description)}' if description else ''}"
-        label = {"label": option.label, "description": description or None}
+        words += "  (only a person)" if is_persons else ""
+        label = {"label": option.label, "description": description or None, "person": is_persons or None}
         options.append(Block("option", shown, label, [words, *_to_type(shown)]))
     if not options:
         shown = _shown(question.command, show)
@@ -289,6 +290,8 @@ def _check(guidance: Guidance, check: EvidenceView, show: Show) -> Block:
     if check.command:
         purpose, shown = content.purpose_of(check), show(check.command)
         parts.append(Block(purpose.replace(" ", "_"), shown, lines=_to_type(f"{purpose}: {shown}")))
+    if check.question and not check.verdict:
+        parts.append(_question(guidance, check.question, show))
     return Block("check", parts, {"id": check.id, **outcomes, "now": check.verdict or None}, lines)
 
 
@@ -324,8 +327,7 @@ def _want(want: Want, *, is_alone: bool) -> Block:
     typed = one_line(example or "")
     if want.type == "list":
         typed = "'" + typed.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
-    which = "items of" if want.type == "list" else "one of"
-    values = f"  {which} {choices}" if want.choices else f"  such as {typed}" if example else ""
+    values = f"  one of {choices}" if want.choices else f"  such as {typed}" if example else ""
     values += f" ({want.range})" if want.range else ""
     optional = "" if want.required else "  (optional)"
     description = f"  {one_line(want.description)}" if want.description else ""

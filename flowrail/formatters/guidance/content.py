@@ -18,12 +18,18 @@ from flowrail.machines.asked_questions import (
 from flowrail.machines.guidance.agent_work import PENDING
 from flowrail.machines.guidance.evidence_view import EvidenceView
 from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Route, Want
-from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep, LoopView, WorkResult
+from flowrail.machines.guidance.views import (
+    Briefing,
+    DispatchView,
+    DoneStep,
+    LoopView,
+    QuestionView,
+    WorkResult,
+)
 from flowrail.machines.outcome import DONE
 from flowrail.machines.session import (
     ABANDONED,
     BY_AGENT,
-    BY_EVIDENCE,
     BY_LIMIT,
     BY_STEP,
     COMPLETED,
@@ -56,9 +62,14 @@ ASK_ABOVE = (
 FREE_TEXT = "A question without options is answered in free text, in place of TEXT."
 OWN_WORDS = "If no option fits, put other:TEXT, the user's own words, in the place of the label."
 REASON = "If the user gives a reason, use it instead of the printed one."
-WAIVE = (
-    "If the user chooses to waive the evidence, show the command: only the user can type it, in a terminal."
+PERSON = (
+    'Only a person may choose an option with person="true". Ask with a question tool whose answer a hook of flow sees '
+    "(AskUserQuestion in Claude Code): word for word, with every option and its description. flow then records the answer. "
+    "Otherwise say what it is about, and that the user answers {where}, or types the command of an option in a terminal of "
+    "their own. Never run it yourself. Then end your turn: `{resume}` continues after the answer."
 )
+PAGE = "on the page of `flow ui`"
+"""Where a person answers, if no page is open."""
 SEVERAL = "If multi is true, append one ID=LABEL for each further choice."
 NO_ITEMS = "There is nothing to dispatch: the list of items is empty. Launch no agent."
 """Printed if the list of a dispatch is empty."""
@@ -121,19 +132,25 @@ def how_to_ask(guidance: Guidance, show: Show) -> str:
     waiting = guidance.open_questions
     if waiting and guidance.launcher_command:
         return f"{ASK_ABOVE}{show(guidance.launcher_command)}"
-    sources = {question.source for question in waiting}
-    commands = [
-        command for question in waiting if question.source != BY_EVIDENCE for command in question.choices
-    ]
+    commands = [command for question in waiting for command in question.choices if command]
     sentences = (
-        (ASK_USER, bool(waiting)),
+        (ASK_USER, any(not question.person for question in waiting)),
+        (for_person(guidance, waiting, show), True),
         (OWN_WORDS, any(question.options for question in waiting if question.source in {BY_STEP, BY_AGENT})),
         (FREE_TEXT, not all(question.options for question in waiting)),
-        (WAIVE, BY_EVIDENCE in sources),
         (SEVERAL, any(question.multi for question in waiting)),
         (REASON, any("reason" in command.options for command in commands)),
     )
-    return " ".join(sentence for sentence, applies in sentences if applies)
+    return " ".join(sentence for sentence, applies in sentences if applies and sentence)
+
+
+def for_person(guidance: Guidance, questions: Sequence[QuestionView], show: Show) -> str:
+    """Return how a person answers these questions, and how the agent waits for it; nothing if any agent may answer."""
+    command = next((question.command for question in questions if question.is_persons), None)
+    if command is None:
+        return ""
+    resume = Command("resume", guidance.session, store=command.store)
+    return PERSON.format(where=f"on the page {guidance.page}" if guidance.page else PAGE, resume=show(resume))
 
 
 def purpose_of(check: EvidenceView) -> str:
@@ -141,21 +158,23 @@ def purpose_of(check: EvidenceView) -> str:
     return "run" if check.kind == "command" else "if the review found nothing and no agent recorded that"
 
 
-def about_evidence(guidance: Guidance) -> str:
+def about_evidence(guidance: Guidance, show: Show) -> str:
     """Return what to do with the checks of a step."""
     conditions = [outcomes_of(guidance, check) for check in guidance.evidence]
     offered = {offer.outcome for offer in guidance.next}
     is_for_some = any(
         "outcome" in condition and not offered <= {*condition["outcome"].split()} for condition in conditions
     )
+    unconfirmed = [check.question for check in guidance.evidence if check.question and not check.verdict]
     sentences = (
         (_EVIDENCE, True),
         (_OUTCOME, is_for_some),
         (_CONDITION, any("if" in condition for condition in conditions)),
         (_DECIDED, is_for_some and _decides_outcome(guidance)),
         (_VERDICTS, any(check.verdict for check in guidance.evidence)),
+        (for_person(guidance, unconfirmed, show), not guidance.open_questions),
     )
-    return " ".join(sentence for sentence, applies in sentences if applies)
+    return " ".join(sentence for sentence, applies in sentences if applies and sentence)
 
 
 def outcomes_of(guidance: Guidance, check: EvidenceView) -> dict[str, str]:

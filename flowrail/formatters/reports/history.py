@@ -9,6 +9,7 @@ from typing import Any
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.evidence_results import EvidenceResult, tally
 from flowrail.machines.frozen import Frozen
+from flowrail.machines.session import WAYS
 from flowrail.machines.session_record import Record
 from flowrail.text.phrases import duration, in_words, seconds_between
 from flowrail.text.report import Moment, Part, Span, Style, Table, columns
@@ -52,7 +53,9 @@ class HistoryEntry:
     def description(self) -> str:
         """The text about a record without a move."""
         reason, text = shortened(str(self.note.get("reason", ""))), shortened(_note_of(self))
-        return f"{text} ({reason})" if text and reason else text or reason
+        way = WAYS.get(str(self.note.get("way")), "")
+        about = "; ".join(filter(None, [way, reason]))
+        return f"{text} ({about})" if text and about else text or about
 
 
 def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:

@@ -11,11 +11,10 @@ from flowrail.machines.agents import Children, Join
 from flowrail.machines.decision import name_of, names_in, session_context
 from flowrail.machines.guidance.views import DispatchView, LoopView, QuestionView
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.question import Option
 from flowrail.machines.reported_values import ReviewPendingError
 from flowrail.machines.reviews import blocking_now, round_findings, verdict
 from flowrail.machines.session import (
-    BY_EVIDENCE,
+    AnswerOption,
     AskedQuestion,
     Dispatched,
     RecordedFinding,
@@ -190,13 +189,10 @@ def _dispatch(
     )
 
 
-def _answer(session: Session, question: AskedQuestion, option: Option, store: str | None) -> Command:
+def _answer(session: Session, question: AskedQuestion, option: AnswerOption, store: str | None) -> Command:
     """Return the command that answers with *option*. Accepting open findings needs a reason."""
-    if question.source == BY_EVIDENCE and option.outcome == engine_questions.WAIVE:
-        results = session.evidence.results if session.evidence is not None else ()
-        missing = [result.check for result in results if result.is_missing]
-        return Command("waive", *missing, session=session.id, reason="REASON", store=store)
-    reason = engine_questions.ACCEPTED if option.outcome == engine_questions.ACCEPT else None
+    needs_reason = question.source in engine_questions.OWN and option.outcome in engine_questions.NEEDS_REASON
+    reason = engine_questions.ACCEPTED if needs_reason else None
     return Command("answer", session.id, answers={question.id: option.label}, reason=reason, store=store)
 
 

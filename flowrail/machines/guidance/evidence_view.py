@@ -8,8 +8,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from flowrail.command import Command
-from flowrail.machines.asked_questions import choices_for
+from flowrail.machines.asked_questions import choices_for, confirmation_question
 from flowrail.machines.demanded_evidence import Evidence, Verdict
+from flowrail.machines.guidance.views import QuestionView
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import Session
 from flowrail.machines.statechart import effective_outcome
@@ -37,6 +38,8 @@ class EvidenceView:
     """Whether every report needs it."""
     condition: str
     """When it counts, if the step decides the outcome by rules, answers or findings."""
+    question: QuestionView | None = None
+    """The question in which a person confirms it, if only a person can."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,13 @@ def views(
         for confirmation in confirmations
     }
     for check in step.checks.values():
-        command = None
+        command, question = None, None
+        if check.person is not None:
+            asked = confirmation_question(check.id, fill(check.person, values))
+            approve = Command("approve", check.id, session=session.id, store=store) if session.id else None
+            question = QuestionView(
+                **vars(asked), session=session.id, command=approve, choices=(approve, None)
+            )
         if check.review == "submitted":
             command = Command("finding none", session.id, store=store)
         elif check.command is not None:
@@ -99,6 +108,7 @@ def views(
             verdict=verdicts.get(check.id, ""),
             is_always=needed == set(step.transitions),
             condition="" if needed == set(step.transitions) else _condition(step, needed),
+            question=question,
         )
 
 
@@ -134,7 +144,7 @@ def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, o
         return f"{show(check.file)}{conditions}"
     if check.files is not None:
         each = conditions.replace("(", "(each ", 1)
-        least = 1 if check.citations or check.items else check.at_least
+        least = 1 if check.citations else check.at_least
         return f"at least {count(least, 'file')} matching {show(check.files)}{each}"
     if check.command is not None:
         return f"command `{check.command}` to pass"
@@ -145,17 +155,11 @@ def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, o
 
 def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
     contains = joined([repr(fill(text, values)) for text in check.contains])
-    letter = check.items
     citing = f"citing at least {count(check.at_least, 'line')} as FILE:LINE from the project root, each with what it quotes"
-    items = f"with at least {count(check.at_least, 'item')} {letter}1, {letter}2, …"
     conditions = [
-        *([check.section] if check.section else []),
         *(["changed in this step"] if check.changed else []),
         *([f"at least {count(check.min_bytes, 'byte')}"] if check.min_bytes > 1 else []),
         *([f"containing {contains}"] if check.contains else []),
-        *([items] if letter else []),
-        *(['each citing FILE:LINE "words"'] if letter and check.citations else []),
-        *([citing] if check.citations and not letter else []),
-        *([f"naming each item of {fill(check.covers, values)}"] if check.covers else []),
+        *([citing] if check.citations else []),
     ]
     return f" ({', '.join(conditions)})" if conditions else ""

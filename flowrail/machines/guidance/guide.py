@@ -221,11 +221,20 @@ class Guidance:
     """The handoffs that a session which has ended had sent."""
     take_over_command: Command | None = None
     """For a session of another conversation: the command that takes it over."""
+    page: str = ""
+    """The open page on which a person decides about the session, if any; it opens only in the person's browser."""
 
     @property
     def open_questions(self) -> tuple[QuestionView, ...]:
         """The questions that wait for an answer, of this session and of its agents."""
         return tuple(question for question in self.questions if question.is_open)
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether a question or a check waits for what only a person may decide."""
+        return any(question.is_persons for question in self.open_questions) or any(
+            check.question is not None and not check.verdict for check in self.evidence
+        )
 
 
 def guide(
@@ -467,13 +476,7 @@ def _split(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]]
     cases = 1
     for name, arg in declared.items():
         choices = len(arg.choices or ())
-        if (
-            arg.kind != "list"
-            and arg.required
-            and choices <= MOST_CHOICES
-            and cases * choices <= MOST_CASES
-            and _fits_command(arg)
-        ):
+        if arg.required and choices <= MOST_CHOICES and cases * choices <= MOST_CASES and _fits_command(arg):
             named[name] = arg
             cases *= choices
     return named, {name: arg for name, arg in declared.items() if name not in named}

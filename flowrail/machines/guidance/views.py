@@ -69,8 +69,8 @@ class QuestionView(AskedQuestion):
     """The id of the session that asks."""
     command: Command | None = None
     """Gives an answer in the user's words; `None` in a preview."""
-    choices: tuple[Command, ...] = ()
-    """One command for each option; empty in a preview."""
+    choices: tuple[Command | None, ...] = ()
+    """One command for each option that has one; empty in a preview."""
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ from typing import NamedTuple
 from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, FlowError, StorageError, without_traceback
 from flowrail.hosts.conversation import RELEASED
+from flowrail.machines.asked_questions import moment_after
 from flowrail.machines.session import ABANDONED, Session
 from flowrail.machines.session_record import Record, RecordNote
 from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import children_of, lost_dispatch
 from flowrail.operations.running.load_workflow import start_command
-from flowrail.text.phrases import ago, moment_after, seconds_between
+from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import shortened
 
 RESULT_SECONDS = 24 * 3600

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from flowrail.command import Command, Hint
-from flowrail.errors import ConflictError, TrustError, UsageError
+from flowrail.errors import ConflictError, UsageError
 from flowrail.evidence import arguments
 from flowrail.evidence.evaluate import Context, evaluate, files_of
 from flowrail.machines import asked_questions
@@ -24,13 +24,13 @@ from flowrail.machines.session_store import SessionChange
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import current_step, follow
 from flowrail.machines.workflow import Workflow
-from flowrail.operations.environment import Confirmation as Approval
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession, Reason
 from flowrail.operations.running import commands, session_files
 from flowrail.operations.running.child_sessions import check_still_dispatched
 from flowrail.operations.running.conversations import own_session, ownership_note
+from flowrail.operations.running.people import require_person
 from flowrail.text import placeholders
 from flowrail.text.phrases import did_you_mean, listed
 from flowrail.text.report import Report as Shown
@@ -210,12 +210,6 @@ def _decide(
         session or own_session(environment, lambda own: Command(verb, *checks, session=own)).session.id
     )
     typed = Command(verb, *checks, session=session_id, reason=reason or None, store=environment.shown_store)
-    if environment.conversation is not None:
-        raise TrustError(
-            f"only a person can {verb} evidence, at a terminal without an agent",
-            hint=Hint("the user runs: ", typed),
-            session=session_id,
-        )
     step, results = judged(environment, session_id)
     if not checks:
         checks = tuple(
@@ -237,8 +231,8 @@ def _decide(
                 f"  found {result.found} ({result.verdict})",
             ]
     question = f"{verb.capitalize()} {listed(checks)}?"
-    environment.confirm(Approval(question, lines, Hint("a person runs: ", typed)))
-    confirm(environment, session_id, checks, reason, waived=verb == "waive")
+    way = require_person(environment, f"{verb} evidence", question, lines, typed, session_id)
+    confirm(environment, session_id, checks, reason, waived=verb == "waive", way=way)
     return DecidedEvidence(session_id, step.id, checks, verb == "waive")
 
 
@@ -259,10 +253,11 @@ def confirm(
     *,
     waived: bool = False,
     expect: int | None = None,
+    way: str,
 ) -> None:
     """Record that a person confirmed these checks, or *waived* them in this attempt of the step.
 
-    *expect* is the revision that the person saw, if it matters.
+    *expect* is the revision that the person saw, if it matters. *way* is the way in which the decision came.
     """
     if len(reason) > LONGEST_REASON or (waived and not reason.strip()):
         raise UsageError("a reason is needed", hint=f"give one of at most {LONGEST_REASON} characters")
@@ -291,11 +286,11 @@ def confirm(
                     check=name,
                 )
             evidence = evidence.with_confirmation(
-                Confirmation(name, waived, reason, environment.now, environment.by)
+                Confirmation(name, waived, reason, environment.now, environment.by, way)
             )
         others = [question for question in session.questions if question.source != BY_EVIDENCE]
         after = asked_questions.with_questions(session.with_evidence(evidence), others)
-        note: RecordNote = {"check": ", ".join(checks), "reason": reason}
+        note: RecordNote = {"check": ", ".join(checks), "reason": reason, "way": way}
         kind = "waive" if waived else "approve"
         change.commit(after, kind=kind, at=environment.now, by=environment.by, note=note)
 

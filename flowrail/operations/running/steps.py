@@ -62,6 +62,7 @@ from flowrail.operations.running.child_sessions import (
     lost_dispatch,
     runs_to_inherit,
 )
+from flowrail.operations.running.people import page_address
 from flowrail.operations.running.session_files import open_session
 from flowrail.storage.files import LockTimeoutError
 from flowrail.text.phrases import in_words
@@ -640,6 +641,8 @@ def prepare_answer(
         resumed=resumed,
         children=children,
     )
+    if guidance.waits_for_person:
+        guidance = replace(guidance, page=page_address(environment, session.id))
     if session.parent:
         is_elsewhere = session.owner not in {None, environment.conversation}
         relaunch = Command(

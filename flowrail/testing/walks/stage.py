@@ -15,7 +15,7 @@ from flowrail.errors import FlowError
 from flowrail.formatters.data import as_data
 from flowrail.formatters.guidance import blocks
 from flowrail.machines.guidance.guide import Guidance
-from flowrail.machines.session import COMPLETED
+from flowrail.machines.session import AT_TERMINAL, COMPLETED
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.running import findings, questions, steps
@@ -97,7 +97,8 @@ class Stage:
                 return steps.resume(environment, arguments[0])
             case "answer":
                 answers = {name: [label] for name, label in _texts(command, "answers").items()}
-                return questions.answer(environment, arguments[0], answers, _text(command, "reason"))
+                reason = _text(command, "reason")
+                return questions.answer(environment, arguments[0], answers, reason, way=AT_TERMINAL)
             case "finding add":
                 severity, text = _text(command, "severity"), _text(command, "text")
                 home, finding = findings.add_finding(environment, arguments[0], severity=severity, text=text)
