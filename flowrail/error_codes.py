@@ -203,9 +203,6 @@ CODES = {
     "DIRECTORY_NOT_PRIVATE": ErrorCode(
         3, "The path is not a directory, or it belongs to another user.", "Use a folder of your own."
     ),
-    "FLEET_DATABASE_FAILED": ErrorCode(
-        3, "The database of the fleet did not answer, or refused.", "Check its address in the configuration."
-    ),
     "JOURNAL_DAMAGED": ErrorCode(
         3,
         "A journal was changed or damaged; the message contains file and line.",

@@ -289,7 +289,7 @@ _STORE = {
 _FLEET = {
     "run": Entry("fleet.commands", "Commands", "Start a session that workers run"),
     "worker": Entry("fleet.commands", "Commands", "Run headless agents for the sessions of the fleet"),
-    "status": Entry("fleet.commands", "Commands", "Show programs, workers, sessions and the newest runs"),
+    "status": Entry("fleet.commands", "Commands", "Show workers, sessions and the newest jobs"),
 }
 _FLEET_HELP = """
 Workers run headless agents, such as Claude Code or Codex, for sessions without a user present. On one machine this

@@ -1,78 +1,16 @@
-"""The menu of skills that can take over: those that fit a request, sorted, and why the others do not fit."""
+"""The menu of skills that can take over: those that fit a query, sorted, and why the others do not fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
-from flowrail.command import Command
-from flowrail.discovery.candidate import Candidate, Skipped
-from flowrail.discovery.compatibility import VERSIONS, Compatibility, compatibility, normal_version
+from flowrail.discovery.candidate import Skipped
+from flowrail.discovery.compatibility import VERSIONS, normal_version
 from flowrail.discovery.index import Discovery, EmptyMenu, unusable
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.menu_cache import CacheUse
-from flowrail.discovery.scores import (
-    CATEGORIES,
-    Query,
-    ScorePart,
-    Synthesis,
-    misses,
-    rank,
-    rank_for,
-    shortlist,
-)
-
-RELEVANCE, QUERY, UNSCORED = "relevance", "query", "none"
-"""The name of the score of a menu's candidates."""
-
-
-@dataclass(frozen=True)
-class MenuRequest:
-    """What candidates are ranked by: the synthesis of the work so far if it is known, otherwise the query."""
-
-    query: Query = field(default=Query())
-    synthesis: Synthesis | None = None
-
-    @property
-    def scorer(self) -> str:
-        """The name of the score: `relevance`, `query` or `none`."""
-        if self.synthesis is not None:
-            return RELEVANCE
-        return QUERY if self.query.asks else UNSCORED
-
-    @property
-    def most(self) -> int:
-        """The highest possible score."""
-        return 100 if self.synthesis is None else 10
-
-    def unknown(self) -> Iterator[str]:
-        """Yield the names in the request that are unknown, with the known ones."""
-        problem_type = self.synthesis.problem_type if self.synthesis else ""
-        if problem_type and problem_type not in CATEGORIES:
-            yield f"unknown problem type `{problem_type}`, which gives no points; known: {', '.join(CATEGORIES)}"
-        version = self.query.schema_version
-        if version and normal_version(version) not in VERSIONS:
-            yield f"unknown payload version `{version}`; known: {', '.join(VERSIONS)}"
-
-
-@dataclass(frozen=True)
-class Offer(Candidate):
-    """A candidate in a menu."""
-
-    score: int | None = None
-    """`None` if nothing was requested, or if it does not fit."""
-    parts: tuple[ScorePart, ...] = ()
-    """The points that add up to the score, each with its reason."""
-    misses: tuple[str, ...] = ()
-    """Why it does not fit; empty if it does."""
-    compatibility: Compatibility = field(default=compatibility("", ""))
-    """Whether a payload of the work's version can be sent, and what is lost."""
-    shown: bool = False
-    """Whether it is one of the best, which a menu shows."""
-    command: Command | None = None
-    """The command that hands the work over, if the skill that hands off is known and the target would take it."""
-    refused: str = ""
-    """Why the target would be refused."""
+from flowrail.discovery.scores import CATEGORIES, Offer, Query, rank, rate, shortlist
 
 
 @dataclass(frozen=True)
@@ -82,7 +20,7 @@ class Menu:
     candidates: tuple[Offer, ...]
     """The skills that fit, best first."""
     unfit: tuple[Offer, ...]
-    """The skills that accept handoffs, but do not fit the request."""
+    """The skills that accept handoffs, but do not fit the query."""
     skipped: tuple[Skipped, ...]
     """The folders that are not candidates."""
     unusable: tuple[Root, ...]
@@ -97,56 +35,37 @@ class Menu:
     """The highest possible score."""
     skills: int
     """The number of installed skills."""
+    notes: tuple[str, ...]
+    """Names in the query that are unknown."""
     cache: CacheUse | None = None
     """The session's cache."""
 
-    @property
-    def shown(self) -> tuple[Offer, ...]:
-        """The best candidates."""
-        return tuple(offer for offer in self.candidates if offer.shown)
-
-    @property
-    def scores(self) -> dict[str, int]:
-        """The score of each skill that fits; empty if nothing was requested."""
-        return {offer.skill: offer.score for offer in self.candidates if offer.score is not None}
-
 
 def offer(
-    discovery: Discovery, asked: MenuRequest, *, top: int | None = None, cache: CacheUse | None = None
+    discovery: Discovery, query: Query, *, top: int | None = None, cache: CacheUse | None = None
 ) -> Menu:
-    """Return the menu for a request. It shows the first *top* skills, or three to five."""
-    reasons = {candidate.skill: tuple(misses(candidate, asked.query)) for candidate in discovery.candidates}
-    fitting = [candidate for candidate in discovery.candidates if not reasons[candidate.skill]]
-    ranked = (
-        rank_for(fitting, asked.query)
-        if asked.synthesis is None
-        else rank(fitting, synthesis=asked.synthesis)
-    )
+    """Return the menu for a query. It shows the first *top* skills, or three to five."""
+    ranked = rank(discovery.candidates, query)
     length = len(shortlist(ranked)) if top is None else top
-    version = asked.query.schema_version or VERSIONS[-1]
-    installed = sum(candidate.scope is not Scope.BUNDLED for candidate in fitting)
     return Menu(
-        tuple(
-            Offer(
-                **vars(entry.candidate),
-                score=None if entry.score is None else int(entry.score),
-                parts=() if entry.score is None else entry.score.parts,
-                compatibility=compatibility(version, entry.candidate.schema_version),
-                shown=position < length,
-            )
-            for position, entry in enumerate(ranked)
-        ),
-        tuple(
-            Offer(**vars(candidate), misses=reasons[candidate.skill])
-            for candidate in discovery.candidates
-            if reasons[candidate.skill]
-        ),
-        discovery.skipped,
-        tuple(unusable(discovery.places)),
-        discovery.places.roots,
-        discovery.nothing(installed),
-        asked.scorer,
-        asked.most,
-        discovery.skills,
-        cache,
+        candidates=tuple(replace(offer, shown=position < length) for position, offer in enumerate(ranked)),
+        unfit=tuple(offer for c in discovery.candidates if (offer := rate(c, query)).misses),
+        skipped=discovery.skipped,
+        unusable=tuple(unusable(discovery.places)),
+        searched=discovery.places.roots,
+        nothing=discovery.nothing(sum(offer.scope is not Scope.BUNDLED for offer in ranked)),
+        scorer=query.scorer,
+        most=query.most,
+        skills=discovery.skills,
+        notes=tuple(_unknown(query)),
+        cache=cache,
     )
+
+
+def _unknown(query: Query) -> Iterator[str]:
+    """Yield the names in the query that are unknown, with the known ones."""
+    problem_type = query.synthesis.problem_type if query.synthesis else ""
+    if problem_type and problem_type not in CATEGORIES:
+        yield f"unknown problem type `{problem_type}`, which gives no points; known: {', '.join(CATEGORIES)}"
+    if query.schema_version and normal_version(query.schema_version) not in VERSIONS:
+        yield f"unknown payload version `{query.schema_version}`; known: {', '.join(VERSIONS)}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
 from pydantic import AwareDatetime, TypeAdapter, ValidationError
@@ -37,30 +37,11 @@ class Search:
 
 
 @dataclass(frozen=True)
-class CachedCandidate(Candidate):
-    """An entry of a cache."""
-
-    relevance_score: int | None = None
-
-
-@dataclass(frozen=True)
 class CachedMenu:
-    """The content of a cache."""
+    """The content of a cache. The scores are for its readers: a menu computes them again."""
 
     discovery: Search
-    workflows: tuple[CachedCandidate, ...]
-
-    @property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """The skills."""
-        names = [field.name for field in fields(Candidate)]
-        return tuple(Candidate(**{name: getattr(entry, name) for name in names}) for entry in self.workflows)
-
-    @property
-    def scores(self) -> dict[str, int]:
-        """The scores by skill, if the work was ranked."""
-        scores = {entry.skill: entry.relevance_score for entry in self.workflows}
-        return {skill: score for skill, score in scores.items() if score is not None}
+    workflows: tuple[Candidate, ...]
 
     def stale(self, now: datetime, *, resumed: datetime | None = None) -> str:
         """Return why the cache is invalid, or an empty text. *resumed* is when the session was last resumed."""
@@ -97,7 +78,10 @@ def read(folder: str) -> CachedMenu | None:
 
 
 def write(
-    folder: str, candidates: Iterable[Candidate], now: datetime, scores: Mapping[str, int] | None = None
+    folder: str,
+    candidates: Iterable[Candidate],
+    now: datetime,
+    scores: Mapping[str, int | None] | None = None,
 ) -> str:
     """Write the cache of a session's *folder*, and return an error message or an empty text.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.index import Discovery, discover
-from flowrail.discovery.scores import Query, Ranked, rank_for
+from flowrail.discovery.scores import Offer, Query, rank
 
 
 def discover_handoff_targets(
@@ -32,14 +32,14 @@ def find_workflows(
     cwd: str | None = None,
     home: str | None = None,
     environ: Mapping[str, str] | None = None,
-) -> list[Ranked]:
+) -> list[Offer]:
     """Return the workflows that match the whole request, best first.
 
     If nothing is requested, they have no score. A given *discovery* is used instead of a new scan.
     """
     query = Query(_several(category), accepts_from, schema_version, _several(input), text)
     discovered = _discover(cwd, home, environ) if discovery is None else discovery
-    return rank_for(discovered.candidates, query)
+    return rank(discovered.candidates, query)
 
 
 def _discover(cwd: str | None, home: str | None, environ: Mapping[str, str] | None) -> Discovery:

@@ -1,20 +1,24 @@
 """Sort candidates by how well they fit, and explain each score.
 
-There are two scores. `score_relevance` (0 to 10) compares candidates with a synthesis: the results of the work so far.
-`score_query` (up to 100) compares them with a query: a category, an input, a version. Without either, candidates have
-no score. Equal scores go to the nearer scope, or to the priority that the registry sets, then to the name.
+There are two scores, each a table of criteria. `score_relevance` (0 to 10) compares a candidate with a synthesis: the
+results of the work so far. `score_query` (up to 100) compares it with a query: a category, an input, a version. Without
+either, candidates have no score. Equal scores go to the nearer scope, or to the priority that the registry sets, then to
+the name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
+from flowrail.command import Command
 from flowrail.discovery.candidate import Candidate
-from flowrail.discovery.compatibility import VERSIONS, CompatibilityLevel, compatibility
+from flowrail.discovery.compatibility import VERSIONS, Compatibility, CompatibilityLevel, compatibility
 from flowrail.discovery.locations import Scope
+
+Work = TypeVar("Work")
 
 CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "strategic": ("research", "analysis", "architecture"),
@@ -43,45 +47,7 @@ _BUILDING = re.compile(
     re.IGNORECASE,
 )
 _MANY_UNCERTAINTIES = 3
-_LOW_CONVERGENCE = ("low", "none")
-_LOOP_PENALTY = -30
 _FEWEST, _MOST = 3, 5
-
-
-@dataclass(frozen=True)
-class ScorePart:
-    """The points of one rule."""
-
-    rule: str
-    points: int
-    most: int
-    """The highest possible points."""
-    reason: str
-    """A fact about the candidate."""
-
-
-class Score(int):
-    """A number with the parts that add up to it."""
-
-    parts: tuple[ScorePart, ...]
-
-    def __new__(cls, parts: Iterable[ScorePart]) -> Self:
-        """Return the sum of *parts*."""
-        known = tuple(parts)
-        score = super().__new__(cls, sum(part.points for part in known))
-        score.parts = known
-        return score
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """A candidate and its score."""
-
-    candidate: Candidate
-    score: Score | None
-    """`None` if nothing was requested, or if it does not fit."""
-    misses: tuple[str, ...] = ()
-    """Why it does not fit; empty if it does."""
 
 
 @dataclass(frozen=True)
@@ -111,77 +77,215 @@ class Query:
     """The skills that received handoffs before."""
     chain: Sequence[str] = ()
     """The skills that the work came through."""
+    synthesis: Synthesis | None = None
+    """The results of the work. If they are known, candidates are ranked by them."""
 
     @property
-    def asks(self) -> bool:
-        """Whether the query can give candidates different scores. The source alone only filters."""
-        return bool(self.categories or self.schema_version or self.inputs or self.text or not self.supervised)
+    def scorer(self) -> str:
+        """The name of the score: `relevance`, `query` or `none`. The source alone only filters."""
+        if self.synthesis is not None:
+            return "relevance"
+        asks = self.categories or self.schema_version or self.inputs or self.text or not self.supervised
+        return "query" if asks else "none"
+
+    @property
+    def most(self) -> int:
+        """The highest possible score."""
+        return 100 if self.synthesis is None else 10
 
 
-def score_relevance(
-    synthesis: Synthesis | Mapping[str, object], candidate: Candidate | Mapping[str, object]
-) -> Score:
-    """Return how well *candidate* fits *synthesis*, from 0 to 10.
+@dataclass(frozen=True)
+class ScorePart:
+    """The points of one criterion."""
 
-    *synthesis* may be the content of a payload, *candidate* an entry of `available-workflows.yaml`.
-    """
-    work = read_synthesis(synthesis)
-    if isinstance(candidate, Mapping):
-        scope = Scope(str(candidate.get("scope") or Scope.GLOBAL))
-        candidate = Candidate("", scope, "", categories=tuple(_many(candidate.get("categories"))))
-    return Score(
-        (
-            _problem_type(work.problem_type, candidate),
-            _uncertainties(work.key_uncertainties, candidate),
-            _implementation(work.synthesis_summary, candidate),
-            _convergence(work.convergence_level, candidate),
-            _nearness(candidate),
-        )
+    rule: str
+    points: int
+    most: int
+    """The highest possible points."""
+    reason: str
+    """A fact about the candidate."""
+
+
+@dataclass(frozen=True)
+class Offer(Candidate):
+    """A candidate as an answer to a query."""
+
+    score: int | None = None
+    """`None` if nothing was requested, or if it does not fit."""
+    parts: tuple[ScorePart, ...] = ()
+    """The points that add up to the score, each with its reason."""
+    misses: tuple[str, ...] = ()
+    """Why it does not fit; empty if it does."""
+    compatibility: Compatibility = field(default=compatibility("", ""))
+    """Whether a payload of the work's version can be sent, and what is lost."""
+    shown: bool = False
+    """Whether it is one of the best, which a menu shows."""
+    command: Command | None = None
+    """The command that hands the work over, if the skill that hands off is known and the target would take it."""
+    refused: str = ""
+    """Why the target would be refused."""
+
+
+@dataclass(frozen=True)
+class Criterion(Generic[Work]):
+    """A row of a scorer."""
+
+    rule: str
+    most: int
+    """The highest possible points."""
+    judge: Callable[[Work, Candidate], tuple[int, str]]
+    """Returns the points of a candidate, and the reason."""
+
+
+def _suits_problem(work: Synthesis, candidate: Candidate) -> tuple[int, str]:
+    kind = work.problem_type
+    suitable = CATEGORIES.get(kind)
+    if suitable is None:
+        return 0, f"unknown problem type `{kind}`" if kind else "no problem type is known"
+    problem = f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind} problem"
+    fitting = [category for category in suitable if category in candidate.categories]
+    if fitting:
+        return 3, f"`{fitting[0]}` suits {problem}"
+    return 0, f"{problem} needs one of {', '.join(suitable)}"
+
+
+def _if_category(
+    category: str, fact: Callable[[Synthesis], tuple[bool, str]]
+) -> Callable[[Synthesis, Candidate], tuple[int, str]]:
+    """Return the judge that gives two points if a fact about the work holds and the candidate has *category*."""
+
+    def judge(work: Synthesis, candidate: Candidate) -> tuple[int, str]:
+        holds, reason = fact(work)
+        if holds and category not in candidate.categories:
+            return 0, f"{reason}, but the skill does not have the category `{category}`"
+        return 2 * holds, reason
+
+    return judge
+
+
+def _is_uncertain(work: Synthesis) -> tuple[bool, str]:
+    number = len(work.key_uncertainties)
+    known = f"{number} {'uncertainty' if number == 1 else 'uncertainties'}"
+    return number >= _MANY_UNCERTAINTIES, f"{known}, and {_MANY_UNCERTAINTIES} count"
+
+
+def _is_to_be_built(work: Synthesis) -> tuple[bool, str]:
+    word = _BUILDING.search(work.synthesis_summary)
+    return bool(word), f"the summary contains {f'`{word[0]}`' if word else 'no word such as `build`'}"
+
+
+def _diverges(work: Synthesis) -> tuple[bool, str]:
+    level = work.convergence_level
+    return level in {"low", "none"}, f"the convergence level is {level or 'unknown'}"
+
+
+def _is_near(_work: Synthesis, candidate: Candidate) -> tuple[int, str]:
+    return int(candidate.scope is Scope.PROJECT), f"its scope is {candidate.scope.value}"
+
+
+RELEVANCE_CRITERIA = (
+    Criterion("problem type", 3, _suits_problem),
+    Criterion("uncertainties", 2, _if_category("research", _is_uncertain)),
+    Criterion("implementation", 2, _if_category("implementation", _is_to_be_built)),
+    Criterion("convergence", 2, _if_category("research", _diverges)),
+    Criterion("scope", 1, _is_near),
+)
+"""The score by the results of the work so far."""
+
+
+def _requested(what: str, most: int, requested: Sequence[str], offered: Collection[str]) -> tuple[int, str]:
+    """Return all points if everything requested is offered, half of them if a part is."""
+    common = [name for name in requested if name in offered]
+    if not common:
+        return 0, f"has none of {', '.join(requested)}" if requested else f"no {what} was requested"
+    if len(common) == len(requested):
+        return most, f"has {', '.join(common)}"
+    return most // 2, f"has {', '.join(common)} of {', '.join(requested)}"
+
+
+def _reads_version(query: Query, candidate: Candidate) -> tuple[int, str]:
+    sent, read = query.schema_version, candidate.schema_version
+    fit = compatibility(sent or VERSIONS[-1], read)
+    reason = (
+        f"{sent} to {read}: {fit.verdict.value}, {fit.reason}" if sent else f"reads payload version {read}"
     )
+    if fit.verdict is CompatibilityLevel.YES:
+        return 20, reason
+    return (10, f"{reason}; universal") if candidate.schema_type == "universal" else (0, reason)
 
 
-def score_query(query: Query, candidate: Candidate) -> Score:
-    """Return how well *candidate* fits *query*: at most 100, below 0 if it already had the work."""
-    parts = [
-        _requested("category", query.categories, candidate.categories, 40),
-        _schema(query.schema_version, candidate),
-        _requested("input", query.inputs, candidate.input_requirements, 20),
-        _history(query.history, candidate),
-        _autonomy(candidate, supervised=query.supervised),
-    ]
+def _is_known(query: Query, candidate: Candidate) -> tuple[int, str]:
+    if candidate.skill in query.history:
+        return 10, "received a handoff from this project before"
+    return 0, "received no handoff from this project"
+
+
+def _works_alone(query: Query, candidate: Candidate) -> tuple[int, str]:
+    if candidate.autonomous is None:
+        return 0, "does not declare whether it works autonomously"
+    fits = candidate.autonomous is not query.supervised
+    return 10 * fits, f"works {'autonomously' if candidate.autonomous else 'supervised'}"
+
+
+def _had_the_work(query: Query, candidate: Candidate) -> tuple[int, str]:
     if candidate.skill in query.chain:
-        parts.append(ScorePart("loop", _LOOP_PENALTY, 0, f"`{candidate.skill}` already had this work"))
-    return Score(parts)
+        return -30, f"`{candidate.skill}` already had this work"
+    return 0, f"`{candidate.skill}` did not have this work before"
 
 
-def rank(candidates: Iterable[Candidate], *, synthesis: Synthesis | Mapping[str, object]) -> list[Ranked]:
-    """Return the candidates with their relevance to *synthesis*, best first."""
-    return _in_order(Ranked(candidate, score_relevance(synthesis, candidate)) for candidate in candidates)
+QUERY_CRITERIA: tuple[Criterion[Query], ...] = (
+    Criterion("category", 40, lambda q, c: _requested("category", 40, q.categories, c.categories)),
+    Criterion("schema", 20, _reads_version),
+    Criterion("input", 20, lambda q, c: _requested("input", 20, q.inputs, c.input_requirements)),
+    Criterion("history", 10, _is_known),
+    Criterion("autonomy", 10, _works_alone),
+    Criterion("loop", 0, _had_the_work),
+)
+"""The score by a query."""
 
 
-def rank_for(candidates: Iterable[Candidate], query: Query) -> list[Ranked]:
-    """Return the candidates that have what *query* asks for, best first. If it asks for nothing, they have no score."""
-    return _in_order(
-        Ranked(candidate, score_query(query, candidate) if query.asks else None)
-        for candidate in candidates
-        if not any(misses(candidate, query))
-    )
+def score_relevance(synthesis: Synthesis, candidate: Candidate) -> tuple[ScorePart, ...]:
+    """Return the parts that add up to how well *candidate* fits *synthesis*, from 0 to 10."""
+    return _score(RELEVANCE_CRITERIA, synthesis, candidate)
 
 
-def shortlist(ranked: Sequence[Ranked]) -> list[Ranked]:
+def score_query(query: Query, candidate: Candidate) -> tuple[ScorePart, ...]:
+    """Return the parts that add up to how well *candidate* fits *query*: at most 100, below 0 if it had the work."""
+    return _score(QUERY_CRITERIA, query, candidate)
+
+
+def _score(criteria: Iterable[Criterion[Work]], work: Work, candidate: Candidate) -> tuple[ScorePart, ...]:
+    judged = ((row, *row.judge(work, candidate)) for row in criteria)
+    return tuple(ScorePart(row.rule, points, row.most, reason) for row, points, reason in judged)
+
+
+def rate(candidate: Candidate, query: Query) -> Offer:
+    """Return *candidate* with its score, or with the reasons why it does not fit. Without a request it has no score."""
+    fit = compatibility(query.schema_version or VERSIONS[-1], candidate.schema_version)
+    offer = Offer(**{**vars(candidate), "compatibility": fit, "misses": tuple(_misses(candidate, query))})
+    if offer.misses or query.scorer == "none":
+        return offer
+    synthesis = query.synthesis
+    parts = score_query(query, offer) if synthesis is None else score_relevance(synthesis, offer)
+    return replace(offer, score=sum(part.points for part in parts), parts=parts)
+
+
+def rank(candidates: Iterable[Candidate], query: Query) -> list[Offer]:
+    """Return the candidates that fit *query*, best first."""
+    offers = [offer for candidate in candidates if not (offer := rate(candidate, query)).misses]
+    return sorted(offers, key=lambda o: (-(o.score or 0), o.priority, o.scope.priority, o.skill))
+
+
+def shortlist(ranked: Sequence[Offer]) -> list[Offer]:
     """Return the first three, and up to two more that have points or no score."""
-    return [
-        entry
-        for position, entry in enumerate(ranked[:_MOST])
-        if position < _FEWEST or entry.score is None or entry.score > 0
-    ]
+    return [*ranked[:_FEWEST], *(o for o in ranked[_FEWEST:_MOST] if o.score is None or o.score > 0)]
 
 
-def misses(candidate: Candidate, query: Query) -> Iterator[str]:
+def _misses(candidate: Candidate, query: Query) -> Iterator[str]:
     """Yield what *query* asks for and *candidate* does not have. One of several categories or inputs is enough."""
     if query.categories and not set(query.categories).intersection(candidate.categories):
         yield f"its categories are {', '.join(candidate.categories)}"
-    if query.source and query.source in {candidate.skill, candidate.name}:
+    if query.source in {candidate.skill, candidate.name} - {""}:
         yield "a skill does not hand off to itself"
     elif query.source and not candidate.admits(query.source):
         yield f"it accepts work from {', '.join(candidate.accepts_from)}, not from `{query.source}`"
@@ -192,8 +296,13 @@ def misses(candidate: Candidate, query: Query) -> Iterator[str]:
     if query.inputs and not set(query.inputs).intersection(candidate.input_requirements):
         inputs = ", ".join(candidate.input_requirements)
         yield f"its inputs are {inputs}" if inputs else "it declares no inputs"
-    if not _words(query.text) <= _words(_all_text(candidate)):
+    texts = (candidate.skill, candidate.name, candidate.description, *candidate.categories, *candidate.tags)
+    if not _words(query.text) <= _words(" ".join(texts)):
         yield f"its name, description, categories and tags do not contain every word of `{query.text}`"
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
 
 
 def default_problem_type(categories: Iterable[str]) -> str:
@@ -202,140 +311,36 @@ def default_problem_type(categories: Iterable[str]) -> str:
     return next(known, "analytical")
 
 
-def read_synthesis(value: Synthesis | Mapping[str, object]) -> Synthesis:
-    """Return the synthesis in *value*, in the form of a session's facts or of any payload version.
+def read_synthesis(facts: Mapping[str, object]) -> Synthesis:
+    """Return the synthesis in a session's facts, or in the content of a payload of any version.
 
     Repeated uncertainties count each time.
     """
-    if isinstance(value, Synthesis):
-        return value
-    content = _field(value, "handoff") or value
-    payload = _field(content, "payload")
-    working = _field(payload, "working")
-    levels = [content, *(_field(content, name) for name in ("context", "insights", "meta")), payload, working]
-    insights = [_field(content, "insights"), _field(working, "insights")]
+    content = _part(facts, "handoff") or facts
+    working = _part(_part(content, "payload"), "working")
+    parts = [content, *(_part(content, name) for name in ("context", "meta", "payload")), working]
+    insights = [_part(content, "insights"), _part(working, "insights")]
+
+    def text(*names: str) -> str:
+        values = (part.get(name) for name in names for part in (*parts, *insights))
+        return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
+
     uncertainties = [
-        *(item for level in levels for item in _many(_field(level, "key_uncertainties"))),
-        *(item for level in insights for item in _many(_field(level, "uncertainties"))),
+        str(item)
+        for name, holders in (("key_uncertainties", [*parts, *insights]), ("uncertainties", insights))
+        for part in holders
+        if isinstance(items := part.get(name), list | tuple)
+        for item in items
+        if item
     ]
     return Synthesis(
-        _first_text(levels, "problem_type").lower(),
-        _first_text(levels, "synthesis_summary") or _first_text(levels, "summary"),
+        text("problem_type").lower(),
+        text("synthesis_summary", "summary"),
         tuple(uncertainties),
-        _first_text(levels, "convergence_level").lower(),
+        text("convergence_level").lower(),
     )
 
 
-def _field(value: object, name: str) -> object:
-    return value.get(name) if isinstance(value, Mapping) else None
-
-
-def _first_text(levels: Iterable[object], name: str) -> str:
-    values = (_field(level, name) for level in levels)
-    return next((text.strip() for text in values if isinstance(text, str) and text.strip()), "")
-
-
-def _many(value: object) -> list[str]:
-    return [str(item) for item in value if item] if isinstance(value, list | tuple) else []
-
-
-def _problem_type(problem_type: str, candidate: Candidate) -> ScorePart:
-    suitable = CATEGORIES.get(problem_type)
-    if suitable is None:
-        reason = f"unknown problem type `{problem_type}`" if problem_type else "no problem type is known"
-        return ScorePart("problem type", 0, 3, reason)
-    fitting = [category for category in suitable if category in candidate.categories]
-    if fitting:
-        return ScorePart("problem type", 3, 3, f"`{fitting[0]}` suits {_with_article(problem_type)} problem")
-    reason = f"{_with_article(problem_type)} problem needs one of {', '.join(suitable)}"
-    return ScorePart("problem type", 0, 3, reason)
-
-
-def _with_article(problem_type: str) -> str:
-    return f"{'an' if problem_type[:1] in 'aeiou' else 'a'} {problem_type}"
-
-
-def _uncertainties(uncertainties: Collection[str], candidate: Candidate) -> ScorePart:
-    number = len(uncertainties)
-    reason = f"{number} {'uncertainty' if number == 1 else 'uncertainties'}, and {_MANY_UNCERTAINTIES} count"
-    return _if_category("uncertainties", "research", candidate, reason, holds=number >= _MANY_UNCERTAINTIES)
-
-
-def _implementation(summary: str, candidate: Candidate) -> ScorePart:
-    word = _BUILDING.search(summary)
-    reason = f"the summary contains `{word[0]}`" if word else "the summary contains no word such as `build`"
-    return _if_category("implementation", "implementation", candidate, reason, holds=word is not None)
-
-
-def _convergence(level: str, candidate: Candidate) -> ScorePart:
-    reason = f"the convergence level is {level or 'unknown'}"
-    return _if_category("convergence", "research", candidate, reason, holds=level in _LOW_CONVERGENCE)
-
-
-def _nearness(candidate: Candidate) -> ScorePart:
-    near = candidate.scope is Scope.PROJECT
-    return ScorePart("scope", int(near), 1, f"its scope is {candidate.scope.value}")
-
-
-def _if_category(rule: str, category: str, candidate: Candidate, reason: str, *, holds: bool) -> ScorePart:
-    """Return two points if the reason *holds* and the candidate has *category*."""
-    has_category = category in candidate.categories
-    if holds and not has_category:
-        reason = f"{reason}, but the skill does not have the category `{category}`"
-    return ScorePart(rule, 2 if holds and has_category else 0, 2, reason)
-
-
-def _requested(rule: str, requested: Sequence[str], offered: Sequence[str], most: int) -> ScorePart:
-    """Return all points if everything requested is offered, half of them if a part is."""
-    common = [name for name in requested if name in offered]
-    if not requested:
-        return ScorePart(rule, 0, most, f"no {rule} was requested")
-    if not common:
-        return ScorePart(rule, 0, most, f"has none of {', '.join(requested)}")
-    if len(common) == len(requested):
-        return ScorePart(rule, most, most, f"has {', '.join(common)}")
-    return ScorePart(rule, most // 2, most, f"has {', '.join(common)} of {', '.join(requested)}")
-
-
-def _schema(sent: str, candidate: Candidate) -> ScorePart:
-    fit = compatibility(sent or VERSIONS[-1], candidate.schema_version)
-    reason = f"reads payload version {candidate.schema_version}"
-    if sent:
-        reason = f"{sent} to {candidate.schema_version}: {fit.verdict.value}, {fit.reason}"
-    if fit.verdict is CompatibilityLevel.YES:
-        return ScorePart("schema", 20, 20, reason)
-    if candidate.schema_type == "universal":
-        return ScorePart("schema", 10, 20, f"{reason}; universal")
-    return ScorePart("schema", 0, 20, reason)
-
-
-def _history(history: Collection[str], candidate: Candidate) -> ScorePart:
-    received = candidate.skill in history
-    reason = (
-        "received a handoff from this project before" if received else "received no handoff from this project"
-    )
-    return ScorePart("history", 10 if received else 0, 10, reason)
-
-
-def _autonomy(candidate: Candidate, *, supervised: bool) -> ScorePart:
-    if candidate.autonomous is None:
-        return ScorePart("autonomy", 0, 10, "does not declare whether it works autonomously")
-    works = "autonomously" if candidate.autonomous else "supervised"
-    fits = candidate.autonomous is not supervised
-    return ScorePart("autonomy", 10 if fits else 0, 10, f"works {works}")
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.casefold()))
-
-
-def _all_text(candidate: Candidate) -> str:
-    texts = (candidate.skill, candidate.name, candidate.description, *candidate.categories, *candidate.tags)
-    return " ".join(texts)
-
-
-def _in_order(ranked: Iterable[Ranked]) -> list[Ranked]:
-    return sorted(
-        ranked,
-        key=lambda r: (-(r.score or 0), r.candidate.priority, r.candidate.scope.priority, r.candidate.skill),
-    )
+def _part(value: Mapping[str, object], name: str) -> Mapping[str, object]:
+    part = value.get(name)
+    return part if isinstance(part, Mapping) else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -52,13 +53,17 @@ def citations_in(text: str) -> list[Citation]:
     return list(citations)
 
 
-def problems_of(folder: str, cited: Iterable[Citation]) -> list[str]:
-    """Return what is wrong with each citation whose file, line or words do not exist in *folder*."""
+def problems_of(folder: str, cited: Iterable[Citation], *, beside: str = "") -> list[str]:
+    """Return what is wrong with each citation whose file, line or words do not exist in *folder*.
+
+    A file that is not found there is looked for in the folder of *beside*, the citing file.
+    """
     known: dict[str, list[str]] = {}
     problems: list[str] = []
     for citation in cited:
         if citation.file not in known:
-            known[citation.file] = _lines_of(folder, citation.file)
+            near = os.path.normpath(os.path.join(os.path.dirname(beside), citation.file))
+            known[citation.file] = _lines_of(folder, citation.file) or _lines_of(folder, near)
         lines = known[citation.file]
         if not lines:
             problems.append(f"{citation} (no such file from the project root)")

@@ -7,19 +7,20 @@ import signal
 import sys
 import traceback
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from flowrail.command import Command
 from flowrail.errors import FlowError, UsageError
 from flowrail.fleet import folders
-from flowrail.fleet.configuration import CLAUDE, check_program, read_limits
 from flowrail.fleet.fleet import Fleet, has_fleet
+from flowrail.fleet.programs import CLAUDE, check_program
 from flowrail.fleet.status import FleetStatus, status_of
 from flowrail.fleet.worker import LOST_SECONDS, Worker
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill, Params
+from flowrail.storage.configuration import read_configuration
 from flowrail.text.phrases import count
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line
@@ -90,9 +91,15 @@ def worker(
     queue. Asks you once whether agents may work in this folder. Needs the extra flowrail[fleet].
     """
     environment = _own(environment)
-    limits = read_limits(environment).with_options(slots=slots, time_limit=time_limit, attempts=attempts)
-    if min(limits.slots, limits.time_limit, limits.attempts, lost_after) <= 0:
+    if min(number for number in (slots, time_limit, attempts, lost_after, 1) if number is not None) <= 0:
         raise UsageError("a limit must be greater than 0", hint="give another number")
+    configured = read_configuration(environment.environ, environment.home).fleet
+    limits = replace(
+        configured,
+        slots=slots or configured.slots,
+        time_limit=time_limit or configured.time_limit,
+        attempts=attempts or configured.attempts,
+    )
     check_program(program, limits, environment.environ)
     folders.approve(environment)
     with closing(Fleet(environment)) as fleet:
@@ -122,17 +129,17 @@ def worker(
         os._exit(status)  # threads of the queue would keep the process alive
 
 
-@operation("fleet status", "flow fleet status", "flow fleet status --json --runs 1000")
+@operation("fleet status", "flow fleet status", "flow fleet status --json --jobs 1000")
 def status(
     environment: Environment,
     *,
-    runs: Annotated[int, Help("How many runs to show, the newest.", metavar="N")] = 10,
+    jobs: Annotated[int, Help("How many jobs to show, the newest.", metavar="N")] = 10,
 ) -> FleetStatus:
-    """Show programs, workers, sessions and the newest runs"""
+    """Show workers, sessions and the newest jobs"""
     if not has_fleet(environment):
         return FleetStatus()
     with closing(Fleet(_own(environment))) as fleet:
-        return status_of(fleet, newest=runs)
+        return status_of(fleet, newest=jobs)
 
 
 def _own(environment: Environment) -> Environment:

@@ -8,11 +8,10 @@ from contextlib import suppress
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, DocumentError, FlowError, TrustError
-from flowrail.fleet import attempt, targets
-from flowrail.fleet.configuration import Limits
-from flowrail.fleet.errors import FleetDatabaseError
+from flowrail.fleet import targets
+from flowrail.fleet.agent_run import is_run
 from flowrail.fleet.jobs import JobQueue
-from flowrail.fleet.records import ATTEMPTS, REOPENED, UNCOUNTED, AgentRun, FleetRecords, FleetSession
+from flowrail.fleet.records import FleetRecords
 from flowrail.fleet.targets import Target
 from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.agents import parent_of
@@ -22,11 +21,9 @@ from flowrail.operations.running import steps
 from flowrail.operations.running.conversations import release
 from flowrail.storage.files import make_private_dir, read_bounded, write_atomic
 from flowrail.storage.ownership import Owner
-from flowrail.text.phrases import count
 
 FOLDER = "fleet"
 _WAIT_SECONDS = 60.0
-_LONGEST_DELAY = 3600.0
 
 
 class Fleet:
@@ -42,17 +39,18 @@ class Fleet:
         _prepare_folder(environment, self.folder)
         database = environment.database
         if database is None or database.is_sqlite:
-            queue_url, records_url = (f"sqlite:///{self.folder}/{name}.sqlite" for name in ("queue", "runs"))
+            queue_url, records_url = (
+                f"sqlite:///{self.folder}/{name}.sqlite" for name in ("queue", "workers")
+            )
         else:
             queue_url = records_url = database.complete_address
         self.records = FleetRecords(records_url)
         self.jobs = JobQueue(queue_url)
-        self._added: set[str] = set()
 
     def close(self) -> None:
         """Close all connections."""
         self.jobs.close()
-        self.records.close()
+        self.records.database.close()
 
     def environment_of(self, conversation: str) -> Environment:
         """Return the environment for a run whose conversation has that id."""
@@ -74,73 +72,45 @@ class Fleet:
                 hint=Hint("see its history: ", Command("sessions", session, store=environment.shown_store)),
                 session=session,
             )
-        self.records.add_session(session, program, by=environment.by)
-        for target in targets.ready(environment, session):
-            self.jobs.enqueue(_next_job(target, self.records.runs(target.key)), target.key, program)
+        self.records.add_session(session, program)
 
-    def schedule(self, program: str, limits: Limits) -> None:
-        """Add the jobs that the sessions of *program* need now, and give up what has had all its attempts."""
-        for session in self.records.sessions():
-            if session.program == program:
-                try:
-                    self._schedule(session, limits)
-                except FleetDatabaseError:
-                    raise
-                except FlowError:
-                    continue  # it cannot be read now; the status says so
+    def schedule(self, program: str) -> None:
+        """Add the jobs that the sessions of *program* need now."""
+        ready: list[Target] = []
+        for known in self.records.sessions():
+            if known.program == program:
+                with suppress(FlowError):  # it cannot be read now; the status says so
+                    ready += self._ready(known.session)
+        busy = {job.target for job in self.jobs.unfinished()}
+        for target in ready:
+            if target.key not in busy:
+                self.jobs.enqueue(target, program)
 
-    def _schedule(self, fleet_session: FleetSession, limits: Limits) -> None:
-        environment = self.environment
+    def _ready(self, session_id: str) -> list[Target]:
+        """Return the targets of a session that agents of the fleet can work on now."""
         try:
-            session = environment.store.read(fleet_session.session).session
+            session = targets.current(self.environment, session_id)
         except UnknownSessionError:
-            self.records.end_session(fleet_session.session, "the session was deleted")
-            return
+            self.records.end_session(session_id, "the session was deleted")
+            return []
         if not session.is_open:
-            self.records.end_session(session.id)
-            return
-        if session.owner not in {None, FLEET_OWNER, *conversations(self.records, session.id)}:
-            return  # a person or another agent took it over
-        runs = {target: self.records.runs(target.key) for target in targets.ready(environment, session.id)}
-        if all(_next_job(target, known) in self._added for target, known in runs.items()):
-            return
-        still_ready = set(
-            targets.ready(environment, session.id)
-        )  # a run may have ended before its record was read
-        for target in still_ready & runs.keys():
-            self._add_job(environment, target, runs[target], limits, fleet_session)
+            self.records.end_session(session_id)
+            return []
+        if session.owner not in {None, FLEET_OWNER} and not is_run(session.owner):
+            return []  # a person or another agent took it over
+        return [*targets.ready(self.environment, session_id)]
 
-    def _add_job(
-        self,
-        environment: Environment,
-        target: Target,
-        runs: list[AgentRun],
-        limits: Limits,
-        fleet_session: FleetSession,
-    ) -> None:
-        failures = _failures(runs, fleet_session.at)
-        if len(failures) >= limits.attempts:
-            self._give_up(environment, target, failures)
-            return
-        job = _next_job(target, runs)
-        delay = min(_LONGEST_DELAY, limits.retry_seconds * 2 ** (len(failures) - 1)) if failures else 0.0
-        self.jobs.enqueue(job, target.key, fleet_session.program, delay=delay)
-        self._added.add(job)
-
-    def _give_up(self, environment: Environment, target: Target, failures: list[AgentRun]) -> None:
-        newest = failures[0]
-        summary = f"{count(len(failures), 'attempt')} failed; the last one: {newest.outcome}"
-        reason = f"{summary} ({newest.note})" if newest.note else summary
+    def give_up(self, target: Target, reason: str) -> None:
+        """Run no more agents for a target. A child session fails; another session stays open, without an owner."""
+        environment = self.environment
         if parent_of(target.key) is not None:
-            attempt.give_up(environment, target, reason)
-        else:
-            self.records.end_session(target.key, reason)
-            release(environment.store, [target.key], newest.run, at=environment.now, by=environment.by)
-
-
-def conversations(records: FleetRecords, target: str) -> set[str]:
-    """Return the ids of all runs of a target, which are the conversations that its session had in the fleet."""
-    return {run.run for run in records.runs(target)}
+            with suppress(ConflictError):  # it has just ended differently
+                steps.abandon(environment, targets.session_of(environment, target), reason)
+            return
+        self.records.end_session(target.key, reason)
+        owner = targets.current(environment, target.key).owner
+        if is_run(owner):
+            release(environment.store, [target.key], str(owner), at=environment.now, by=environment.by)
 
 
 def folder_of(environment: Environment) -> str:
@@ -173,19 +143,3 @@ def _prepare_folder(environment: Environment, folder: str) -> None:
         )
     write_atomic(os.path.join(folder, ".gitignore"), b"*\n")
     write_atomic(marked, owner.mark(folder, FOLDER.encode()).encode())
-
-
-def _next_job(target: Target, runs: list[AgentRun]) -> str:
-    """Return the id of the next job of a target. It is the same as long as that job has not ended."""
-    return f"{target.key}#{sum(run.outcome not in REOPENED for run in runs) + 1}"
-
-
-def _failures(runs: list[AgentRun], since: str) -> list[AgentRun]:
-    """Return the failed attempts since the last success, newest first."""
-    failures: list[AgentRun] = []
-    for run in reversed(runs):
-        if run.started_at < since or run.outcome not in ATTEMPTS | UNCOUNTED:
-            break
-        if run.outcome in ATTEMPTS:
-            failures.append(run)
-    return failures

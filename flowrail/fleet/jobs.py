@@ -1,37 +1,60 @@
-"""The queue of jobs. DBOS stores it, starts jobs within the slots of their workers, and starts them again on request.
+"""The queue of jobs on DBOS. A job is a durable workflow that runs agents for a target until it has a result.
 
-A job is a workflow of DBOS with one run of an agent in it. The result of a job is recorded elsewhere, so DBOS
-stores only that the job has ended.
+DBOS stores the queue, starts jobs within the slots of their workers, and keeps the result of each run, so that a job
+whose worker is lost continues after its last complete run.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
-from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions, error
+from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer, WorkflowStatus, error
 
-from flowrail.fleet.records import database_errors
+from flowrail.fleet.agent_run import AgentRun
+from flowrail.fleet.targets import Target
+from flowrail.storage.database import Database
+from flowrail.storage.records import from_plain, to_plain
 
-_APPLICATION, _VERSION, _WORKFLOW = "flowrail-fleet", "1", "job"
+_APPLICATION, _VERSION, _JOB, _RUN = "flowrail-fleet", "1", "job", "run"
+_UNFINISHED = ("ENQUEUED", "DELAYED", "PENDING")
+_LOSSES = "workers_lost"
 _POLL_SECONDS = 0.5
 
-RunJob = Callable[[str, str], None]
-"""Runs the job with an id for the target with a key."""
+
+@dataclass(frozen=True)
+class Job:
+    """A job of the queue."""
+
+    id: str
+    target: str
+    """The session or the piece of work that it does."""
+    program: str
+    worker: str | None
+    """The worker that runs it, or ran it at its end."""
+    state: str
+    """`queued`, `running` or `ended`."""
+    workers_lost: int
+    """How many workers were lost while they ran it."""
+    runs: tuple[AgentRun, ...]
+    """Its complete runs, oldest first."""
 
 
 class JobQueue:
     """The jobs in the database at *url*. Its tables are created if they do not exist.
 
-    If the database does not answer, methods raise `FleetDatabaseError`. DBOS would wait for it, up to a minute longer
+    If the database does not answer, methods raise `StorageError`. DBOS would wait for it, up to a minute longer
     than it is away: long enough for a worker to be lost.
     """
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._errors = Database(url).errors
         logging.getLogger("dbos").setLevel(logging.CRITICAL)  # it warns about other databases of the server
-        with database_errors():
+        with self._errors():
             DBOS.migrate(url)
             self._client = DBOSClient(
                 system_database_url=url,
@@ -40,58 +63,43 @@ class JobQueue:
                 retry_connection_errors=False,
             )
 
-    def enqueue(self, job: str, target: str, program: str, *, delay: float = 0.0) -> None:
-        """Add a job for *target*, to be started after *delay* seconds.
-
-        Nothing happens if there was a job with that id, or if another one for the target has not ended.
-        """
-        options: EnqueueOptions = {
-            "workflow_name": _WORKFLOW,
-            "queue_name": _queue(program),
-            "workflow_id": job,
-            "deduplication_id": target,
-        }
-        if delay:
-            options["delay_seconds"] = delay
-        with database_errors(), suppress(error.DBOSQueueDeduplicatedError):
-            self._client.enqueue(options, job, target)
-
-    def unfinished(self, program: str) -> int:
-        """Return how many jobs of a program have not ended."""
-        return len(self._workers_of_jobs(program, "ENQUEUED", "DELAYED", "PENDING"))
-
-    def resume(
-        self, program: str, *, only_worker: str = "", except_workers: Collection[str] = ()
-    ) -> list[str]:
-        """Put jobs that have started back into the queue of their program, and return their ids.
-
-        With *only_worker*, only its jobs; otherwise those of all workers but *except_workers*. The name of the queue
-        keeps the number of slots: without it, DBOS would start the jobs at once.
-        """
-        started = self._workers_of_jobs(program, "PENDING")
-        jobs = [
-            job
-            for job, worker in started.items()
-            if (worker == only_worker if only_worker else worker not in except_workers)
-        ]
-        with database_errors():
-            for job in jobs:
-                self._client.resume_workflow(job, queue_name=_queue(program))
-        return jobs
-
-    def _workers_of_jobs(self, program: str, *statuses: str) -> dict[str, str | None]:
-        """Return the ids of the jobs of a program with these statuses, each with the worker that has it or had it."""
-        with database_errors():
-            workflows = self._client.list_workflows(
-                queue_name=_queue(program), status=[*statuses], load_input=False, load_output=False
+    def enqueue(self, target: Target, program: str) -> None:
+        """Add a job for *target*, which has no unfinished one. If two callers do this at once, there is one job."""
+        with self._errors():
+            earlier = self._client.list_workflows(workflow_id_prefix=f"{target.key}#", load_output=False)
+            job = f"{target.key}#{len(earlier) + 1}"
+            self._client.enqueue(
+                {"workflow_name": _JOB, "queue_name": _queue(program), "workflow_id": job}, job
             )
-        return {workflow.workflow_id: workflow.executor_id for workflow in workflows}
+
+    def unfinished(self) -> list[Job]:
+        """Return the jobs that have not ended, oldest first."""
+        return self._jobs(status=[*_UNFINISHED])
+
+    def newest(self, most: int) -> list[Job]:
+        """Return the newest jobs with their runs, newest first."""
+        return self._jobs(limit=most, sort_desc=True, runs=True)
+
+    def losses(self, job: str) -> int:
+        """Return how many workers were lost while they ran a job."""
+        (known,) = self._jobs(workflow_ids=[job])
+        return known.workers_lost
+
+    def put_back(self, worker: str, *, is_lost: bool) -> list[str]:
+        """Put the jobs that *worker* runs back into the queue, and return their ids."""
+        jobs = self._jobs(status=["PENDING"], executor_id=worker)
+        with self._errors():
+            for job in jobs:
+                if is_lost:
+                    self._client.update_workflow_attributes(job.id, {_LOSSES: job.workers_lost + 1})
+                self._client.resume_workflow(job.id, queue_name=_queue(job.program))
+        return [job.id for job in jobs]
 
     def close(self) -> None:
         """Close all connections."""
         self._client.destroy()
 
-    def listen(self, program: str, worker: str, slots: int, run_job: RunJob) -> None:
+    def listen(self, program: str, worker: str, slots: int, run_job: Callable[[str], None]) -> None:
         """Start the jobs of *program* in this process from now on, at most *slots* at the same time."""
         DBOS(
             config={
@@ -104,9 +112,9 @@ class JobQueue:
             }
         )
 
-        @DBOS.workflow(name=_WORKFLOW)
-        def job(job_id: str, target: str) -> None:
-            run_job(job_id, target)
+        @DBOS.workflow(name=_JOB)
+        def job(job_id: str) -> None:
+            run_job(job_id)
 
         self._client.register_queue(
             _queue(program),
@@ -118,10 +126,41 @@ class JobQueue:
         DBOS.launch()
 
     @staticmethod
+    def run_once(run: Callable[[str], AgentRun], job: str) -> AgentRun:
+        """Do the next run of a job, or return its result if a lost worker has recorded it. Only a job calls this."""
+        return from_plain(DBOS.run_step({"name": _RUN}, lambda: to_plain(run(job))), AgentRun)
+
+    @staticmethod
+    def pause(seconds: float) -> None:
+        """Pause a job for so long in total, on whichever workers it runs. Only a job calls this."""
+        DBOS.sleep(seconds)
+
+    @staticmethod
     def stop_listening() -> None:
         """Start no more jobs in this process."""
         with suppress(error.DBOSException):
             DBOS.destroy()
+
+    def _jobs(self, *, runs: bool = False, **query: Any) -> list[Job]:
+        with self._errors():
+            known = self._client.list_workflows(name=_JOB, load_input=False, load_output=False, **query)
+            return [self._job(workflow, runs) for workflow in known]
+
+    def _job(self, workflow: WorkflowStatus, runs: bool) -> Job:
+        steps = self._client.list_workflow_steps(workflow.workflow_id) if runs else ()
+        return Job(
+            workflow.workflow_id,
+            workflow.workflow_id.rpartition("#")[0],
+            str(workflow.queue_name).removeprefix(_queue("")),
+            workflow.executor_id,
+            "running"
+            if workflow.status == "PENDING"
+            else "queued"
+            if workflow.status in _UNFINISHED
+            else "ended",
+            int((workflow.attributes or {}).get(_LOSSES, 0)),
+            tuple(from_plain(step["output"], AgentRun) for step in steps if step["function_name"] == _RUN),
+        )
 
 
 def _queue(program: str) -> str:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flowrail.fleet.configuration import ARGUMENTS, CLAUDE, CODEX, Limits
+from flowrail.errors import UsageError
 from flowrail.hosts.settings import PERMISSIONS, hooks
+from flowrail.storage.configuration import FleetLimits
+
+CLAUDE, CODEX = "claude", "codex"
+ARGUMENTS = {CLAUDE: ["--permission-mode", "acceptEdits"], CODEX: ["--sandbox", "workspace-write"]}
+"""Arguments that let an agent change files without asking."""
 
 QUOTA_SECONDS = 15 * 60
 """How long a worker waits if the message about a quota has no time in seconds since 1970. Then it tries again."""
@@ -34,7 +40,22 @@ class LogSummary:
     """When a used-up quota is available again, in seconds since 1970."""
 
 
-def command_of(program: str, limits: Limits, *, conversation: str, model: str | None) -> list[str]:
+def check_program(name: str, limits: FleetLimits, environ: Mapping[str, str]) -> None:
+    """Refuse a program that is not known or not installed."""
+    if name not in ARGUMENTS and name not in limits.programs:
+        known = ", ".join(sorted({*ARGUMENTS, *limits.programs}))
+        raise UsageError(
+            f"unknown program `{name[:40]}`",
+            hint=f'use one of {known}, or add it to config.toml: [fleet.programs] {name[:40]} = ["my-agent"]',
+        )
+    word = name if name in ARGUMENTS else limits.programs[name][0]
+    if shutil.which(word, path=environ.get("PATH")) is None:
+        raise UsageError(
+            f"the program `{word}` is not installed", hint="install it, or configure another one"
+        )
+
+
+def command_of(program: str, limits: FleetLimits, *, conversation: str, model: str | None) -> list[str]:
     """Return the command that runs an agent of *program*; its prompt comes from standard input.
 
     *conversation* is the id that Claude Code gives its session, so that the hooks know whose session it is.
@@ -46,13 +67,8 @@ def command_of(program: str, limits: Limits, *, conversation: str, model: str | 
             "hooks": {name: [entry] for name, entry in hooks().items()},
         }
         words = ["claude", "-p", "--session-id", conversation, "--output-format", "stream-json", "--verbose"]
-        return [
-            *words,
-            "--settings",
-            json.dumps(settings),
-            *(["--model", model] if model else []),
-            *arguments,
-        ]
+        words += ["--settings", json.dumps(settings), *(["--model", model] if model else [])]
+        return [*words, *arguments]
     return ["codex", "exec", "--json", *arguments, "-"] if program == CODEX else arguments
 
 

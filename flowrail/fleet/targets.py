@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from flowrail.machines.agents import DispatchGoneError, parent_of, piece_of
 from flowrail.machines.session import AskedQuestion, Session
@@ -11,10 +11,12 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.running.child_sessions import children_of
 
 
-class Target(NamedTuple):
-    """The work of a session: its id, or what the ids of all child sessions for one piece of work begin with."""
+@dataclass(frozen=True)
+class Target:
+    """The work of a session."""
 
     key: str
+    """Its id, or what the ids of all child sessions for one piece of work begin with."""
 
 
 def session_of(environment: Environment, target: Target) -> str:
@@ -51,7 +53,7 @@ def ready(environment: Environment, session_id: str) -> Iterator[Target]:
     A session that waits for the user has none of its own, and one that waits for its sub-agents has only theirs.
     """
     for target, session in involved(environment, session_id):
-        if waits_for_user(session):
+        if open_question(session) is not None:
             continue
         unfinished = unfinished_children(environment, session)
         if not unfinished:
@@ -61,16 +63,17 @@ def ready(environment: Environment, session_id: str) -> Iterator[Target]:
                 yield Target(piece_of(child))
 
 
+def is_ready(environment: Environment, target: Target) -> bool:
+    """Return whether an agent can work on a target now."""
+    record = environment.store.find(session_of(environment, target))
+    return record is None or (record.session.is_open and not waits(environment, record.session))
+
+
 def unfinished_children(environment: Environment, session: Session) -> dict[str, bool]:
     """Return the ids of the step's child sessions that have not ended, and whether each has started."""
     children = children_of(environment.store, session.dispatches)
     ids = [dispatch.child for dispatch in session.dispatches]
     return {child: child in children for child in ids if child not in children or children[child].is_open}
-
-
-def waits_for_user(session: Session) -> bool:
-    """Return whether a question is open."""
-    return open_question(session) is not None
 
 
 def open_question(session: Session) -> AskedQuestion | None:
@@ -80,4 +83,4 @@ def open_question(session: Session) -> AskedQuestion | None:
 
 def waits(environment: Environment, session: Session) -> bool:
     """Return whether the session waits for the user or for unfinished sub-agents."""
-    return waits_for_user(session) or bool(unfinished_children(environment, session))
+    return open_question(session) is not None or bool(unfinished_children(environment, session))

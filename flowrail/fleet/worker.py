@@ -1,4 +1,4 @@
-"""A worker: runs the jobs of a program, sends heartbeats, and recovers the jobs of workers that were lost."""
+"""A worker: runs the jobs of a program, sends heartbeats, and puts the jobs of lost workers back into the queue."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from typing import TypeVar
 
 from flowrail.discovery.project_root import find_project_root
 from flowrail.errors import ConflictError, FlowError, StorageError
-from flowrail.fleet import attempt
-from flowrail.fleet.configuration import Limits
-from flowrail.fleet.fleet import Fleet, conversations
+from flowrail.fleet import targets
+from flowrail.fleet.agent_run import ATTEMPTS, AgentRun, RunOutcome, new_conversation, run_agent, take
+from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.folders import require_approved
-from flowrail.fleet.records import REOPENED, AgentRun, RunOutcome, WorkerRecord
+from flowrail.fleet.records import WorkerRecord
 from flowrail.fleet.targets import Target
 from flowrail.machines.agents import DispatchGoneError
-from flowrail.text.phrases import iso_time, times
+from flowrail.storage.configuration import FleetLimits
+from flowrail.text.phrases import count, iso_time, times
 from flowrail.text.safe_text import one_line
 
 BEAT_SECONDS = 1.0
 LOST_SECONDS = 60.0
 """A worker without a heartbeat for so long is lost."""
 _PATIENCE_SECONDS = 600.0
-_STOP_SECONDS = 30.0
+_LONGEST_PAUSE = 3600.0
 
 T = TypeVar("T")
 
@@ -41,7 +42,7 @@ class Worker:
         self,
         fleet: Fleet,
         program: str,
-        limits: Limits,
+        limits: FleetLimits,
         *,
         say: Callable[[str], object],
         lost_seconds: float = LOST_SECONDS,
@@ -52,7 +53,6 @@ class Worker:
         self._machine = os.uname().nodename
         self._project = find_project_root(fleet.environment.cwd)
         self._stop = threading.Event()
-        self._running: set[str] = set()
         self._heard_at = time.monotonic()
 
     @property
@@ -65,149 +65,115 @@ class Worker:
         self._stop.set()
 
     def run(self) -> None:
-        """Run jobs until `stop` is called; `WorkerReplacedError` if other workers took over its jobs."""
+        """Run jobs until `stop` is called; `WORKER_REPLACED` if other workers took over its jobs."""
         fleet, program, slots = self._fleet, self._program, self._limits.slots
-        fleet.records.register(WorkerRecord(self.id, program, self._machine, os.getpid(), slots))
+        fleet.records.add_worker(WorkerRecord(self.id, program, self._machine, os.getpid(), slots))
         fleet.jobs.listen(program, self.id, slots, self._run_job)
-        replaced = is_away = False
-        try:
-            while not self._stop.is_set():
-                try:
-                    replaced = not self._beat()
-                    if replaced:
-                        break
-                    if fleet.records.take_turn(f"{program} jobs", BEAT_SECONDS / 2):
-                        fleet.schedule(program, self._limits)
-                    if is_away:
-                        is_away = False
-                        self._say("the database answers again")
-                except StorageError as error:
-                    if not is_away:
-                        is_away = True
-                        self._say(f"waiting for the database: {error.message}")
-                self._stop.wait(BEAT_SECONDS)
-        finally:
-            self._end()
-        if replaced:
-            raise ConflictError(
-                "this worker was silent for too long, so other workers took over its jobs",
-                code="WORKER_REPLACED",
-                hint="start it again",
-                worker=self.id,
-            )
-
-    def _beat(self) -> bool:
-        """Send a heartbeat. If it is this worker's turn, recover the jobs of lost workers.
-
-        Return `False` if the others have declared this worker lost.
-        """
-        records, program = self._fleet.records, self._program
-        if not records.beat(self.id):
-            return False
-        last_beat, self._heard_at = self._heard_at, time.monotonic()
-        if self._heard_at - last_beat > self._lost_seconds / 2:
-            return True  # the database was away, so the others could not send heartbeats either
-        if records.take_turn(f"{program} recovery", self._lost_seconds / 2):
-            for lost in records.lose_workers(program, self._lost_seconds):
-                self._say(f"{lost.id} on {lost.machine} is lost")
-            alive = {worker.id for worker in records.workers()}
-            jobs = self._fleet.jobs.resume(program, except_workers=alive)
-            if jobs:
-                self._say(f"queued again: {', '.join(jobs)}")
-        return True
-
-    def _end(self) -> None:
-        """Wait until the runs are recorded, and put their jobs back into the queue."""
-        self._stop.set()
-        deadline = time.monotonic() + _STOP_SECONDS
-        while self._running and time.monotonic() < deadline:
-            time.sleep(0.05)
-        self._fleet.jobs.stop_listening()
-        self._fleet.jobs.resume(self._program, only_worker=self.id)
-        self._fleet.records.end_worker(self.id)
-
-    def _run_job(self, job: str, key: str) -> None:
-        """Do one job: one run of an agent, and its record."""
-        self._running.add(job)
-        try:
-            has_ended = not self._stop.is_set() and self._run_target(job, Target(key))
-        finally:
-            self._running.discard(job)
-        while not has_ended:
-            time.sleep(_STOP_SECONDS)  # the worker stops, and another one gets the job
-
-    def _run_target(self, job: str, target: Target) -> bool:
-        """Run an agent for *target* and return whether the job has ended, unlike one that must run again."""
-        records = self._fleet.records
-        earlier = [run for run in self._patient(lambda: records.runs(target.key)) if run.job == job]
-        if any(run.outcome not in REOPENED for run in earlier):
-            return True  # its worker was lost after it had recorded the end
-        lost = [run for run in earlier if run.outcome is RunOutcome.RUNNING]
-        losses = len(lost) + sum(run.outcome is RunOutcome.WORKER_LOST for run in earlier)
-        is_last = losses > self._limits.attempts
-        for run in lost:
-            outcome = RunOutcome.REFUSED if is_last else RunOutcome.WORKER_LOST
-            self._end_run(replace(run, outcome=outcome, note=f"its worker was lost {times(losses)}"))
-        if lost and is_last:
-            return True
-        if not self._has_quota(job):
-            return False
-        run = AgentRun(str(uuid.uuid4()), job, target.key, self._program, self.id, self._machine)
-        self._patient(lambda: records.start(run))
-        self._say(f"{job}: started ({run.run})")
-        done, quota_until = self._attempt(run, target)
-        self._end_run(done)
-        if quota_until is not None:
-            self._patient(lambda: records.wait_for_quota(self._program, quota_until))
-        return done.outcome not in REOPENED or not self._stop.is_set()
-
-    def _attempt(self, run: AgentRun, target: Target) -> tuple[AgentRun, float | None]:
-        """Run an agent and return its completed record."""
-        fleet = self._fleet
-        environment = fleet.environment_of(run.run)
-        try:
-            require_approved(self._project, environment.state)
-            runs = self._patient(lambda: conversations(fleet.records, target.key))
-            taken = self._patient(lambda: attempt.take(environment, target, runs=runs))
-            return attempt.run(
-                environment,
-                taken,
-                self._limits,
-                run,
-                folder=self._project,
-                files=os.path.join(fleet.folder, "logs"),
-                environ=environment.environ,
-                stop=self._stop,
-                patient=self._patient,
-            )
-        except FlowError as error:
-            newest = self._patient(lambda: fleet.records.runs(target.key, newest=1))
-            replaced = isinstance(error, DispatchGoneError) and newest[-1].run != run.run
-            outcome = RunOutcome.FENCED if replaced else RunOutcome.REFUSED
-            return replace(run, outcome=outcome, note=one_line(error.message)), None
-        except Exception as error:  # noqa: BLE001 - a bug: without a record, the job would be forgotten
-            note = one_line(f"{type(error).__name__}: {error}")
-            return replace(run, outcome=RunOutcome.REFUSED, note=note), None
-
-    def _has_quota(self, job: str) -> bool:
-        """Wait until the program has a quota; return `False` if the worker stops first."""
-        said = False
+        is_away = False
         while not self._stop.is_set():
-            until = self._patient(lambda: self._fleet.records.quota_until(self._program))
-            if until is None:
-                return True
-            if not said:
-                self._say(
-                    f"{job}: waits until {iso_time(until)}, because the quota of {self._program} is used up"
-                )
-                said = True
+            try:
+                if not fleet.records.beat(self.id):
+                    self._stop.set()
+                    raise ConflictError(
+                        "this worker was silent for too long, so other workers took over its jobs",
+                        code="WORKER_REPLACED",
+                        hint="start it again",
+                        worker=self.id,
+                    )
+                self._manage()
+                if is_away:
+                    is_away = False
+                    self._say("the database answers again")
+            except StorageError as error:
+                if not is_away:
+                    is_away = True
+                    self._say(f"waiting for the database: {error.message}")
             self._stop.wait(BEAT_SECONDS)
-        return False
+        fleet.jobs.stop_listening()
+        fleet.jobs.put_back(self.id, is_lost=False)
+        fleet.records.end_worker(self.id)
 
-    def _end_run(self, run: AgentRun) -> None:
-        """Record that a run ends now."""
-        self._patient(lambda: self._fleet.records.end(run))
-        self._say(f"{run.job}: {run.outcome}{f' ({run.note})' if run.note else ''}")
+    def _manage(self) -> None:
+        """Take over the jobs of lost workers. The oldest worker of the program adds new jobs."""
+        fleet = self._fleet
+        last_beat, self._heard_at = self._heard_at, time.monotonic()
+        if (
+            self._heard_at - last_beat < self._lost_seconds / 2
+        ):  # otherwise, others could not send heartbeats either
+            with fleet.records.lost_workers(self._lost_seconds) as lost:
+                for worker in lost:
+                    jobs = fleet.jobs.put_back(worker.id, is_lost=True)
+                    queued = f"; queued again: {', '.join(jobs)}" if jobs else ""
+                    self._say(f"{worker.id} on {worker.machine} is lost{queued}")
+        oldest = next(worker for worker in fleet.records.workers() if worker.program == self._program)
+        if oldest.id == self.id:
+            fleet.schedule(self._program)
+
+    def _run_job(self, job: str) -> None:
+        """Run agents for the target of a job until one has a result, or until all attempts have failed.
+
+        On another worker the job repeats this; runs and pauses that are over are then not repeated.
+        """
+        target = Target(job.rpartition("#")[0])
+        failures = 0
+        while True:
+            run = self._fleet.jobs.run_once(self._run_target, job)
+            if run.outcome is RunOutcome.QUOTA:
+                self._fleet.jobs.pause(max(0.0, (run.quota_until or 0.0) - time.time()))
+            elif run.outcome not in ATTEMPTS:
+                return
+            else:
+                failures += 1
+                if failures == self._limits.attempts:
+                    reason = f"{count(failures, 'attempt')} failed; the last one: {run.outcome}"
+                    self._give_up(target, f"{reason} ({run.note})" if run.note else reason)
+                    return
+                self._fleet.jobs.pause(min(_LONGEST_PAUSE, self._limits.retry_seconds * 2 ** (failures - 1)))
+
+    def _give_up(self, target: Target, reason: str) -> None:
+        try:
+            self._patient(lambda: self._fleet.give_up(target, reason))
+        except FlowError as error:
+            self._say(f"{target.key} could not be ended: {error.message}")
+
+    def _run_target(self, job: str) -> AgentRun:
+        """Run an agent for the target of a job. This never returns if another worker repeats the run."""
+        run = AgentRun(new_conversation(), self._machine, iso_time(time.time()))
+        self._say(f"{job}: started ({run.run})")
+        try:
+            run = self._attempt(job, run)
+        except DispatchGoneError as error:
+            run = replace(run, outcome=RunOutcome.REPLACED, note=one_line(error.message))
+        except FlowError as error:
+            run = replace(run, outcome=RunOutcome.REFUSED, note=one_line(error.message))
+        except Exception as error:  # noqa: BLE001 - a bug: it counts as an attempt, so it is seen and ends
+            note = one_line(f"{type(error).__name__}: {error}")
+            run = replace(run, outcome=RunOutcome.REFUSED, note=note)
+        while self._stop.is_set() or not self._patient(lambda: self._fleet.records.beat(self.id)):
+            time.sleep(BEAT_SECONDS)  # until the process ends
+        self._say(f"{job}: {run.outcome}{f' ({run.note})' if run.note else ''}")
+        return replace(run, ended_at=iso_time(time.time()))
+
+    def _attempt(self, job: str, run: AgentRun) -> AgentRun:
+        fleet, target = self._fleet, Target(job.rpartition("#")[0])
+        losses = self._patient(lambda: fleet.jobs.losses(job))
+        if losses > self._limits.attempts:
+            return replace(run, note=f"its worker was lost {times(losses)}")
+        environment = fleet.environment_of(run.run)
+        require_approved(self._project, environment.state)
+        if not self._patient(lambda: targets.is_ready(environment, target)):
+            raise DispatchGoneError(f"`{target.key}` needs no agent now", hint="nothing is left to do")
+        return run_agent(
+            environment,
+            self._patient(lambda: take(environment, target)),
+            run,
+            program=self._program,
+            limits=self._limits,
+            folder=self._project,
+            files=os.path.join(fleet.folder, "logs"),
+            stop=self._stop,
+            patient=self._patient,
+        )
 
     def _patient(self, read: Callable[[], T]) -> T:
         """Call *read*, again and again while a database does not answer."""

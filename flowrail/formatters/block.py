@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from xml.etree import ElementTree as ET
 
 from flowrail.machines.frozen import Frozen
+from flowrail.text.placeholders import in_fences
 from flowrail.text.report import Line
-from flowrail.text.safe_text import Markup, printed_block, printed_element, xml_verbatim
+from flowrail.text.safe_text import Markup, printed_block, printed_element, visible, xml_verbatim
+
+COPIED = "needs_user_input"
+"""The only element that a person reads as XML: an agent returns it in exactly this form."""
 
 
 @dataclass(frozen=True)
@@ -43,3 +49,60 @@ def as_lines(block: Block) -> Iterator[str | Line]:
     for part in block.content:
         if isinstance(part, Block):
             yield from as_lines(part)
+
+
+def prose(text: str) -> Iterator[str | Line]:
+    """Yield the lines of instructions; code, tables and lines that are indented as code are not wrapped."""
+    fenced = in_fences(text)
+    for number, text_line in enumerate(text.split("\n")):
+        wraps = number not in fenced and not text_line.startswith(("|", "    "))
+        yield text_line if wraps else Line((text_line,), wraps=False)
+
+
+def markup_lines(markup: str) -> Iterator[str | Line]:
+    """Yield what a person reads of an element of a step's instructions: its tag and attributes in words, and its texts."""
+    try:
+        whole = ET.fromstring(f"<all>{markup}</all>")  # noqa: S314 - escaped by the functions that make markup
+    except ET.ParseError:  # an author called it markup
+        yield from prose(visible(markup))
+        return
+    yield from prose("\n".join(_inside(whole, "")))
+
+
+def _inside(element: ET.Element, indent: str) -> Iterator[str]:
+    """Yield the texts and elements in *element*. Elements without elements of their own are a list."""
+    same = Counter(child.tag for child in element)
+    yield from _texts(element.text, indent)
+    for child in element:
+        if child.tag == COPIED:
+            source = ET.tostring(child, encoding="unicode").removesuffix(child.tail or "")
+            yield from _texts(source, f"    {indent}")
+        elif len(child) or element.tag == "all":
+            yield from _titled(child, indent)
+        else:
+            is_named = same[child.tag] == 1 and "n" not in child.attrib
+            yield from _item(child, indent, is_named=is_named)
+        yield from _texts(child.tail, indent)
+
+
+def _titled(element: ET.Element, indent: str) -> Iterator[str]:
+    name = " ".join(filter(None, (element.tag.replace("_", " ").capitalize(), element.get("n"))))
+    about = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in element.items() if key != "n")
+    colon = ":" if len(element) or element.text else ""
+    yield f"{indent}{name}{f' ({about})' if about else ''}{colon}"
+    yield from _inside(element, f"{indent}  ")
+
+
+def _item(element: ET.Element, indent: str, *, is_named: bool) -> Iterator[str]:
+    """Yield a text with the values of its attributes before it, and the tag if no element beside it has the same."""
+    values = [value for key, value in element.items() if key != "n"]
+    label = " ".join([*([element.tag.replace("_", " ")] if is_named else []), *values])
+    bullet = f"{element.attrib['n']}." if "n" in element.attrib else "-"
+    first, *others = (element.text or "").strip("\n").split("\n")
+    yield f"{indent}{bullet} {f'{label}: ' if label else ''}{first}"
+    yield from (f"{indent}  {line}" for line in others)
+
+
+def _texts(text: str | None, indent: str) -> Iterator[str]:
+    inside = (text or "").strip("\n")
+    return (f"{indent}{line}" if line.strip() else "" for line in inside.split("\n")) if inside else iter(())

@@ -68,7 +68,7 @@ def named_store(environ: Mapping[str, str], home: str) -> str:
     """Return the store that the environment or the user's configuration names, or nothing."""
     if environ.get("FLOW_STORE") or not os.path.exists(configuration_path(environ, home)):
         return environ.get("FLOW_STORE", "")
-    from flowrail.storage.ownership import configured_store  # most users have no such file
+    from flowrail.storage.configuration import configured_store  # most users have no such file
 
     return configured_store(environ, home)
 

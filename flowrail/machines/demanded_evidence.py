@@ -51,11 +51,19 @@ class Evidence:
     """For `file` and `files`: texts that each file must contain; `$name` is filled."""
     min_bytes: Annotated[int, Ge(1)] = 1
     """For `file` and `files`: the smallest size of each file."""
+    section: str | None = None
+    """For `file` and `files`: the heading of the part to look at, such as ## Evidence. The part must not be empty."""
+    items: str | None = None
+    """For `file` and `files`: a capital letter. The part must have items with the ids E1, E2, … at the start of lines,
+    rows or headings. With `citations`, each item must cite a line and quote words of it."""
+    covers: str | None = None
+    """For `file` and `files`: a heading of the same file, or another file. The part must name every item that begins
+    there."""
     citations: bool = False
-    """For `file` and `files`: each file must cite code as FILE:LINE. Every cited line must exist, and contain the words
-    that are quoted after it."""
+    """For `file` and `files`: each file must cite lines as FILE:LINE, from the project root or from the folder of the
+    citing file. Every cited line must exist, and contain the words that are quoted after it."""
     at_least: Annotated[int, Ge(1)] = 1
-    """For `citations`: how many each file must contain. Otherwise, for `files`: how many must match."""
+    """For `items` and `citations`: how many each file must contain. Otherwise, for `files`: how many must match."""
     command: str | None = None
     """A command of the step that must have passed, with the files that it reads as they are now."""
     review: Literal["submitted", "resolved"] | None = None

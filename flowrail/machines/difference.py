@@ -15,7 +15,7 @@ _SHOWN = ("when", "limit")
 
 
 def differences(old: Workflow, new: Workflow) -> Iterator[str]:
-    """Yield what changed in each step of *old*, and the steps that only *new* has."""
+    """Yield what changed in each step of *old*, the steps that only *new* has, and changed guards and order rules."""
     for step in old.steps:
         after = new.get(step.id)
         if after is None:
@@ -23,6 +23,9 @@ def differences(old: Workflow, new: Workflow) -> Iterator[str]:
         else:
             yield from (f"`{step.id}`: {change}" for change in _changes(step, after))
     yield from (f"`{step.id}` is new" for step in new.steps if step.id not in old)
+    yield from (
+        f"`{key}` is different" for key in ("order", "guards") if getattr(old, key) != getattr(new, key)
+    )
 
 
 def same_structure(before: StepDef | None, after: StepDef) -> bool:

@@ -231,6 +231,11 @@ FINDING_CODES = {
         "A `flow:` fence cannot become a block. The agent would read the fence instead of the block.",
         "Fix it, or write it without `flow:`.",
     ),
+    "FR153": FindingCode(
+        "error",
+        "An order rule is invalid, can never be kept, or can never be broken. Its author expects that it protects something.",
+        "Correct the rule as the message says.",
+    ),
     "FR154": FindingCode(
         "error",
         "The work of a step is dispatched twice. It would be unclear which of the two applies.",
@@ -255,6 +260,11 @@ FINDING_CODES = {
         "error",
         "A command of a step, or a fact that comes from one, is invalid. The command could not be run, or the fact would never have a value.",
         "Correct the command as the message says.",
+    ),
+    "FR158": FindingCode(
+        "error",
+        "A guard is invalid. A guard denies tool calls, except at the steps that it names. A misspelt pattern or step would deny nothing, or everything.",
+        'Write a pattern of tool calls, and the steps that allow them: `"Bash(git push*)": [publish]`.',
     ),
     "FR160": FindingCode(
         "warning",

@@ -106,7 +106,8 @@ def first(rules: Iterable[Iterable[_AnyFinding]]) -> Iterator[_AnyFinding]:
 
 def step_index(raw: UnplacedFinding) -> int:
     """Return the index of the step that *raw* is about; -1 if it is about the workflow."""
-    return raw.path[1] if len(raw.path) > 1 and isinstance(raw.path[1], int) else -1
+    is_in_step = len(raw.path) > 1 and raw.path[0] == "steps"
+    return raw.path[1] if is_in_step and isinstance(raw.path[1], int) else -1
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

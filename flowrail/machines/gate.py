@@ -14,7 +14,6 @@ from flowrail.machines.frozen import (
     NotInFiles,
     put,
 )
-from flowrail.machines.severities import Policy
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,9 @@ class GateConfig:
     """The step that reviews."""
     limit: Annotated[int, Ge(1)] = 5
     """After how many rounds the user is asked."""
-    policy: Policy | None = None
-    """In which rounds all, MUST and SHOULD, or MUST findings block; default `1-2 / 3-4 / 5+`."""
+    policy: str | None = None
+    """In which rounds all, MUST and SHOULD, or MUST findings block: `1-2 / 3-4 / 5+` (the default) or `none / 1-4 / 5+`. Or
+    the `$name` of a parameter with these choices."""
 
     def __post_init__(self) -> None:
         put(self, name=self.name or self.qr_name, qr_name="")

@@ -78,7 +78,9 @@ def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[
     """Return the severities that block in the current round."""
     if session.granted(step_id).must_only:
         return frozenset({Severity.MUST})
-    return blocking_severities(max(1, session.visits.get(step_id, 1)), gate.policy or DEFAULT_POLICY)
+    policy = gate.policy or DEFAULT_POLICY
+    named = session.params.get(policy[1:]) if policy.startswith("$") else policy
+    return blocking_severities(max(1, session.visits.get(step_id, 1)), str(named))
 
 
 def decide_gate(step: StepDef, session: Session, *, reported: str = DONE) -> Outcome:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Literal, TypeAlias
 
 from flowrail.machines.frozen import (
     Frozen,
@@ -28,7 +27,6 @@ POLICIES: Mapping[str, Sequence[frozenset[Severity]]] = Frozen(
     }
 )
 """For each policy, the severities that block in each round; later rounds are judged as the last one."""
-Policy: TypeAlias = Literal["1-2 / 3-4 / 5+", "none / 1-4 / 5+"]
 DEFAULT_POLICY = "1-2 / 3-4 / 5+"
 
 

@@ -100,7 +100,7 @@ class Arg:
     max: int | float | None = None
     """The largest number."""
     choices: Sequence[Scalar] | None = None
-    """The only values it takes."""
+    """The only values it takes. For a list, the only items."""
     required: bool = False
     """Whether a value must be given. A text must not be empty then, unless `min_length` is 0."""
     type: Kind | None = None
@@ -157,10 +157,14 @@ class Arg:
 
     def problem(self, value: object) -> str | None:
         """Return what is wrong with *value*, or `None`. Values are not converted."""
-        if self.choices is not None and _IS_KIND[self.kind](value) and not self._is_choice(value):
-            named = ", ".join(_short(choice) for choice in self.choices[:MOST_NAMED])
-            more = len(self.choices) - MOST_NAMED
-            return f"takes one of {named}{f' and {more} more' if more > 0 else ''}, not {_short(value)}"
+        if self.choices is not None and _IS_KIND[self.kind](value):
+            for item in value if isinstance(value, (list, tuple)) else (value,):
+                if not self._is_choice(item):
+                    named = ", ".join(_short(choice) for choice in self.choices[:MOST_NAMED])
+                    more = len(self.choices) - MOST_NAMED
+                    return (
+                        f"takes one of {named}{f' and {more} more' if more > 0 else ''}, not {_short(item)}"
+                    )
         return misfit(self, value)
 
     def _is_choice(self, value: object) -> bool:
@@ -177,7 +181,7 @@ class Arg:
     @property
     def domain(self) -> Domain | None:
         """Return all values, or `None` if there are too many."""
-        if self.choices is not None:
+        if self.choices is not None and self.kind != "list":
             return ChoiceSet(tuple(self.choices))
         if self.kind == "boolean":
             return ChoiceSet((False, True))
@@ -196,7 +200,11 @@ class Arg:
             return True
         if self.kind in {"integer", "number"}:
             return self.min if self.min is not None else (self.max if self.max is not None else 1)
-        return "x" * least_of(self) if self.kind == "string" else ["x"] * least_of(self)
+        return (
+            "x" * least_of(self)
+            if self.kind == "string"
+            else [*(self.choices or ("x",))][:1] * least_of(self)
+        )
 
 
 def misfit(arg: Arg, value: Any) -> str | None:

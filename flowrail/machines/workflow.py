@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from flowrail.machines.frozen import CONFIG, TEXT, Frozen, NotInFiles, freeze, freeze_items, put
 from flowrail.machines.step import StepDef, handler_args
 from flowrail.machines.values import Arg
+from flowrail.rules.order import OrderRule, OrderSyntaxError, parse_rule
 
 if TYPE_CHECKING:
     from flowrail.machines.loading.skill_folder import ResourceProvider
@@ -39,6 +41,10 @@ class Workflow:
     """The steps, in the order of their numbers."""
     then: str | None = field(default=None, metadata=TEXT)
     """The workflow that is offered when this one is complete. May contain $ placeholders."""
+    order: Sequence[str] = field(default=(), metadata=TEXT)
+    """What must come before, after or never after what, such as review before publish."""
+    guards: Mapping[str, Sequence[str]] = field(default=Frozen(), metadata=TEXT)
+    """Tool calls that are denied, such as Bash(git push*), and the steps that allow them."""
     resources: Annotated[Mapping[str, str], NotInFiles()] = field(default=Frozen(), metadata=TEXT)
     """Texts of the skill that steps quote, by name."""
 
@@ -60,11 +66,13 @@ class Workflow:
         entry: str | None = None,
         params: Mapping[str, Arg] | None = None,
         then: str | None = None,
+        order: Sequence[str] = (),
+        guards: Mapping[str, Sequence[str]] | None = None,
         resources: Mapping[str, str] | None = None,
         validate: bool = True,
     ) -> None:
         put(self, name=name, steps=steps, description=description, entry=entry, then=then)
-        put(self, params=freeze(params), resources=freeze(resources))
+        put(self, params=freeze(params), order=order, guards=guards, resources=freeze(resources))
         self.__post_init__()
         if validate:
             self.check()
@@ -72,6 +80,7 @@ class Workflow:
     def __post_init__(self) -> None:
         steps = freeze_items(self.steps)
         put(self, steps=steps, params=freeze(self.params), resources=freeze(self.resources))
+        put(self, order=freeze_items(self.order), guards=_guards(self.guards))
         known = [step for step in steps if isinstance(step, StepDef)]
         if self.entry is None and known:
             put(self, entry=known[0].id)
@@ -106,7 +115,7 @@ class Workflow:
     def with_steps(self, steps: Sequence[StepDef]) -> Workflow:
         """Return the same workflow with *steps*, not checked."""
         same = copy(self)
-        for derived in ("_by_id", "reported"):
+        for derived in ("_by_id", "reported", "order_rules"):
             same.__dict__.pop(derived, None)
         put(same, steps=tuple(steps), is_checked=False)
         return same
@@ -138,6 +147,15 @@ class Workflow:
         return frozenset(name for names in reports if isinstance(names, Mapping) for name in names)
 
     @cached_property
+    def order_rules(self) -> tuple[OrderRule, ...]:
+        """The rules of `order`, without those that cannot be read, which the validation reports."""
+        rules: list[OrderRule] = []
+        for text in self.order:
+            with suppress(OrderSyntaxError):
+                rules.append(parse_rule(text, self._by_id))
+        return tuple(rules)
+
+    @cached_property
     def _by_id(self) -> dict[str, StepDef]:
         return {step.id: step for step in reversed(self.steps)}
 
@@ -155,3 +173,10 @@ class Workflow:
     def number(self, step_id: str) -> int:
         """Return the position of a step in the order of definition, from 1."""
         return next(number for number, step in enumerate(self.steps, start=1) if step.id == step_id)
+
+
+def _guards(guards: object) -> Any:
+    """Return guards with a tuple of steps for each pattern; the validation reports anything but a mapping."""
+    if guards is None or isinstance(guards, Mapping):
+        return freeze({pattern: freeze_items(steps) for pattern, steps in (guards or {}).items()})
+    return guards

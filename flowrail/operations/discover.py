@@ -9,9 +9,9 @@ from typing import Annotated
 
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import OFFERED
-from flowrail.discovery.menu import RELEVANCE, Menu, MenuRequest, Offer, offer
+from flowrail.discovery.menu import Menu, offer
 from flowrail.discovery.menu_cache import CacheUse, read, write
-from flowrail.discovery.scores import CATEGORIES, Query, Synthesis, read_synthesis
+from flowrail.discovery.scores import CATEGORIES, Offer, Query, Synthesis, read_synthesis
 from flowrail.formatters.reports import menu as page
 from flowrail.formatters.reports.handoff import send_command
 from flowrail.handoff.chain import chain_of
@@ -37,8 +37,6 @@ RESUMING = frozenset({"resume", "rewind", "fork", "migrate"})
 class SkillMenu(Menu):
     """The skills that can take over a piece of work."""
 
-    notes: tuple[str, ...] = ()
-    """Names in the request that are unknown."""
     everything: bool = False
     lettered: bool = False
 
@@ -93,24 +91,25 @@ def find_skills(
         not autonomous,
         Handoffs(store).receivers(),
         chain_of(work) if work else (),
+        synthesis(work, problem_type),
     )
-    asked = MenuRequest(query, synthesis(work, problem_type))
     cache = None
     if work is None or all or environment.extra:  # the cache does not have this
         discovery = find_targets(environment)
     else:
         discovery, cache = _cached(environment, work.id, rescan=rescan)
-    menu = offer(discovery, asked, top=top, cache=cache)
-    if work is not None and cache is not None and asked.scorer == RELEVANCE:
-        write(store.folder(work.id), discovery.candidates, _found(cache), menu.scores)
+    menu = offer(discovery, query, top=top, cache=cache)
+    if work is not None and cache is not None and query.synthesis:
+        scores = {offer.skill: offer.score for offer in menu.candidates}
+        write(store.folder(work.id), discovery.candidates, datetime.fromisoformat(cache.timestamp), scores)
     if work is not None or from_:
         every = discovery if cache is None else find_targets(environment)
         source = source_of(work, every) if work else source_for(environment, every, from_)
         menu = replace(
             menu,
-            candidates=tuple(_with_command(environment, every, o, source, asked) for o in menu.candidates),
+            candidates=tuple(_with_command(environment, every, o, source, query) for o in menu.candidates),
         )
-    return SkillMenu(**vars(menu), notes=tuple(asked.unknown()), everything=all, lettered=options)
+    return SkillMenu(**vars(menu), everything=all, lettered=options)
 
 
 def synthesis(session: Session | None, problem_type: str = "") -> Synthesis | None:
@@ -136,15 +135,11 @@ def _cached(environment: Environment, session_id: str, *, rescan: bool) -> tuple
     if cached is not None:
         reason = cached.stale(now, resumed=_resumed(environment.store, session_id))
         if not reason:
-            discovery = Discovery(cached.candidates)
+            discovery = Discovery(cached.workflows)
             return discovery, CacheUse(path, cached.discovery.timestamp.isoformat(), used=True)
     discovery = find_targets(environment)
     problem = write(folder, discovery.candidates, now)
     return discovery, CacheUse(path, now.isoformat(), used=False, reason=reason, problem=problem)
-
-
-def _found(cache: CacheUse) -> datetime:
-    return datetime.fromisoformat(cache.timestamp)
 
 
 def _resumed(store: Store, session_id: str) -> datetime | None:
@@ -153,12 +148,12 @@ def _resumed(store: Store, session_id: str) -> datetime | None:
 
 
 def _with_command(
-    environment: Environment, discovery: Discovery, entry: Offer, source: HandoffSource, asked: MenuRequest
+    environment: Environment, discovery: Discovery, entry: Offer, source: HandoffSource, query: Query
 ) -> Offer:
     """Return *entry* with the command that hands the work to it, or the reason why it would be refused."""
     work = source.session
     facts = {} if work or source.received else {"prompt": "…"}
-    facts |= _problem_type_fact(work, entry, asked)
+    facts |= _problem_type_fact(work, entry, query)
     request = HandoffRequest(entry.skill, work.id if work else "", "" if work else source.skill, facts=facts)
     refusal = foreseen_refusal(environment, discovery, request, source)
     if refusal is not None:
@@ -167,12 +162,12 @@ def _with_command(
     return replace(entry, command=command.with_options(facts=facts))
 
 
-def _problem_type_fact(session: Session | None, candidate: Offer, asked: MenuRequest) -> dict[str, str]:
+def _problem_type_fact(session: Session | None, candidate: Offer, query: Query) -> dict[str, str]:
     """Return the problem type as a fact for a command, if the work has another one.
 
     A candidate that reads 2.0 gets the type that 2.0 has.
     """
-    wanted, known = asked.synthesis, synthesis(session)
+    wanted, known = query.synthesis, synthesis(session)
     if wanted is None or wanted.problem_type not in CATEGORIES:
         return {}
     if known is not None and known.problem_type == wanted.problem_type:

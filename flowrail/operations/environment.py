@@ -19,7 +19,8 @@ from flowrail.hosts.conversation import host_id
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.workflow import Workflow
 from flowrail.skills.loader import Loader
-from flowrail.storage.ownership import Owner, configured_store
+from flowrail.storage.configuration import configured_store
+from flowrail.storage.ownership import Owner
 from flowrail.storage.user_folders import state_folder
 from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import is_shown

@@ -1,4 +1,4 @@
-"""Tools that a step forbids: rules in the form of a host's permission rules, and whether a rule matches.
+"""Patterns of tool calls, in the form of a host's permission rules: for `forbids`, guards and order rules.
 
 ``Edit`` names a tool, ``Bash(git push*)`` a tool and its argument, ``mcp__server__*`` several tools. A rule helps
 an agent to follow its step. It is not a sandbox, because a shell has many forms of the same command. A rule that
@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
@@ -34,6 +35,7 @@ _NAMED_BY = {"Agent": "subagent_type", "Task": "subagent_type", "Skill": "skill"
 _PATHS = ("file_path", "path", "notebook_path")
 _OWN_TOOL = r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z"
 """A tool of our own server, under the names that a host gives it."""
+_OWN_PROGRAMS = frozenset({"flow", "flowrail"})
 _PATCHED = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
 _SIMPLE_COMMAND = r"""(?:\\.|'[^']*'|"(?:[^"$`]|\$(?!\())*"|[^;&|\n(){}`"'\\])+"""
 """One command between the operators of a shell."""
@@ -63,11 +65,31 @@ def problem(rule: object) -> str | None:
         return "is not a rule"
     if len(rule) > LONGEST:
         return f"has more than {LONGEST} characters"
-    return (
-        "names nothing between its brackets"
-        if match["argument"] is not None and not match["argument"].strip()
-        else None
-    )
+    argument = match["argument"]
+    if argument is not None and not argument.strip():
+        return "names nothing between its brackets"
+    if match["tool"] in SHELLS and argument and re.split(r"[ :*]", argument)[0] in _OWN_PROGRAMS:
+        return "names commands of flow, which are never denied"
+    return None
+
+
+def covers(general: str, special: str) -> bool:
+    """Return whether every call that the pattern *special* matches is one that *general* matches, too.
+
+    The answer can be no although it is so, never the reverse.
+    """
+    wide, narrow = re.match(_RULE, general), re.match(_RULE, special)
+    if wide is None or narrow is None:
+        return False
+    tools_of = _SAME.get(narrow["tool"], {narrow["tool"]})
+    if not all(_is_tool(wide["tool"], tool) for tool in tools_of) or (
+        "*" in narrow["tool"] and wide["tool"] != narrow["tool"]
+    ):
+        return False
+    argument, part = (match["argument"] or "*" for match in (wide, narrow))
+    if argument == part or argument.strip() == "*":
+        return True
+    return bool(SHELLS & tools_of) and _matches_command(argument, re.sub(r"(?::\*| \*)$", "*", part))
 
 
 def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
@@ -132,8 +154,8 @@ def _command(used: ToolUse) -> str:
 
 def _is_ours(command: str) -> bool:
     """Return whether only `flow` runs, so that a step that forbids the shell can still be reported."""
-    parts = [*_parts(command)]
-    return bool(parts) and all(part.split(maxsplit=1)[0] in {"flow", "flowrail"} for part in parts)
+    parts = _parts(command)
+    return bool(parts) and all(part.split(maxsplit=1)[0] in _OWN_PROGRAMS for part in parts)
 
 
 def _matches_command(pattern: str, part: str) -> bool:
@@ -145,14 +167,17 @@ def _matches_command(pattern: str, part: str) -> bool:
     return _glob(pattern, part)
 
 
-def _parts(command: str) -> Iterator[str]:
-    """Yield each simple command of a line of shell, without assignments and keywords before it."""
+@lru_cache(maxsize=16)
+def _parts(command: str) -> tuple[str, ...]:
+    """Return each simple command of a line of shell, without assignments and keywords before it."""
+    parts: list[str] = []
     for piece in re.findall(_SIMPLE_COMMAND, command):
         part = " ".join(piece.split())
         while (match := re.match(_BEFORE, part)) is not None:
             part = part[match.end() :]
         if part and part != "$":  # of a substitution
-            yield part
+            parts.append(part)
+    return tuple(parts)
 
 
 def _glob(pattern: str, text: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Transaction, create_engine, event, inspect
+from sqlalchemy import Connection, Engine, MetaData, Transaction, create_engine, event, inspect
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -62,10 +62,11 @@ _HINTS = {
 class Database:
     """One database, and the transaction of the current thread in it.
 
-    *shown* is its address as messages and commands name it, without a password.
+    *shown* is its address as messages and commands name it, without a password. *tables* are those that it must have.
     """
 
-    def __init__(self, address: str, *, folder: str = "") -> None:
+    def __init__(self, address: str, *, folder: str = "", tables: MetaData = schema.METADATA) -> None:
+        self._tables = tables
         self._url = parse_address(address, folder)
         self.shown = _without_password(self._url)
         self._engine: Engine | None = None
@@ -91,18 +92,18 @@ class Database:
 
     def init(self) -> None:
         """Create the tables that do not exist yet. A new SQLite file is private to the user."""
-        with self._errors():
+        with self.errors():
             if self.is_sqlite:
                 self._create_file()
             with self._open().begin() as connection:
                 self._set_wait(connection, WAIT_SECONDS)
-                schema.METADATA.create_all(connection)
+                self._tables.create_all(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Yield a connection: that of the current change of this thread, if there is one."""
         current: Connection | None = getattr(self._current, "connection", None)
-        with self._errors():
+        with self.errors():
             if current is not None:
                 yield current
                 return
@@ -116,7 +117,7 @@ class Database:
         Added records stay even if the caller then raises an error: a failed handoff is recorded and then refused.
         """
         current: Connection | None = getattr(self._current, "connection", None)
-        with self._errors():
+        with self.errors():
             if current is not None:
                 with _committed(current.begin_nested()):
                     yield current
@@ -156,7 +157,7 @@ class Database:
         """Return the engine after a look for the tables, once per process. Connecting would create a SQLite file."""
         if self._engine is None:
             is_missing = self.is_sqlite and not os.path.exists(str(self._url.database))
-            if is_missing or not inspect(self._open()).has_table(schema.ENTRIES.name):
+            if is_missing or not inspect(self._open()).has_table(self._tables.sorted_tables[0].name):
                 self.close()
                 raise StorageError(
                     f"{self.shown} has no tables of flowrail",
@@ -190,7 +191,8 @@ class Database:
             ) from None
 
     @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def errors(self) -> Iterator[None]:
+        """Raise `StorageError` with a hint for an error of the database."""
         try:
             yield
         except SQLAlchemyError as error:

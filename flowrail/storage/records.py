@@ -67,6 +67,8 @@ def strict_converter() -> Converter:
 
 
 def _same_type(value: object, kind: type[T]) -> T:
+    if issubclass(kind, Enum):
+        return kind(value)
     if type(value) is not kind:
         raise TypeError(f"got {type(value).__name__}")
     return value

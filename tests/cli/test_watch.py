@@ -174,8 +174,8 @@ def test_the_users_command_runs_when_a_session_starts_to_need_a_person(tmp_path:
     ("text", "message"),
     [
         ("notify = 'x", "not valid TOML"),
-        ("colour = true", "unknown key `colour`"),
-        ("notify = 1", "list of words"),
+        ("colour = true", "`colour`: unknown key"),
+        ("notify = 1", "`notify`: Input should be a valid"),
     ],
 )
 def test_a_mistake_in_the_configuration_is_named(text: str, message: str) -> None:

@@ -12,12 +12,10 @@ from flowrail.discovery.compatibility import VERSIONS, CompatibilityLevel, compa
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.scores import (
     Query,
-    Ranked,
-    Score,
+    ScorePart,
     Synthesis,
-    misses,
     rank,
-    rank_for,
+    rate,
     read_synthesis,
     score_query,
     score_relevance,
@@ -25,8 +23,8 @@ from flowrail.discovery.scores import (
 )
 
 
-def points(score: Score) -> dict[str, int]:
-    return {part.rule: part.points for part in score.parts}
+def points(parts: tuple[ScorePart, ...]) -> int:
+    return sum(part.points for part in parts)
 
 
 # --- the first scorer -----------------------------------------------------------------------------
@@ -76,7 +74,6 @@ V2 = {
                 },
             }
         },
-        Synthesis("strategic", "build", ("a", "b", "c"), "low"),
     ],
 )
 def test_a_synthesis_is_understood_however_it_is_written(written: Any) -> None:
@@ -117,9 +114,8 @@ def test_the_parts_add_up_and_the_whole_stays_within_bounds(
         ),
     )
 
-    assert score == sum(part.points for part in score.parts)
-    assert -30 <= score <= 100
-    assert all(part.reason for part in score.parts)
+    assert -30 <= points(score) <= 100
+    assert all(part.reason and part.points <= part.most for part in score)
 
 
 BUILD = "We should build it"
@@ -149,8 +145,9 @@ RELEVANCE_CASES: list[tuple[Synthesis, tuple[str, ...], str, int]] = [
 def test_relevance_is_what_the_document_says(
     synthesis: Synthesis, categories: tuple[str, ...], scope: str, expected: int
 ) -> None:
-    assert score_relevance(synthesis, candidate(categories=categories, scope=Scope(scope))) == expected
-    assert score_relevance(synthesis, {"scope": scope, "categories": list(categories)}) == expected
+    one = candidate(categories=categories, scope=Scope(scope))
+
+    assert points(score_relevance(synthesis, one)) == expected
 
 
 RESEARCH, BOTH = Query(("research",)), Query(("research", "analysis"))
@@ -195,7 +192,7 @@ QUERY_CASES: list[tuple[Query, dict[str, Any], int]] = [
 def test_a_query_scores_what_the_document_says(query: Query, fields: dict[str, Any], expected: int) -> None:
     fields = {"schema_version": "2.0", **fields}
 
-    assert score_query(query, candidate("a-skill", **fields)) == expected
+    assert points(score_query(query, candidate("a-skill", **fields))) == expected
 
 
 # --- order and queries ----------------------------------------------------------------------------
@@ -206,17 +203,15 @@ def test_the_nearer_scope_wins_a_tie_then_the_name(asked: bool) -> None:
     scopes = {"beta": Scope.GLOBAL, "alpha": Scope.GLOBAL, "zeta": Scope.GIT_ROOT, "eta": Scope.EXTRA}
     some = [candidate(skill, scope=scope) for skill, scope in scopes.items()]
 
-    ranked = rank(some, synthesis=Synthesis("strategic")) if asked else rank_for(some, Query(source="x"))
+    ranked = rank(some, Query(source="x", synthesis=Synthesis("strategic") if asked else None))
 
-    assert [entry.candidate.skill for entry in ranked] == ["zeta", "alpha", "beta", "eta"]
+    assert [entry.skill for entry in ranked] == ["zeta", "alpha", "beta", "eta"]
     assert [entry.score is None for entry in ranked] == [not asked] * 4
 
 
 def test_a_shortlist_has_three_and_two_more_if_they_score() -> None:
-    ranked = [Ranked(candidate(str(number)), Score(())) for number in range(7)]
-    scoring = [
-        Ranked(entry.candidate, score_query(Query(("research",)), entry.candidate)) for entry in ranked
-    ]
+    scoring = [rate(candidate(str(number)), Query(("research",))) for number in range(7)]
+    ranked = [replace(offer, score=0) for offer in scoring]
 
     assert len(shortlist(ranked)) == 3
     assert len(shortlist(scoring)) == 5
@@ -247,8 +242,8 @@ def test_a_query_is_answered_by_what_it_asks_for(query: Query, expected: bool) -
         tags=("tagged",),
     )
 
-    assert any(misses(one, query)) is not expected
-    assert len(rank_for([one], query)) == int(expected)
+    assert bool(rate(one, query).misses) is not expected
+    assert len(rank([one], query)) == int(expected)
 
 
 # --- versions of the schema -----------------------------------------------------------------------

@@ -87,7 +87,7 @@ def test_the_index_is_asked_in_each_of_the_ways(
 
     answer = find_workflows(**asked, discovery=discovered(home))  # type: ignore[arg-type]
 
-    assert [entry.candidate.skill for entry in answer] == expected
+    assert [entry.skill for entry in answer] == expected
 
 
 def test_the_frontmatter_wins_and_the_registry_adds(home: Path) -> None:

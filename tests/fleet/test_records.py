@@ -1,4 +1,4 @@
-"""What a fleet records: budgets that hold although many start at once, pauses, and workers that are lost."""
+"""What a fleet records beside its queue: which workers are alive, and who takes over the jobs of lost ones."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from support.databases import postgres
 
 pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
 
-from flowrail.fleet.errors import FleetDatabaseError
+from flowrail.errors import StorageError
 from flowrail.fleet.jobs import JobQueue
-from flowrail.fleet.records import AgentRun, FleetRecords, RunOutcome, WorkerRecord
+from flowrail.fleet.records import FleetRecords, WorkerRecord
+from flowrail.fleet.targets import Target
 from flowrail.operations.environment import Environment
 from flowrail.storage.database import Database
 
@@ -31,63 +32,49 @@ def records(store_kind: str, tmp_path: Path) -> Iterator[FleetRecords]:
         address = database.complete_address
     opened = FleetRecords(address)
     yield opened
-    opened.close()
+    opened.database.close()
 
 
 @pytest.mark.every_store
-def test_one_of_the_workers_looks_for_those_that_are_lost(records: FleetRecords) -> None:
-    records.register(WorkerRecord("worker-1", PROGRAM, "vm", os.getpid(), 1))
-    assert records.lose_workers(PROGRAM, 60) == []
+def test_one_worker_takes_over_the_jobs_of_a_lost_one(records: FleetRecords) -> None:
+    records.add_worker(WorkerRecord("worker-1", PROGRAM, "vm", os.getpid(), 1))
+    with records.lost_workers(60) as lost:
+        assert lost == []
     time.sleep(0.3)
 
-    with ThreadPoolExecutor(4) as threads:
-        turns = [*threads.map(lambda _: records.take_turn(PROGRAM, 30), range(4))]
-    lost = records.lose_workers(PROGRAM, 0.25)
+    def take_over(_: int) -> list[str]:
+        with records.lost_workers(0.25) as lost:
+            time.sleep(0.2)
+            return [worker.id for worker in lost]
 
-    assert turns.count(True) == 1
-    assert [worker.id for worker in lost] == ["worker-1"]
+    with ThreadPoolExecutor(4) as threads:
+        found = [*threads.map(take_over, range(4))]
+
+    assert sorted(found) == [[], [], [], ["worker-1"]]
     assert not records.beat("worker-1")
     assert records.workers() == []
+
+
+def test_a_lost_worker_stays_listed_if_its_jobs_could_not_be_taken_over(records: FleetRecords) -> None:
+    records.add_worker(WorkerRecord("worker-1", PROGRAM, "vm", os.getpid(), 1))
+
+    with pytest.raises(StorageError), records.lost_workers(-1):
+        raise StorageError("the queue does not answer", hint="wait")
+
+    assert [worker.id for worker in records.workers()] == ["worker-1"]
 
 
 def test_a_queue_whose_database_is_away_says_so_at_once_and_works_when_it_is_back() -> None:
     with postgres() as server:
         jobs = JobQueue(Database(server.address()).complete_address)
         server.stop()
-        with pytest.raises(FleetDatabaseError, match="Connection refused"):
-            jobs.enqueue("job-1", "session", PROGRAM)
-        with pytest.raises(FleetDatabaseError):
-            jobs.resume(PROGRAM)
+        with pytest.raises(StorageError, match="Connection refused"):
+            jobs.enqueue(Target("session"), PROGRAM)
+        with pytest.raises(StorageError):
+            jobs.put_back("worker-1", is_lost=True)
         server.start()
 
-        jobs.enqueue("job-1", "session", PROGRAM)
+        jobs.enqueue(Target("session"), PROGRAM)
 
-        assert jobs.unfinished(PROGRAM) == 1
+        assert [(job.id, job.state) for job in jobs.unfinished()] == [("session#1", "queued")]
         jobs.close()
-
-
-def run(outcome: RunOutcome = RunOutcome.RUNNING) -> AgentRun:
-    return AgentRun("run-1", "job-1", "session", PROGRAM, "worker", "vm", outcome)
-
-
-@pytest.mark.every_store
-def test_a_used_up_quota_is_waited_for_and_a_later_time_stays(records: FleetRecords) -> None:
-    soon, later = time.time() + 60, time.time() + 3_600
-    records.wait_for_quota(PROGRAM, later)
-    records.wait_for_quota(PROGRAM, soon)
-    records.wait_for_quota("codex", time.time() - 1)
-
-    assert records.quota_until(PROGRAM) == pytest.approx(later)
-    assert records.quota_until("codex") is None
-
-
-def test_the_end_that_was_recorded_first_stays(records: FleetRecords) -> None:
-    records.start(run())
-    records.start(run())
-    assert [known.outcome for known in records.running()] == ["running"]
-
-    records.end(run(RunOutcome.WORKER_LOST))
-    records.end(run(RunOutcome.FINISHED))
-
-    assert [known.outcome for known in records.runs("session")] == ["worker lost"]
-    assert records.running() == []

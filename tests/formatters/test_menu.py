@@ -9,14 +9,14 @@ from support.skills import candidate
 from flowrail.discovery.candidate import Candidate, LeftOut, Skipped
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Locations, Root, Scope
-from flowrail.discovery.menu import MenuRequest, offer
+from flowrail.discovery.menu import offer
 from flowrail.discovery.scores import Query, Synthesis
 from flowrail.formatters.reports import menu
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import visible
 
 
-def text(discovery: Discovery, asked: MenuRequest, *, everything: bool = False) -> str:
+def text(discovery: Discovery, asked: Query, *, everything: bool = False) -> str:
     return plain_text(menu.report(offer(discovery, asked), everything=everything))
 
 
@@ -34,7 +34,7 @@ def test_an_offer_is_a_short_block_with_everything_to_choose_by() -> None:
         input_requirements=("question",),
     )
 
-    assert text(Discovery((skill,)), MenuRequest(Query(("research", "law")))) == (
+    assert text(Discovery((skill,)), Query(("research", "law"))) == (
         "1 skill can take over. Score: fit to the request, at most 100.\n\n"
         "1. lit-pm (its name is Literature)  20 of 100\n"
         "   Comprehensive literature review (4-24 hours)\n"
@@ -71,7 +71,7 @@ def test_no_text_of_a_skill_can_touch_a_terminal(
 ) -> None:
     places = Locations((Root(path, Scope.EXTRA, "--root", "missing"),))
     discovery = Discovery(tuple(candidates), tuple(skipped), places)
-    for asked in (MenuRequest(Query(text=word)), MenuRequest(synthesis=Synthesis(word))):
+    for asked in (Query(text=word), Query(synthesis=Synthesis(word))):
         page = text(discovery, asked, everything=True)
         lettered = plain_text(menu.options(offer(discovery, asked), everything=True))
 

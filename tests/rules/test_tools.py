@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.rules.tools import LONGEST, ToolUse, forbidding, problem
+from flowrail.rules.tools import LONGEST, ToolUse, covers, forbidding, problem
 
 
 def use(tool: str, **arguments: object) -> ToolUse:
@@ -178,3 +178,40 @@ def test_any_rule_and_use_can_be_compared(text: str, arguments: dict[str, object
         for rule in ("Bash(x*)", "Edit(x)", "WebFetch(domain:x)", f"{tool}(x)", text):
             forbidding([rule], use(tool, command=text, file_path=text.replace("\0", ""), url=text))
             forbidding([rule], ToolUse(tool, arguments, "/", "/", "/"))
+
+
+@pytest.mark.parametrize(
+    ("general", "special", "expected"),
+    [
+        ("Bash", "Bash(git push*)", True),
+        ("Bash(git *)", "Bash(git push*)", True),
+        ("Bash(git push*)", "Bash(git push:*)", True),
+        ("Bash(git push *)", "Bash(git push*)", False),
+        ("Bash(git push*)", "Bash(git *)", False),
+        ("Bash(* --force)", "Bash(git push*)", False),
+        ("Bash(*push*)", "Bash(git push*)", True),
+        ("Edit", "Write(src/**)", True),
+        ("Write", "Edit", False),
+        ("Edit(src/**)", "Edit(src/**)", True),
+        ("Edit(src/**)", "Edit(src/a.py)", False),
+        ("mcp__github", "mcp__github__create_issue", True),
+        ("mcp__github__create_issue", "mcp__github__*", False),
+        ("Bash", "no rule", False),
+    ],
+)
+def test_a_pattern_covers_another(general: str, special: str, expected: bool) -> None:
+    assert covers(general, special) is expected
+
+
+@given(
+    st.lists(st.sampled_from(["git", "push", "*", " *", ":*", " ", "x"]), min_size=1, max_size=4),
+    st.lists(st.sampled_from(["git", "push", "*", " *", ":*", " ", "x"]), min_size=1, max_size=4),
+    st.lists(st.sampled_from(["git", "push", " ", "x", "&&"]), min_size=1, max_size=6),
+)
+def test_a_pattern_that_covers_another_matches_all_its_calls(
+    general: list[str], special: list[str], line: list[str]
+) -> None:
+    wide, narrow = (f"Bash({''.join(words)})" for words in (general, special))
+
+    if covers(wide, narrow) and forbidding([narrow], bash("".join(line))):
+        assert forbidding([wide], bash("".join(line)))

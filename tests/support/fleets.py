@@ -131,12 +131,12 @@ def until(holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     newest: object = None
     deadline = time.monotonic() + _STUCK_SECONDS
     while True:
-        ran = flow("fleet", "status", "--runs", "1000", "--json")
+        ran = flow("fleet", "status", "--jobs", "1000", "--json")
         if ran.status == 0:
             status: dict[str, Any] = ran.data
             if holds(status):
                 return status
-            progress = [status["sessions"], status["runs"]]
+            progress = [status["sessions"], status["jobs"]]
             if progress != newest:
                 newest, deadline = progress, time.monotonic() + _STUCK_SECONDS
         assert time.monotonic() < deadline, ran
@@ -144,31 +144,35 @@ def until(holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
 
 
 def running(status: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the runs that have not ended."""
-    return [run for run in status["runs"] if run["outcome"] == "running"]
+    """Return the jobs that a worker runs."""
+    return [job for job in status["jobs"] if job["state"] == "running"]
 
 
 def works_on(target: str) -> Callable[[dict[str, Any]], bool]:
-    """Return whether an agent works on a target."""
-    return lambda status: any(run["target"] == target for run in running(status))
+    """Return whether a worker runs a job for a target."""
+    return lambda status: any(job["target"] == target for job in running(status))
 
 
 def worker_of(status: Mapping[str, Any], target: str) -> int:
-    """Return the process of the worker whose agent works on a target."""
+    """Return the process of the worker that runs a job for a target."""
     workers = {known["id"]: known["pid"] for known in status["workers"]}
-    return int(next(workers[run["worker"]] for run in running(status) if run["target"] == target))
+    return int(next(workers[job["worker"]] for job in running(status) if job["target"] == target))
 
 
 def ended(session: str) -> Callable[[dict[str, Any]], bool]:
-    """Return whether a session has ended or was given up, and all runs are recorded."""
+    """Return whether a session has ended or was given up, and all jobs have ended."""
     ends = {"completed", "failed", "abandoned", "given up"}
     return lambda status: (
-        not running(status)
+        all(job["state"] == "ended" for job in status["jobs"])
         and any(known["session"] == session and known["state"] in ends for known in status["sessions"])
     )
 
 
+def runs_of(status: Mapping[str, Any], target: str) -> list[dict[str, Any]]:
+    """Return the complete runs for a target, oldest first."""
+    return [run for job in status["jobs"] if job["target"] == target for run in job["runs"]]
+
+
 def outcomes(status: Mapping[str, Any], target: str) -> list[str]:
-    """Return the outcomes of the runs of a target, oldest first."""
-    found = [run["outcome"] for run in status["runs"] if run["target"] == target]
-    return [outcome for outcome in found if outcome != "running"]
+    """Return the outcomes of the runs for a target, oldest first."""
+    return [run["outcome"] for run in runs_of(status, target)]

@@ -79,7 +79,7 @@ def asking_workflow(*questions: Question, **parts: Any) -> Workflow:
     return workflow(step("plan", questions=questions or (yes_no(),), **given), step("last"))
 
 
-def review_loop(**gate: Any) -> Workflow:
+def review_loop(params: Mapping[str, Arg] | None = None, **gate: Any) -> Workflow:
     """Return a workflow with work, its review, and the gate that can send it back."""
     return workflow(
         step("work", next={"ok": "review"}),
@@ -88,6 +88,7 @@ def review_loop(**gate: Any) -> Workflow:
             "gate", gate=GateConfig("Quality", review="review", **gate), next={"ok": "last", "fail": "work"}
         ),
         step("last"),
+        params=params,
     )
 
 

@@ -17,7 +17,7 @@ from flowrail.cli.options import Call
 from flowrail.formatters.data import as_data
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.board import Board, Group, ListedSession
-from flowrail.storage.ownership import read_configuration
+from flowrail.storage.configuration import read_configuration
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import one_line
 

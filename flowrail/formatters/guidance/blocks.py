@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
 from typing import TypeAlias
 
 from flowrail.command import Command
-from flowrail.formatters.block import Block, as_lines, as_xml
+from flowrail.formatters.block import Block, as_lines, as_xml, markup_lines, prose
 from flowrail.formatters.guidance import content
 from flowrail.formatters.guidance.content import Show
 from flowrail.machines.agents import Join
@@ -15,9 +16,8 @@ from flowrail.machines.guidance.guide import Guidance, OfferedTransition, Want, 
 from flowrail.machines.guidance.views import DispatchView, QuestionView
 from flowrail.machines.session import GivenAnswer, RecordedFinding
 from flowrail.text.phrases import duration, in_words, listed, size
-from flowrail.text.placeholders import in_fences
 from flowrail.text.report import Line, Moment, Report, Span, Style, command, line, paragraphs, title
-from flowrail.text.safe_text import one_line, shortened, visible
+from flowrail.text.safe_text import Markup, one_line, shortened, visible
 
 Lines: TypeAlias = Sequence[str | Line]
 
@@ -114,18 +114,19 @@ def _instructions(guidance: Guidance, show: Show) -> Iterator[Block]:
         }
         yield Block("step_header", step.title, about)
     pieces = content.pieces(guidance, show)
-    yield Block("current_action", pieces, lines=[*_prose(visible("\n".join(pieces).strip("\n")))])
+    yield Block("current_action", pieces, lines=[*_as_prose(pieces)])
     if guidance.forbids:
         forbidden = ", ".join(guidance.forbids)
         yield Block("not_in_this_step", forbidden, lines=[f"Not in this step: {one_line(forbidden)}"])
 
 
-def _prose(text: str) -> Iterator[str | Line]:
-    """Yield the lines of instructions; code, tables and lines that are indented as code are not wrapped."""
-    fenced = in_fences(text)
-    for number, text_line in enumerate(text.split("\n")):
-        wraps = number not in fenced and not text_line.startswith(("|", "    ", "<"))
-        yield text_line if wraps else Line((text_line,), wraps=False)
+def _as_prose(pieces: Sequence[str | Markup]) -> Iterator[str | Line]:
+    """Yield what a person reads of instructions."""
+    for is_markup, group in groupby(pieces, lambda piece: isinstance(piece, Markup)):
+        if is_markup:
+            yield from chain.from_iterable(map(markup_lines, group))
+        else:
+            yield from prose(visible("\n".join(group).strip("\n")))
 
 
 def _work(guidance: Guidance, show: Show) -> Iterator[Block]:
@@ -327,7 +328,8 @@ def _want(want: Want, *, is_alone: bool) -> Block:
     typed = one_line(example or "")
     if want.type == "list":
         typed = "'" + typed.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
-    values = f"  one of {choices}" if want.choices else f"  such as {typed}" if example else ""
+    which = "items of" if want.type == "list" else "one of"
+    values = f"  {which} {choices}" if want.choices else f"  such as {typed}" if example else ""
     values += f" ({want.range})" if want.range else ""
     optional = "" if want.required else "  (optional)"
     description = f"  {one_line(want.description)}" if want.description else ""

@@ -8,8 +8,9 @@ from string import ascii_uppercase
 
 from flowrail.discovery.candidate import Candidate, LeftOut, Skipped
 from flowrail.discovery.compatibility import CompatibilityLevel
-from flowrail.discovery.menu import RELEVANCE, UNSCORED, Menu, Offer
+from flowrail.discovery.menu import Menu
 from flowrail.discovery.menu_cache import CacheUse
+from flowrail.discovery.scores import Offer
 from flowrail.text.phrases import count, joined
 from flowrail.text.report import FilePath, Line, Report, Span, Style, command, line, paragraphs, section
 from flowrail.text.safe_text import shortened, visible
@@ -29,7 +30,7 @@ def report(menu: Menu, *, everything: bool = False) -> Report:
     With *everything*, return all skills that fit, then those that do not fit and those that were left out. Skills with
     an error are always listed.
     """
-    shown = menu.candidates if everything else menu.shown
+    shown = [offer for offer in menu.candidates if everything or offer.shown]
     wrong = [skipped for skipped in menu.skipped if skipped.is_wrong]
     others = [skipped for skipped in menu.skipped if not skipped.is_wrong]
     unfit = menu.unfit if everything or menu.nothing else ()
@@ -50,7 +51,7 @@ def report(menu: Menu, *, everything: bool = False) -> Report:
 
 def options(menu: Menu, *, everything: bool = False) -> Report:
     """Return the menu as options for the user, from C on: A and B accept and refine the result of the work."""
-    shown = menu.candidates if everything else menu.shown
+    shown = [offer for offer in menu.candidates if everything or offer.shown]
     letters = islice(ascii_uppercase, 2, None)
     return [
         *(_option(letter, offer, menu.most) for letter, offer in zip(letters, shown, strict=False)),
@@ -81,9 +82,9 @@ def _count(menu: Menu) -> str:
 
 def _order(menu: Menu) -> str:
     """Return the order in which the skills are sorted."""
-    if menu.scorer == UNSCORED:
+    if menu.scorer == "none":
         return "Sorted by scope and name; no filter or problem type to rank them by."
-    subject = "the results of the work" if menu.scorer == RELEVANCE else "the request"
+    subject = "the results of the work" if menu.scorer == "relevance" else "the request"
     return f"Score: fit to {subject}, at most {menu.most}."
 
 

@@ -10,6 +10,7 @@ from flowrail.machines.dispatch import MOST_DISPATCHES, AgentRole, Dispatch, nee
 from flowrail.machines.findings import Path, UnplacedFinding
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import problems_in
+from flowrail.machines.severities import DEFAULT_POLICY, POLICIES
 from flowrail.machines.step import BUILT_IN, VALUE_NAME, StepDef
 from flowrail.machines.step_contents import texts_of
 from flowrail.text import phrases, placeholders
@@ -108,6 +109,7 @@ def _gate(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
     if step.gate is None:
         return
     review = step.gate.review
+    yield from _policy(step.id, step.gate.policy or DEFAULT_POLICY, scope)
     after, before, _ = scope.all_edges
     missing = [outcome for outcome in (Outcome.OK, Outcome.FAIL) if outcome not in step.transitions]
     for outcome in missing:
@@ -129,6 +131,14 @@ def _gate(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
         elif step.id not in graph.reach([review], after):
             message = f"no path leads from the review `{review}` to its gate `{step.id}`"
             yield UnplacedFinding("FR149", ("next", "fail"), message, "let the review lead to its gate")
+
+
+def _policy(step_id: str, policy: str, scope: Scope) -> Iterator[UnplacedFinding]:
+    param = scope.workflow.params.get(policy[1:]) if policy.startswith("$") else None
+    if policy not in POLICIES and not (param and set(param.choices or ("",)) <= POLICIES.keys()):
+        message = f"gate `{step_id}` has the unknown policy `{policy[:60]}`"
+        hint = f"use {phrases.listed(POLICIES)}, or a parameter with these choices"
+        yield UnplacedFinding("FR148", ("gate", "policy"), message, hint)
 
 
 STEP_RULES = (_dispatch, _questions, _gate)

@@ -19,10 +19,14 @@ LONGEST_PATTERN = 500
 MOST_CHECKS = 50
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 _NAMES = "start with a lower-case letter; use letters, digits and `_`, at most 32"
+_HEADING = re.compile(r"#{1,6} +\S")
 _CONDITIONS: Mapping[str, object] = {
     "changed": False,
     "contains": (),
     "min_bytes": 1,
+    "section": None,
+    "items": None,
+    "covers": None,
     "citations": False,
     "at_least": 1,
 }
@@ -68,7 +72,8 @@ def _problems(check: Evidence, step: StepDef, scope: Scope) -> Iterator[tuple[st
         return
     kind = check.kind
     for name, default in _CONDITIONS.items():
-        fits = kind in {"file", "files"} and (name != "at_least" or kind == "files" or check.citations)
+        counts = kind == "files" or check.citations or check.items
+        fits = kind in {"file", "files"} and (name != "at_least" or counts)
         if getattr(check, name) != default and not fits:
             yield name, f"has `{name}`, which does not fit `{kind}`", "remove it"
     if check.command is not None and check.command not in step.commands:
@@ -76,9 +81,11 @@ def _problems(check: Evidence, step: StepDef, scope: Scope) -> Iterator[tuple[st
             check.command, step.commands, "declare it in the `commands` of the step"
         )
         yield "command", f"names the unknown command `{check.command[:60]}`", remedy
+    yield from _part_problems(check)
     paths = [check.file or check.files] if kind in {"file", "files"} else []
     yield from _path_problems(kind, paths)
     texts = [*((kind, path) for path in paths), *(("contains", text) for text in check.contains)]
+    texts += [("covers", check.covers)] if check.covers else []
     for key, text in (*texts, *([("person", check.person)] if check.person else [])):
         for name in scope.undeclared(text or ""):
             yield key, f"has `${name}`, which is not declared", scope.hint(name)
@@ -86,6 +93,15 @@ def _problems(check: Evidence, step: StepDef, scope: Scope) -> Iterator[tuple[st
         yield "contains", "looks for an empty text", "give a text that the file must contain"
     if check.person is not None and not check.person.strip():
         yield "person", "does not say what to confirm", "write what the person confirms"
+
+
+def _part_problems(check: Evidence) -> Iterator[tuple[str, str, str]]:
+    if check.items is not None and not re.fullmatch("[A-Z]", check.items):
+        yield "items", f"has items `{check.items[:20]}`", "give one capital letter, such as E for E1, E2"
+    if check.section is not None and not _HEADING.match(check.section):
+        yield "section", f"has the section `{check.section[:60]}`", "write a heading, such as `## Evidence`"
+    if check.covers is not None and not _HEADING.match(check.covers):
+        yield from _path_problems("covers", [check.covers])
 
 
 def _path_problems(key: str, paths: Sequence[str | None]) -> Iterator[tuple[str, str, str]]:
@@ -188,11 +204,13 @@ def _weak(step: StepDef, scope: Scope) -> Iterator[UnplacedFinding]:
 def _of_files(check: Evidence, templates: list[str]) -> Iterator[tuple[str, str]]:
     if check.file is None and check.files is None:
         return
-    if not (check.changed or check.min_bytes > 1 or check.contains or check.citations or check.at_least > 1):
-        yield "any file passes, also one that was there before", "add `changed`, `contains` or `min_bytes`"
-    elif check.contains and not check.citations:
+    looks_inside = check.contains or check.section or check.items or check.covers or check.citations
+    if not (check.changed or check.min_bytes > 1 or looks_inside or check.at_least > 1):
+        yield "any file passes, also one that was there before", "add `changed`, `contains` or `section`"
+    elif check.contains and not (check.citations or check.covers):
+        texts = [*check.contains, *([check.section] if check.section else [])]
         for template in templates:
-            if len(template.encode()) >= check.min_bytes and all(text in template for text in check.contains):
+            if len(template.encode()) >= check.min_bytes and all(text in template for text in texts):
                 remedy = (
                     "ask for `min_bytes` above the size of the template, or for text that it does not contain"
                 )

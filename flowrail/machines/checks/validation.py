@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from flowrail.machines.checks import delegation, evidence_rules, structure, value_rules
+from flowrail.machines.checks import delegation, evidence_rules, order_rules, structure, value_rules
 from flowrail.machines.checks.scope import findings_of
 from flowrail.machines.findings import (
     Locate,
@@ -23,14 +23,19 @@ from flowrail.machines.findings import (
 if TYPE_CHECKING:
     from flowrail.machines.workflow import Workflow
 
-_WORKFLOW_RULES = (*structure.WORKFLOW_RULES, *value_rules.WORKFLOW_RULES, *evidence_rules.WORKFLOW_RULES)
+_WORKFLOW_RULES = (
+    *structure.WORKFLOW_RULES,
+    *value_rules.WORKFLOW_RULES,
+    *evidence_rules.WORKFLOW_RULES,
+    *order_rules.WORKFLOW_RULES,
+)
 _STEP_RULES = (
     *structure.STEP_RULES,
     *value_rules.STEP_RULES,
     *delegation.STEP_RULES,
     *evidence_rules.STEP_RULES,
 )
-_OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR109", "FR114"}
+_OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR109", "FR114", "FR153", "FR158"}
 """Findings that can follow from a step that was left out."""
 _UNKNOWN_OUTCOME = "FR113"
 _OF_TRANSITIONS = {"FR110", "FR112", "FR116", "FR117", "FR147", "FR148", "FR149"}

@@ -181,7 +181,7 @@ def _value_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
         message = f"`{name}` has a minimum length of {arg.min_length}; at most {LARGEST_LEAST} is allowed"
         yield message, "let the value be the path of a file that holds it"
     for choice in arg.choices or ():
-        problem = misfit(arg, choice)
+        problem = None if arg.kind == "list" else misfit(arg, choice)
         if problem:
             yield (
                 f"the choice `{choice}` of `{name}` does not fit: it {problem}",

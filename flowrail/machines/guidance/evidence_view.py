@@ -144,7 +144,7 @@ def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, o
         return f"{show(check.file)}{conditions}"
     if check.files is not None:
         each = conditions.replace("(", "(each ", 1)
-        least = 1 if check.citations else check.at_least
+        least = 1 if check.citations or check.items else check.at_least
         return f"at least {count(least, 'file')} matching {show(check.files)}{each}"
     if check.command is not None:
         return f"command `{check.command}` to pass"
@@ -155,11 +155,17 @@ def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, o
 
 def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
     contains = joined([repr(fill(text, values)) for text in check.contains])
+    letter = check.items
     citing = f"citing at least {count(check.at_least, 'line')} as FILE:LINE from the project root, each with what it quotes"
+    items = f"with at least {count(check.at_least, 'item')} {letter}1, {letter}2, …"
     conditions = [
+        *([check.section] if check.section else []),
         *(["changed in this step"] if check.changed else []),
         *([f"at least {count(check.min_bytes, 'byte')}"] if check.min_bytes > 1 else []),
         *([f"containing {contains}"] if check.contains else []),
-        *([citing] if check.citations else []),
+        *([items] if letter else []),
+        *(['each citing FILE:LINE "words"'] if letter and check.citations else []),
+        *([citing] if check.citations and not letter else []),
+        *([f"naming each item of {fill(check.covers, values)}"] if check.covers else []),
     ]
     return f" ({', '.join(conditions)})" if conditions else ""

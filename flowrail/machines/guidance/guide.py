@@ -476,7 +476,13 @@ def _split(declared: Mapping[str, Arg]) -> tuple[dict[str, Arg], dict[str, Arg]]
     cases = 1
     for name, arg in declared.items():
         choices = len(arg.choices or ())
-        if arg.required and choices <= MOST_CHOICES and cases * choices <= MOST_CASES and _fits_command(arg):
+        if (
+            arg.kind != "list"
+            and arg.required
+            and choices <= MOST_CHOICES
+            and cases * choices <= MOST_CASES
+            and _fits_command(arg)
+        ):
             named[name] = arg
             cases *= choices
     return named, {name: arg for name, arg in declared.items() if name not in named}

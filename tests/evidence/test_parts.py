@@ -1,0 +1,133 @@
+"""Evidence looks at content: sections, items with citations, and lists that name each other's items."""
+
+from __future__ import annotations
+
+import pytest
+from support.evidence import begin, demand, report, write
+from support.sandbox import flow, put_skill, told
+
+FINDINGS = {"id": "found", "file": "report.md", "section": "## Evidence", "items": "E", "citations": True}
+CODE = "def wait():\n    return 60\n"
+
+
+def refusal(session: str, outcome: str = "ok") -> str:
+    ran = flow("step", "built", outcome, "--session", session)
+    assert ran.status == 4
+    return ran.err
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (
+            "| E1 | app/wait.py:2 `return 60` |\n| E2 | app/wait.py:2 |",
+            "no citation with quoted words for E2",
+        ),
+        ('- E1: app/wait.py:2 "return 30"', "it does not contain `return 30`"),
+        ('- E1: report.md:3 "E1"', "no citation with quoted words for E1"),  # a report does not prove itself
+        ("as F1 says, app/wait.py:2 `return 60`", "0 items with E and a number"),
+    ],
+)
+def test_each_item_must_quote_words_that_are_in_the_line_it_cites(lines: str, problem: str) -> None:
+    demand(FINDINGS)
+    write("app/wait.py", CODE)
+    session = begin()
+    write("report.md", f"## Evidence\n\n{lines}\n")
+    assert problem in refusal(session)
+
+    write(
+        "report.md", '## Evidence\n\n### E1\napp/wait.py:2 "return 60"\n\n**E2** app/wait.py:1 "def wait"\n'
+    )
+    assert report(session) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Evidence\n",
+        "## Evidence\n\n## Other\nE1: app/wait.py:1 `def wait`\n",
+        "```\n## Evidence\nE1\n```\n",
+    ],
+    ids=["nothing below", "in another section", "in a fence"],
+)
+def test_a_heading_alone_is_no_evidence(text: str) -> None:
+    demand(FINDINGS)
+    write("app/wait.py", CODE)
+    session = begin()
+
+    write("report.md", text)
+
+    assert "nothing below ## Evidence; write ## Evidence in report.md" in refusal(session)
+
+
+def test_a_file_beside_the_report_can_be_cited() -> None:
+    demand({"id": "found", "file": "$notes", "items": "E", "citations": True})
+    session = begin()
+    work = f".flow/sessions/{session}/work"
+    write(f"{work}/run.txt", "3 failed\n")
+
+    write(f"{work}/notes.md", 'E1: run.txt:1 "3 failed"\n')
+
+    assert report(session) == {}
+
+
+def test_a_part_must_change_in_each_attempt() -> None:
+    demand({"id": "round", "file": "report.md", "section": "## Rounds", "changed": True})
+    write("report.md", "## Rounds\nfirst\n## Other\n")
+    session = begin()
+
+    write("report.md", "## Rounds\nfirst\n## Other\nmore\n")
+    assert "## Rounds in report.md unchanged since the step was entered" in refusal(session)
+    write("report.md", "## Rounds\nfirst\nsecond\n## Other\nmore\n")
+    assert report(session) == {}
+
+
+@pytest.mark.parametrize("covers", ["## Questions", "questions.md"])
+def test_a_part_must_name_every_item_of_the_list_that_it_covers(covers: str) -> None:
+    demand({"id": "answers", "file": "report.md", "section": "## Answers", "covers": covers})
+    session = begin()
+    questions = "Q1 which\n- Q2 when\n| Q10 | who |\n~~Q3~~ struck out\n"
+    write("questions.md", questions)
+
+    write("report.md", f"## Questions\n{questions}## Answers\nQ1: this. Q2: then.\n")
+    assert "does not name Q10" in refusal(session)
+    write("report.md", f"## Questions\n{questions}## Answers\nQ1: this. Q2: then. Q10: nobody knows.\n")
+    assert report(session) == {}
+
+
+LISTED = """\
+name: NAME
+steps:
+  - id: build
+    title: Build
+    actions: [Build it.]
+    reports: {areas: {type: list, choices: [api, web, docs], required: true}}
+    evidence: {ok: [{id: each, file: report.md, contains: [$areas]}]}
+    next: {ok: null}
+"""
+
+
+def test_a_list_that_was_reported_must_occur_item_by_item_and_takes_only_its_choices() -> None:
+    put_skill("built", LISTED)
+    session = begin()
+    write("report.md", "api\n")
+    words = ("step", "built", "ok", "--session", session, "-s")
+
+    assert "report.md without 'docs'" in flow(*words, "areas=api,docs").err
+    assert "`areas` takes one of `api`, `web`, `docs`, not `../x`" in flow(*words, "areas=api,../x").err
+    assert told(*words, "areas=api")["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("check", "problem"),
+    [
+        ({"items": "ev"}, "has items `ev`"),
+        ({"section": "Evidence"}, "has the section `Evidence`"),
+        ({"covers": "../a.md"}, "has the path `../a.md`"),
+        ({"covers": "$nosuch.md"}, "has `$nosuch`, which is not declared"),
+    ],
+)
+def test_a_mistake_in_a_part_is_a_finding(check: dict[str, object], problem: str) -> None:
+    demand({"id": "found", "file": "report.md", **check})
+
+    assert problem in flow("check", "built").out

@@ -1,0 +1,128 @@
+"""Findings about guards and order rules: misspelt, impossible, or without effect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.sandbox import flow, put_skill
+from support.workflows import step, unchecked, workflow
+
+from flowrail.errors import FlowError
+from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.plain_form import from_plain, to_plain
+from flowrail.machines.workflow import Workflow
+
+STEPS = (
+    step("review", next={"ok": "publish", "fail": None}),
+    step("publish", forbids=["Bash(rm*)"]),
+)
+YAML = """\
+name: NAME
+order:
+  - review before publish
+  - revew before publish
+guards:
+  "Bash(git push*)": [publish]
+  "Bash(tools/publish*)":
+    - publsh
+steps:
+  - {id: review, title: Review, actions: [Look.], next: {ok: publish, fail: null}}
+  - {id: publish, title: Publish, actions: [Push.], next: {ok: null}}
+"""
+
+
+def _problems(**parts: Any) -> list[tuple[str, str, str]]:
+    findings = check_workflow(unchecked(*STEPS, **parts))
+    return [(finding.code, finding.message, finding.remedy) for finding in findings]
+
+
+def test_guards_and_rules_without_findings() -> None:
+    assert (
+        _problems(
+            order=['never "Bash(git push*)" after fail of review', "review before publish"],
+            guards={"Bash(git push*)": ["publish"], "Bash(git push --force*)": []},
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem", "remedy"),
+    [
+        ("revew before publish", "names `revew`, which is not a step", "did you mean `review`?"),
+        (
+            "review befor publish",
+            "cannot be read as an order rule",
+            "did you mean `before` instead of `befor`?",
+        ),
+        (
+            "fail of publish before review",
+            "can never be kept, because fail of publish never happens",
+            "correct",
+        ),
+        ("never publish after fail of publish", "can never be broken", "or remove it"),
+        ('at most 1 "Bash(git push*)" per attempt of publish', "can never be broken", "or remove it"),
+        (
+            "never publish after review until skip of publish",
+            "never ends",
+            "correct `until`, or leave it out",
+        ),
+    ],
+)
+def test_a_rule_that_is_misspelt_impossible_or_always_kept(rule: str, problem: str, remedy: str) -> None:
+    [(code, message, advice)] = _problems(order=[rule], guards={"Bash(git push*)": []})
+
+    assert code == "FR153"
+    assert message.startswith(f"the rule `{rule}` {problem}")
+    assert remedy in advice
+
+
+@pytest.mark.parametrize(
+    ("guard", "steps", "problem"),
+    [
+        ("Bash(", ["publish"], "the guard `Bash(` is not a rule"),
+        ("Bash(flow run*)", ["publish"], "names commands of flow, which are never denied"),
+        ("Bash(git push*)", ["publsh"], "names `publsh`, which is not a step"),
+        ("Bash(rm -r*)", ["publish"], "allows the call at step `publish`, whose `forbids` denies it"),
+        ("Bash(git push*)", ["publish", "publish"], "names a step twice"),
+        ("Bash(git push*)", ["review", "publish"], "allows the call at every step"),
+    ],
+)
+def test_a_guard_that_is_misspelt_or_without_effect(guard: str, steps: list[str], problem: str) -> None:
+    [(code, message, _)] = _problems(guards={guard: steps})
+
+    assert code == "FR158"
+    assert problem in message
+
+
+def test_a_rule_that_is_listed_twice_is_one_finding() -> None:
+    [(code, message, _)] = _problems(order=["review before publish", "review  before publish"])
+
+    assert (code, "is listed twice" in message) == ("FR153", True)
+
+
+def test_findings_in_yaml_name_the_line_and_the_right_word() -> None:
+    put_skill("guarded", YAML)
+
+    printed = flow("check", "guarded").out
+
+    assert "workflow.yaml:4:5: error FR153: the rule `revew before publish` names `revew`" in printed
+    assert "did you mean `review`?" in printed
+    assert "workflow.yaml:8" in printed
+    assert "did you mean `publish`?" in printed
+
+
+def test_a_workflow_in_python_with_a_misspelt_rule_is_refused() -> None:
+    with pytest.raises(FlowError, match="did you mean `review`"):
+        workflow(*STEPS, order=["revew before publish"])
+
+
+def test_a_stored_workflow_keeps_its_guards_and_rules() -> None:
+    made = workflow(*STEPS, order=["review before publish"], guards={"Bash(git push*)": "publish"})
+
+    stored: Workflow = from_plain(to_plain(made))
+
+    assert stored == made
+    assert stored.guards == {"Bash(git push*)": ("publish",)}
+    assert [rule.text for rule in stored.order_rules] == ["review before publish"]

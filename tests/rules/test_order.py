@@ -1,0 +1,183 @@
+"""Order rules: what they mean, compared with a naive check over all prefixes."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from flowrail.rules.order import Event, Form, OrderRule, OrderSyntaxError, Side, parse_rule, watch
+from flowrail.rules.tools import ToolUse
+
+STEPS = ("review", "fix", "verify", "publish")
+CALLS = ("git push", "git status", "tools/book 3")
+PATTERNS = ('"Bash(git push*)"', '"Bash(tools/book*)"')
+ATOMS = (*STEPS, *(f"{outcome} of {step}" for outcome in ("ok", "fail") for step in STEPS), *PATTERNS)
+FORMS = (
+    "{a} before {b}",
+    "{a} before each {b}",
+    "never {a} after {b}",
+    "never {a} after {b} until {c}",
+    "{a} after {b}",
+    "at most {n} {a}",
+    "at most {n} {a} per attempt of {step}",
+)
+
+
+def call(command: str) -> Event:
+    return Event(call=ToolUse("Bash", {"command": command}, "/p", "/p", "/home/me"))
+
+
+def entry(step: str) -> Event:
+    return Event(step)
+
+
+def report(step: str, outcome: str) -> Event:
+    return Event(step, outcome)
+
+
+def broken(text: str, *events: Event) -> list[int]:
+    """Return the positions of the events that break a rule; the number of events if something is owed at the end."""
+    watched = watch([parse_rule(text, STEPS)])
+    positions = []
+    for position, event in enumerate(events):
+        watched, rules = watched.follow(event)
+        positions += [position] * len(rules)
+    return [*positions, *([len(events)] if watched.owed else [])]
+
+
+def test_a_step_must_succeed_before_a_later_one_is_entered() -> None:
+    assert broken("review before publish", entry("review"), entry("publish")) == [1]
+    assert broken("review before publish", report("review", "fail"), entry("publish")) == [1]
+    assert broken("review before publish", report("review", "ok"), entry("publish"), entry("publish")) == []
+
+
+def test_each_use_needs_its_own_check() -> None:
+    rule = 'verify before each "Bash(git push*)"'
+
+    assert broken(rule, report("verify", "ok"), call("git push"), call("git push")) == [2]
+    assert (
+        broken(
+            rule,
+            report("verify", "ok"),
+            call("git push origin"),
+            report("verify", "ok"),
+            call("cd x && git push"),
+        )
+        == []
+    )
+
+
+def test_a_call_is_denied_after_a_failure_until_it_is_repaired() -> None:
+    rule = 'never "Bash(git push*)" after fail of verify until ok of verify'
+
+    assert broken(rule, call("git push"), report("verify", "fail"), call("git push"), call("git status")) == [
+        2
+    ]
+    assert broken(rule, report("verify", "fail"), report("verify", "ok"), call("git push")) == []
+
+
+def test_a_fix_is_followed_by_a_check_before_the_end() -> None:
+    assert broken("verify after fix", report("fix", "ok"), entry("publish")) == [2]
+    assert broken("verify after fix", report("fix", "ok"), entry("verify"), entry("publish")) == []
+
+
+def test_a_call_is_counted_for_each_attempt() -> None:
+    rule = 'at most 1 "Bash(tools/book*)" per attempt of publish'
+
+    assert broken(rule, entry("publish"), call("tools/book 3"), call("tools/book 3")) == [2]
+    assert broken(rule, entry("publish"), call("tools/book 3"), entry("publish"), call("tools/book 3")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "hint"),
+    [
+        ("", "cannot be read as an order rule", "write `A before B`"),
+        ("revew before publish", "names `revew`, which is not a step", "did you mean `review`?"),
+        ("review befor publish", "cannot be read as an order rule", "did you mean `before`"),
+        ("ok of review before ok of review", "names the same on both sides", "name two different events"),
+        ("never publish", "cannot be read as an order rule", "write `A before B`"),
+        ("at most many publish", "cannot be read as an order rule", "at most 1 A per attempt"),
+        ('"Bash(" before publish', "has the pattern `Bash(`, which is not a rule", "write a tool"),
+        (
+            '"Bash(flow *)" before publish',
+            "has the pattern `Bash(flow *)`, which names commands of flow",
+            "a tool",
+        ),
+        ('"Bash(git push*) before publish', "cannot be read as an order rule", "close the quote"),
+        ("review before publish now", "cannot be read as an order rule", "write `A before B`"),
+        ("Bash(git push*) before publish", "cannot be read as an order rule", "put the pattern in quotes"),
+        ("Edit before publish", "names `Edit`, which is not a step", 'a tool in quotes: "Edit"'),
+    ],
+)
+def test_a_rule_that_cannot_be_read_says_why(text: str, problem: str, hint: str) -> None:
+    with pytest.raises(OrderSyntaxError) as caught:
+        parse_rule(text, STEPS)
+
+    assert str(caught.value).startswith(problem)
+    assert hint in caught.value.hint
+
+
+def test_the_rules_agree_with_a_naive_check_over_all_prefixes() -> None:
+    drawn = random.Random(7)  # noqa: S311 - the same traces each time
+    for _ in range(1_500):
+        rule = _drawn_rule(drawn)
+        events = [_drawn_event(drawn) for _ in range(drawn.randint(0, 9))]
+
+        assert broken(rule.text, *events) == _naive(rule, events), (rule.text, events)
+
+
+@pytest.mark.long
+def test_the_rules_agree_with_a_naive_check_on_many_traces() -> None:
+    drawn = random.Random()  # noqa: S311 - other traces each time
+    for _ in range(100_000):
+        rule = _drawn_rule(drawn)
+        events = [_drawn_event(drawn) for _ in range(drawn.randint(0, 12))]
+
+        assert broken(rule.text, *events) == _naive(rule, events), (rule.text, events)
+
+
+def _drawn_rule(drawn: random.Random) -> OrderRule:
+    while True:
+        named = {name: drawn.choice(ATOMS) for name in "abc"}
+        text = drawn.choice(FORMS).format(**named, n=drawn.randint(1, 3), step=drawn.choice(STEPS))
+        try:
+            return parse_rule(text, STEPS)
+        except OrderSyntaxError:
+            continue
+
+
+def _drawn_event(drawn: random.Random) -> Event:
+    kind = drawn.choice(("entry", "report", "call"))
+    if kind == "call":
+        return call(drawn.choice(CALLS))
+    step = drawn.choice(STEPS)
+    return entry(step) if kind == "entry" else report(step, drawn.choice(("ok", "fail")))
+
+
+def _naive(rule: OrderRule, events: list[Event]) -> list[int]:
+    """Return where a rule is broken, from its meaning: each position looks at everything before it."""
+
+    def at(side: Side | None, position: int) -> bool:
+        return side is not None and side.matches(events[position])
+
+    def last(side: Side | None, before: int) -> int:
+        return max((position for position in range(before) if at(side, position)), default=-1)
+
+    found = []
+    for position in range(len(events)):
+        if rule.form is Form.BEFORE and at(rule.then, position):
+            since = last(rule.then, position) if rule.each else 0
+            firsts = [earlier for earlier in range(max(since, 0), position) if at(rule.first, earlier)]
+            found += [] if firsts else [position]
+        if rule.form is Form.NEVER and at(rule.then, position):
+            armed = last(rule.first, position)
+            found += [position] if armed >= 0 and last(rule.until, position) <= armed else []
+        if rule.form is Form.AT_MOST and at(rule.first, position):
+            since = max(last(rule.per, position + 1), 0)
+            earlier = [counted for counted in range(since, position + 1) if at(rule.first, counted)]
+            found += [position] if len(earlier) > rule.most else []
+    if rule.form is Form.AFTER:
+        owed = last(rule.first, len(events))
+        found += [len(events)] if owed >= 0 and last(rule.then, len(events)) <= owed else []
+    return found
