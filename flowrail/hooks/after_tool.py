@@ -1,4 +1,4 @@
-"""After a tool was used: the shell commands of a step are noted, and an edit that makes a result stale is reported once."""
+"""After a tool was used: note shell commands, record the user's answers, and report once what an edit made stale."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flowrail.hooks.first_look import (
     session_at,
     store_folders,
 )
-from flowrail.rules.tools import written_files
+from flowrail.rules.tools import QUESTIONS, written_files
 from flowrail.text.safe_text import in_quotes, shortened
 
 _SAID = "stale-said"
@@ -29,18 +29,23 @@ _LONGEST_NAME = 80
 
 
 def answer(event: str, call: Call, host: str) -> Mapping[str, object]:
-    """Note what the agent did; return the answer that names stale results, or an empty one."""
+    """Note what the agent did; return the answer that names stale results or recorded answers, or an empty one."""
     if call.agent is not None and "flow" in call.shell_line:
         _note_claim(call.agent, call)
-    if is_in_database(call):
+    if call.tool in QUESTIONS:
+        from flowrail.hooks.question_tool import record_answers  # brings the engine and the operations
+
+        said = record_answers(call)
+    elif is_in_database(call):
         return {}
-    _note_command(call, failed=event == "post-tool-use-failure")
-    stale = " ".join(_stale_commands(call))
-    if not stale:
+    else:
+        _note_command(call, failed=event == "post-tool-use-failure")
+        said = " ".join(_stale_commands(call))
+    if not said:
         return {}
     from flowrail.hosts.host import host_named  # dataclasses, which take as long as starting Python
 
-    return host_named(host).context(event, stale)
+    return host_named(host).context(event, said)
 
 
 def _note_command(call: Call, *, failed: bool) -> None:

@@ -10,7 +10,7 @@ from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession, own_sessions, project_of, step_of
-from flowrail.rules.tools import forbidding
+from flowrail.rules.tools import QUESTIONS, forbidding
 from flowrail.text.safe_text import in_quotes, shortened
 
 _LONGEST_NAME = 80
@@ -41,6 +41,8 @@ def _denials(call: Call) -> Iterator[_Denial]:
     """Yield why the tool must not be used."""
     if not call.tool:
         return
+    if call.tool in QUESTIONS and call.tool_input.get("answers"):
+        yield _Denial("Only the user gives the answers to a question. Ask it without `answers`.")
     if "flow" in f"{call.cwd} {call.tool_input}":
         from flowrail.hooks.people_commands import refusal_of  # compiles expressions that few calls need
 

@@ -28,10 +28,13 @@ _CHANGES_CONVERSATION = re.compile(
     rf"(?:^|\s){_VARIABLE}=|(?:\bunset|--unset[= ]|\s-u)\s*{_VARIABLE}"
     r"|\benv\s+(?:-\S+\s+)*(?:-i|-|--ignore-environment)\s"
 )
-_DECISION = re.compile(r"(?:^|[\s/;&|(\"'])flow(?:rail)?(?:['\",\]\s]|\s-\S+)+(approve|waive|trust|answer)\b")
+_DECISION = re.compile(
+    r"(?:^|[\s/;&|(\"'])flow(?:rail)?(?:['\",\]\s]|\s-\S+)+(approve|waive|trust|answer|ui|hook)\b"
+)
 _LINE = re.compile(r"(?m)^\s*flow(?:rail)?\s+(approve|waive|trust)\s+[^\s-]")
 _SECRET = re.compile(r"\bui-|\bkey\b")
 """In the user's state folder: the file that opens the user's page, and the user's key."""
+_JOURNAL = r"\.flow/(?:sessions|handoffs)/[^/]+/journal\.jsonl\Z"
 _INSTEAD = (
     "Tell the user what it is about and that they run it in a terminal of their own, outside this conversation. "
     "End your turn; when they have decided, `flow resume` continues."
@@ -44,8 +47,12 @@ def refusal_of(call: Call) -> str | None:
         return "This file proves to flow that a person acts. An agent must not read it."
     if _writes_below(call.state, call):
         return "This folder holds what the user approved. An agent must not change it."
+    if any(re.search(_JOURNAL, path) for path in _written(call)):
+        return "Only flow writes the journal of a session. Use its commands."
     line = call.shell_line
     verb = _verb_in(line) if "flow" in line else None
+    if verb == "hook":
+        return "Only the host calls `flow hook post-tool-use`: it reports what the user answered."
     return f"`flow {verb}` is a person's decision. {_INSTEAD}" if verb else None
 
 
@@ -59,12 +66,15 @@ def _names_secret(call: Call) -> bool:
 
 
 def _writes_below(folder: str, call: Call) -> bool:
-    if os.path.basename(folder) not in str(call.tool_input):
-        return False
-    paths = (os.path.expanduser(path) for path in written_files(call.tool_use(call.cwd)))
-    return any(
-        os.path.normpath(os.path.join(call.cwd, path)).startswith(f"{folder}{os.sep}") for path in paths
+    return os.path.basename(folder) in str(call.tool_input) and any(
+        path.startswith(f"{folder}{os.sep}") for path in _written(call)
     )
+
+
+def _written(call: Call) -> Iterable[str]:
+    """Yield the paths of the files that a tool writes."""
+    for path in written_files(call.tool_use(call.cwd)):
+        yield os.path.normpath(os.path.join(call.cwd, os.path.expanduser(path)))
 
 
 def _verb_in(line: str) -> str | None:
@@ -88,7 +98,7 @@ def _verb_of(words: Sequence[str], is_disguised: bool) -> str | None:
         name, rest = "flow", rest[2:]
     if name in _FLOW:
         verb, *values = [word for word in rest if not word.startswith("-")] or [""]
-        if verb == "answer" and is_disguised:
+        if (verb in {"answer", "ui"} and is_disguised) or (verb == "hook" and "post-tool-use" in values):
             return verb
         is_harmless = {"--help", "-h"} & set(rest) or (verb == "trust" and not values)
         return verb if verb in _OF_PEOPLE and not is_harmless else None

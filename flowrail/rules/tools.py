@@ -31,6 +31,8 @@ SHELLS = _SAME["Bash"]
 """The tools that run shell commands, under the names that hosts give them."""
 EDITS = _SAME["Edit"]
 """The tools that change files."""
+QUESTIONS = frozenset({"AskUserQuestion"})
+"""The tools in which a host asks the user an agent's questions."""
 _NAMED_BY = {"Agent": "subagent_type", "Task": "subagent_type", "Skill": "skill", "WebSearch": "query"}
 _PATHS = ("file_path", "path", "notebook_path")
 _OWN_TOOL = r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z"

@@ -72,12 +72,20 @@ PEOPLES = [
     "CLAUDE_CODE_SESSION_ID= flow answer x ship=Yes",
     "script -qec 'flow answer x ship=Yes' /dev/null",
     "cat ~/.local/state/flowrail/ui-0123456789abcdef.html",
+    # A page of its own, or a call of the hook that reports what the user answered.
+    "script -qec 'flow ui --no-open' /dev/null",
+    "env -u CLAUDE_CODE_SESSION_ID flow ui",
+    "flow hook post-tool-use < answers.json",
+    "echo {} >> .flow/sessions/x-aaaaaa/journal.jsonl",
     "cp x ~/.local/state/flowrail/trust/y.json; echo {} > $HOME/.local/state/flowrail/key",
 ]
 AGENTS = [
     "flow answer x-aaaaaa ship=Yes",
     "flow step release ok --session release-aaaaaa",
     "flow trust",
+    "flow ui --no-open",
+    "flow hook stop < said.json",
+    "cat .flow/sessions/x-aaaaaa/journal.jsonl",
     "flow trust --json",
     "flow approve --help",
     "git commit -m 'flow approve is for people'",

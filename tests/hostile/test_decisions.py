@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
-from support.hooks import A, B, claude_code, conversation, hook, within
+from support.hooks import A, B, claude_code, conversation, denied, hook, within
 from support.sandbox import flow, process, project_skills, put_skill, refused, sessions_folder, told
 from support.terminal import at_a_terminal
 
@@ -229,3 +232,106 @@ def test_a_person_waives_missing_evidence_with_a_reason() -> None:
         ("waived", "no plan", "terminal")
     ]
     assert not Path("plan.md").exists()
+
+
+# --- the host's question tool
+
+
+def tool_input(session: str, **changes: Any) -> dict[str, Any]:
+    """Return the input with which an agent asks the open question in the host's tool, word for word."""
+    question = told("resume", session)["questions"][0]
+    options = [
+        {"label": option["label"], "description": option["description"]} for option in question["options"]
+    ]
+    asked = {
+        "question": question["text"],
+        "header": question["header"],
+        "options": options,
+        "multiSelect": False,
+    }
+    return {"questions": [{**asked, **changes}]}
+
+
+def answered(asked: dict[str, Any], answer: str = "Yes", **more: Any) -> str:
+    """Return what an agent reads after the user answered in the host's tool."""
+    response = {
+        "questions": asked["questions"],
+        "answers": {asked["questions"][0]["question"]: answer},
+        **more,
+    }
+    given: dict[str, Any] = {"tool_name": "AskUserQuestion", "tool_input": asked, "tool_response": response}
+    answer_of_hook = hook("post-tool-use", claude_code("post-tool-use", **given))
+    return str(answer_of_hook["hookSpecificOutput"]["additionalContext"]) if answer_of_hook else ""
+
+
+def test_the_users_answer_in_the_hosts_question_tool_counts_and_is_recorded_as_such(session: str) -> None:
+    said = answered(tool_input(session), annotations={})
+
+    assert said.startswith(f"flow recorded the user's answer to `ship`. Continue: `flow resume {session}")
+    record = told("sessions", session)["history"][-1]
+    assert (record["note"]["way"], record["note"]["answers"]) == ("host", {"ship": ["Yes"]})
+    assert "ship=Yes (by a person in the host's question tool)" in flow("sessions", session).out
+    assert within(A, "step", "release", "done", "--session", session)["step"]["id"] == "publish"
+
+
+def test_other_words_in_the_hosts_question_tool_are_the_users_own(session: str) -> None:
+    answered(tool_input(session), "not before Monday")
+
+    question = told("resume", session)["questions"][0]
+    assert question["answer"] == ["other:not before Monday"]
+
+
+def test_a_confirmation_in_the_hosts_question_tool_counts(session: str) -> None:
+    check = told("resume", at_evidence(session))["evidence"][0]
+    options = [
+        {key: option[key] for key in ("label", "description")} for option in check["question"]["options"]
+    ]
+    asked = {
+        "questions": [
+            {"question": "The rollback plan of 1.4.0 was read", "header": "Confirm", "options": options}
+        ]
+    }
+
+    assert "recorded no answer to `read`" in answered(asked, "Not yet")
+    assert "recorded the user's answer to `read`" in answered(asked, "Confirm")
+
+    record = told("sessions", session)["history"][-1]
+    assert (record["kind"], record["note"]["way"]) == ("approve", "host")
+
+
+NOT_ASKED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "another question": ({"question": "Shall I continue?"}, {}),
+    "softer options": (
+        {"options": [{"label": "Yes", "description": "Try it out"}, {"label": "No", "description": "Later"}]},
+        {},
+    ),
+    "one option less": ({"options": [{"label": "Yes", "description": "Everybody gets it"}]}, {}),
+    "ended by the host after a time": ({}, {"afkTimeoutMs": 60000}),
+    "options that are no list": ({"options": {"label": "Yes"}}, {}),
+}
+
+
+@pytest.mark.parametrize(("changes", "more"), NOT_ASKED.values(), ids=NOT_ASKED)
+def test_what_the_user_was_not_asked_word_for_word_is_no_answer(
+    session: str, changes: dict[str, Any], more: dict[str, Any]
+) -> None:
+    said = answered(tool_input(session, **changes), **more)
+
+    assert is_undecided(session)
+    assert more or "word for word" in said
+
+
+def test_an_agent_cannot_call_the_hook_itself_or_fill_in_the_answers(session: str) -> None:
+    asked = tool_input(session)
+    given: dict[str, Any] = {
+        "tool_name": "AskUserQuestion",
+        "tool_input": {**asked, "answers": {"Publish?": "Yes"}},
+    }
+    assert "Only the user gives the answers" in denied(
+        hook("pre-tool-use", claude_code("pre-tool-use", **given))
+    )
+
+    with patch.dict(os.environ, {"CLAUDECODE": "1"}):
+        assert answered(asked) == ""
+
+    assert is_undecided(session)

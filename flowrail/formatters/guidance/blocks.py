@@ -291,7 +291,7 @@ def _check(guidance: Guidance, check: EvidenceView, show: Show) -> Block:
     if check.command:
         purpose, shown = content.purpose_of(check), show(check.command)
         parts.append(Block(purpose.replace(" ", "_"), shown, lines=_to_type(f"{purpose}: {shown}")))
-    if check.question and not check.verdict:
+    if check.question:
         parts.append(_question(guidance, check.question, show))
     return Block("check", parts, {"id": check.id, **outcomes, "now": check.verdict or None}, lines)
 

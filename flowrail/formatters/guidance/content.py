@@ -165,7 +165,7 @@ def about_evidence(guidance: Guidance, show: Show) -> str:
     is_for_some = any(
         "outcome" in condition and not offered <= {*condition["outcome"].split()} for condition in conditions
     )
-    unconfirmed = [check.question for check in guidance.evidence if check.question and not check.verdict]
+    unconfirmed = [check.question for check in guidance.evidence if check.question]
     sentences = (
         (_EVIDENCE, True),
         (_OUTCOME, is_for_some),

@@ -39,7 +39,7 @@ class EvidenceView:
     condition: str
     """When it counts, if the step decides the outcome by rules, answers or findings."""
     question: QuestionView | None = None
-    """The question in which a person confirms it, if only a person can."""
+    """The question in which a person confirms it, as long as nobody has."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def views(
     }
     for check in step.checks.values():
         command, question = None, None
-        if check.person is not None:
+        if check.person is not None and check.id not in verdicts:
             asked = confirmation_question(check.id, fill(check.person, values))
             approve = Command("approve", check.id, session=session.id, store=store) if session.id else None
             question = QuestionView(

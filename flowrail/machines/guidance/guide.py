@@ -233,7 +233,7 @@ class Guidance:
     def waits_for_person(self) -> bool:
         """Whether a question or a check waits for what only a person may decide."""
         return any(question.is_persons for question in self.open_questions) or any(
-            check.question is not None and not check.verdict for check in self.evidence
+            check.question is not None for check in self.evidence
         )
 
 
