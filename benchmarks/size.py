@@ -1,4 +1,4 @@
-"""Measure checking and compiling workflows of 10 to 10,000 steps, each in a process of its own.
+"""Measure checking, compiling and proving workflows of 10 to 10,000 steps, each in a process of its own.
 
 Run: python benchmarks/size.py
 """
@@ -13,6 +13,7 @@ import time
 from timing import report
 
 from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.checks.proof import proofs
 from flowrail.machines.statechart import compile_workflow
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
@@ -38,7 +39,7 @@ def steps_of(size: int) -> list[StepDef]:
 
 def main(rounds: int = 5) -> None:
     """Print the ratios."""
-    for what in ("check", "compile"):
+    for what in ("check", "compile", "prove"):
         best = dict.fromkeys(SIZES, float("inf"))
         for _ in range(rounds):
             for size in SIZES:
@@ -51,14 +52,17 @@ def main(rounds: int = 5) -> None:
 
 
 def once(what: str, size: int) -> float:
-    """Return the seconds of one check or compilation."""
+    """Return the seconds of one check, of one compilation, or of the proof of two rules."""
     steps = steps_of(size)
     gc.disable()
     start = time.perf_counter()
     if what == "check":
         assert not check_workflow(Workflow("line", *steps, validate=False))
-    else:
+    elif what == "compile":
         compile_workflow(Workflow("line", *steps, validate=False))
+    else:
+        order = [f"s0 before s{size - 1}", f'never "Bash(git push*)" after fail of s{size - 1}']
+        assert len(proofs(Workflow("line", *steps, order=order, validate=False))) == len(order)
     return time.perf_counter() - start
 
 

@@ -386,4 +386,9 @@ FINDING_CODES = {
         "Evidence asks for a changed file that the step forbids to change. No report could be accepted.",
         "Forbid less, or ask for a file in `$work`.",
     ),
+    "FR187": FindingCode(
+        "error",
+        "An order rule is broken on a path of the workflow. The message shows the shortest one, as steps with their outcomes.",
+        "Change a transition so that the path does not exist, or change the rule.",
+    ),
 }

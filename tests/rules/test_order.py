@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
+from support.order_reference import breaks, call, entry, is_owed, report
 
-from flowrail.rules.order import Event, Form, OrderRule, OrderSyntaxError, Side, parse_rule, watch
-from flowrail.rules.tools import ToolUse
+from flowrail.rules.order import Event, OrderRule, OrderSyntaxError, parse_rule, watch
 
 STEPS = ("review", "fix", "verify", "publish")
 CALLS = ("git push", "git status", "tools/book 3")
@@ -22,18 +22,6 @@ FORMS = (
     "at most {n} {a}",
     "at most {n} {a} per attempt of {step}",
 )
-
-
-def call(command: str) -> Event:
-    return Event(call=ToolUse("Bash", {"command": command}, "/p", "/p", "/home/me"))
-
-
-def entry(step: str) -> Event:
-    return Event(step)
-
-
-def report(step: str, outcome: str) -> Event:
-    return Event(step, outcome)
 
 
 def broken(text: str, *events: Event) -> list[int]:
@@ -156,28 +144,6 @@ def _drawn_event(drawn: random.Random) -> Event:
 
 
 def _naive(rule: OrderRule, events: list[Event]) -> list[int]:
-    """Return where a rule is broken, from its meaning: each position looks at everything before it."""
-
-    def at(side: Side | None, position: int) -> bool:
-        return side is not None and side.matches(events[position])
-
-    def last(side: Side | None, before: int) -> int:
-        return max((position for position in range(before) if at(side, position)), default=-1)
-
-    found = []
-    for position in range(len(events)):
-        if rule.form is Form.BEFORE and at(rule.then, position):
-            since = last(rule.then, position) if rule.each else 0
-            firsts = [earlier for earlier in range(max(since, 0), position) if at(rule.first, earlier)]
-            found += [] if firsts else [position]
-        if rule.form is Form.NEVER and at(rule.then, position):
-            armed = last(rule.first, position)
-            found += [position] if armed >= 0 and last(rule.until, position) <= armed else []
-        if rule.form is Form.AT_MOST and at(rule.first, position):
-            since = max(last(rule.per, position + 1), 0)
-            earlier = [counted for counted in range(since, position + 1) if at(rule.first, counted)]
-            found += [position] if len(earlier) > rule.most else []
-    if rule.form is Form.AFTER:
-        owed = last(rule.first, len(events))
-        found += [len(events)] if owed >= 0 and last(rule.then, len(events)) <= owed else []
-    return found
+    """Return where a rule is broken, by its meaning."""
+    found = [position for position in range(len(events)) if breaks(rule, events, position)]
+    return [*found, *([len(events)] if is_owed(rule, events) else [])]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from flowrail.command import Command
 from flowrail.errors import DocumentError
+from flowrail.machines.checks.proof import Proof, ProofVerdict
 from flowrail.machines.findings import Finding
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
@@ -21,14 +22,26 @@ _WIDTH, _AFTER_MARK = 70, 20
 """As much of a source line is shown as fits into 80 columns."""
 
 
-def report(found: Iterable[tuple[str, Finding]], *, workflows: int, others: int) -> Report:
-    """Return each finding in a skill's folder with the line of its source, and a summary.
+def report(
+    found: Iterable[tuple[str, Finding]],
+    *,
+    proofs: Iterable[tuple[str, Proof]] = (),
+    workflows: int,
+    others: int,
+) -> Report:
+    """Return each finding in a skill's folder with the line of its source, the *proofs* of order rules, and a summary.
 
     *workflows* were checked, and *others* are skills without a workflow.
     """
     listed = list(found)
     for folder, finding in listed:
         yield from _with_source(os.path.join(folder, finding.place.file), finding)
+    for workflow, proof in proofs:
+        good = Style.GOOD if proof.verdict is ProofVerdict.PROVED else Style.WARNING
+        style = Style.BAD if proof.verdict is ProofVerdict.BROKEN else good
+        yield Line((f"{workflow}: {one_line(proof.rule)}: ", Span(proof.verdict, style)), wraps=False)
+        if proof.verdict is ProofVerdict.WATCHED:
+            yield f"    for example {one_line(' -> '.join(proof.path))}"
     parts = [count(workflows, "workflow")] if workflows or not others else []
     parts += [f"{count(others, 'skill')} without a workflow"] if others else []
     checked = f"{' and '.join(parts)} checked"

@@ -1,15 +1,28 @@
-"""Check a workflow: its errors, and warnings about parts that work, but probably not as the author meant them."""
+"""Check a workflow: its errors, broken order rules, and warnings about parts that work, but not as the author meant them."""
 
 from __future__ import annotations
 
-from flowrail.machines.checks import conditions, data_flow, delegation, evidence_rules, loop_rules, prose
+from flowrail.machines.checks import (
+    conditions,
+    data_flow,
+    delegation,
+    evidence_rules,
+    loop_rules,
+    proof,
+    prose,
+)
 from flowrail.machines.checks.scope import findings_of
 from flowrail.machines.checks.validation import part_of, raw_findings
 from flowrail.machines.findings import Finding, Locate, step_index
 from flowrail.machines.reader import type_findings
 from flowrail.machines.workflow import Workflow
 
-_WORKFLOW_WARNINGS = (*data_flow.WORKFLOW_RULES, *loop_rules.WORKFLOW_RULES, *conditions.WORKFLOW_RULES)
+_WORKFLOW_WARNINGS = (
+    *data_flow.WORKFLOW_RULES,
+    *loop_rules.WORKFLOW_RULES,
+    *conditions.WORKFLOW_RULES,
+    *proof.WORKFLOW_RULES,
+)
 _STEP_WARNINGS = (
     *loop_rules.STEP_RULES,
     *prose.STEP_RULES,
@@ -36,5 +49,5 @@ def check_workflow(
 
 
 def advise(workflow: Workflow, where: Locate) -> list[Finding]:
-    """Return warnings about *workflow*, which must have no errors."""
+    """Return warnings about *workflow*, which must have no errors, and its broken order rules."""
     return [raw.at(where(raw.path)) for raw in findings_of(workflow, _WORKFLOW_WARNINGS, _STEP_WARNINGS)]

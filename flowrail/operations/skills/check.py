@@ -12,6 +12,7 @@ from flowrail.errors import DocumentError, TrustError, UsageError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.formatters.reports import findings as page
 from flowrail.machines.checks.check import advise
+from flowrail.machines.checks.proof import Proof, proofs
 from flowrail.machines.findings import Finding, Place, in_order
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
@@ -46,6 +47,8 @@ class CheckedWorkflow:
     """Whether the skill has a workflow."""
     needs_approval: str = ""
     """How a person approves Python that was not checked."""
+    order: tuple[Proof, ...] = ()
+    """What was proved about each order rule of a workflow without errors."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class Checked:
         workflows = sum(checked.is_workflow and not checked.needs_approval for checked in self.workflows)
         return page.report(
             [(path, finding) for _, path, finding in found],
+            proofs=[(checked.workflow, proof) for checked in self.workflows for proof in checked.order],
             workflows=workflows,
             others=sum(not checked.is_workflow for checked in self.workflows),
         )
@@ -90,7 +94,8 @@ def check_skills(
     """Find errors in a workflow
 
     Checks the named skills or folders, or all installed skills, with the workflows that they dispatch.
-    Checks only SKILL.md if a skill has no workflow. Exits 1 on any error, and 7 if a named workflow in Python is not
+    Checks only SKILL.md if a skill has no workflow. Proves the order rules over all paths, or shows a path that
+    breaks them. Exits 1 on any error, and 7 if a named workflow in Python is not
     approved: only its own code knows its steps.
     """
     found = check(skill, environment.loader, environment.cwd, progress=environment.progress)
@@ -204,6 +209,8 @@ def _checked(file: WorkflowFile, interfaces: WorkflowInterfaces) -> CheckedWorkf
         of_workflow = in_order((*loaded.findings, *_advice(loaded), *referring))
         of_card = card_checks.findings(file, loaded, interfaces)
         findings = (*of_workflow, *of_card)
+        proved = () if _has_errors(loaded) else proofs(loaded.definition)
+        return CheckedWorkflow(file.address, file.folder, findings, order=proved)
     except DocumentError as error:
         inside = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder
         place = Place.of(inside)
@@ -211,8 +218,10 @@ def _checked(file: WorkflowFile, interfaces: WorkflowInterfaces) -> CheckedWorkf
     return CheckedWorkflow(file.address, file.folder, findings)
 
 
+def _has_errors(loaded: LoadedWorkflow) -> bool:
+    return any(finding.severity == "error" for finding in loaded.findings)
+
+
 def _advice(loaded: LoadedWorkflow) -> list[Finding]:
-    """Return the warnings about a workflow that has no errors."""
-    if any(finding.severity == "error" for finding in loaded.findings):
-        return []
-    return advise(loaded.definition, loaded.locate)
+    """Return the warnings about a workflow that has no errors, and its broken order rules."""
+    return [] if _has_errors(loaded) else advise(loaded.definition, loaded.locate)
