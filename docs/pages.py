@@ -29,9 +29,9 @@ from flowrail.cli.main import COMMANDS, LazyGroup
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import markdown, mermaid
 from flowrail.discovery.compatibility import VERSIONS, compatibility
-from flowrail.discovery.declaration import SOURCES, Beside, Meta
+from flowrail.discovery.declaration import SOURCES, Beside, FoundSkill, Meta
 from flowrail.discovery.locations import Root, Scope, bundled_folder
-from flowrail.discovery.scan import FoundSkill, scan
+from flowrail.discovery.scan import scan
 from flowrail.discovery.scores import CATEGORIES
 from flowrail.error_codes import CODES
 from flowrail.machines.finding_codes import FINDING_CODES

@@ -99,7 +99,6 @@ class Skipped:
     reason: str
     line: int = 0
     """The line of the reason; 0 for the whole file."""
-    root: str = ""
     schema_version: str = ""
     """The payload version that it declares."""
 

@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 
 from flowrail.discovery.candidate import ANYONE
 from flowrail.discovery.frontmatter import Frontmatter, Problem, unfolded
+from flowrail.discovery.locations import Root
 from flowrail.text.safe_text import in_quotes
 
 T = TypeVar("T")
@@ -169,6 +170,18 @@ class Declaration:
     def assumed_version(self) -> str:
         """The payload version of a skill that declares none."""
         return "3.0" if self.is_newer or not self.line else "2.0"
+
+
+@dataclass(frozen=True)
+class FoundSkill:
+    """A skill, and what its SKILL.md or its entry in the registry declares."""
+
+    skill: str
+    """Its key: the name of its folder, or its own name if it has no folder here."""
+    path: str
+    """The path of its SKILL.md, the address of a remote one, or empty."""
+    root: Root
+    declaration: Declaration
 
 
 def read_declaration(front: Frontmatter) -> Declaration:

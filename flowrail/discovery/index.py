@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from flowrail.discovery.candidate import Candidate, LeftOut, Skipped
+from flowrail.discovery.declaration import FoundSkill
 from flowrail.discovery.locations import Locations, Root, Scope, bundled_folder, look
-from flowrail.discovery.registry import Registry, RegistryEntry, read_registry, registry_path
-from flowrail.discovery.scan import FoundSkill, hidden, judge, read_skill, registry_root, scan
+from flowrail.discovery.registry import REGISTRY_ROOT, Registry, RegistryEntry, read_registry, registry_path
+from flowrail.discovery.scan import hidden, judge, read_skill, scan
+from flowrail.discovery.scores import Offer, Query, rank
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,46 @@ class Discovery:
         return EmptyMenu("NONE_INSTALLED", "No skills installed.", "Install skills to enable handoffs.")
 
 
-def discover(cwd: str, home: str, environ: Mapping[str, str], *, extra: Iterable[str] = ()) -> Discovery:
-    """Return the skills that can take over work here, and everything else that was found."""
-    locations = look(cwd, home, environ, extra)
-    return discover_in(locations, read_registry(registry_path(home, environ), home))
+def discover(
+    cwd: str | None = None,
+    home: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    extra: Iterable[str] = (),
+) -> Discovery:
+    """Return the skills that can take over work here, and everything else that was found.
+
+    Arguments that are not given are looked up.
+    """
+    cwd = os.getcwd() if cwd is None else cwd
+    home = os.path.expanduser("~") if home is None else home
+    environ = os.environ if environ is None else environ
+    return discover_in(look(cwd, home, environ, extra), read_registry(registry_path(home, environ), home))
+
+
+def discover_handoff_targets(
+    cwd: str | None = None, home: str | None = None, environ: Mapping[str, str] | None = None
+) -> list[Candidate]:
+    """Return the skills that can take over work, nearest scope first, then by name."""
+    return list(discover(cwd, home, environ).candidates)
+
+
+def find_workflows(
+    *,
+    category: str | Iterable[str] = (),
+    accepts_from: str = "",
+    schema_version: str = "",
+    input: str | Iterable[str] = (),  # noqa: A002 - as the registry's document calls it
+    text: str = "",
+    discovery: Discovery | None = None,
+) -> list[Offer]:
+    """Return the workflows that match the whole request, best first: those of *discovery*, or those found here.
+
+    If nothing is requested, they have no score.
+    """
+    categories, inputs = (tuple([value] if isinstance(value, str) else value) for value in (category, input))
+    query = Query(categories, accepts_from, schema_version, inputs, text)
+    return rank((discovery or discover()).candidates, query)
 
 
 def discover_in(locations: Locations, registry: Registry) -> Discovery:
@@ -76,7 +114,7 @@ def discover_in(locations: Locations, registry: Registry) -> Discovery:
     described = _described(found, registry)
     for entry in registry.entries:
         if entry.present and entry not in described.values():
-            elsewhere = read_skill(os.path.dirname(entry.path), registry_root())
+            elsewhere = read_skill(os.path.dirname(entry.path), REGISTRY_ROOT)
             results.append(elsewhere)
             if isinstance(elsewhere, FoundSkill):
                 found.append(elsewhere)
@@ -128,7 +166,7 @@ def _described(skills: Iterable[FoundSkill], registry: Registry) -> dict[str, Re
     """
     described: dict[str, RegistryEntry] = {}
     by_folder = {os.path.dirname(entry.path): entry for entry in registry.entries if not entry.remote}
-    by_name = {entry.folder: entry for entry in registry.entries}
+    by_name = {entry.skill: entry for entry in registry.entries}
     for skill in skills:
         entry = by_folder.get(os.path.normpath(os.path.dirname(skill.path)))
         named = by_name.get(skill.skill)
@@ -143,12 +181,12 @@ def _judge_entry(
     entry: RegistryEntry, nearest: Mapping[str, FoundSkill], registry: str
 ) -> Candidate | Skipped:
     """Judge an entry whose skill the scan did not find: it is remote, or it no longer exists."""
-    skipped = Skipped(entry.folder, Scope.REGISTRY, registry, LeftOut.NO_SKILL, "", entry.line)
+    skipped = Skipped(entry.skill, Scope.REGISTRY, registry, LeftOut.NO_SKILL, "", entry.line)
     if not entry.remote:
         return replace(skipped, reason=f"the registry names {entry.path}, which was not found")
-    if entry.folder in nearest:
-        return replace(skipped, kind=LeftOut.HIDDEN, reason=f"hidden by {nearest[entry.folder].path}")
-    verdict = judge(FoundSkill(entry.folder, entry.path, registry_root(), entry.declaration))
+    if entry.skill in nearest:
+        return replace(skipped, kind=LeftOut.HIDDEN, reason=f"hidden by {nearest[entry.skill].path}")
+    verdict = judge(entry)
     if isinstance(verdict, Candidate):
         return replace(verdict, remote=True)
     return replace(verdict, path=registry, line=verdict.line or entry.line)

@@ -16,9 +16,9 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le
 from pydantic import TypeAdapter, ValidationError
 
-from flowrail.discovery.declaration import Declaration, Header, Names, Text, Truth, declared, validate
+from flowrail.discovery.declaration import FoundSkill, Header, Names, Text, Truth, declared, validate
 from flowrail.discovery.frontmatter import Frontmatter, Problem
-from flowrail.discovery.locations import config_folder, expand
+from flowrail.discovery.locations import Root, Scope, config_folder, expand
 from flowrail.errors import DocumentError
 from flowrail.storage import files
 from flowrail.text import limits
@@ -44,6 +44,8 @@ SYNCED_FIELDS: Mapping[str, tuple[str, str]] = {
     "autonomous": ("meta", "autonomous"),
 }
 """The declared fields that a sync writes, each with its section of an entry, if it has one, and its key there."""
+REGISTRY_ROOT = Root("", Scope.REGISTRY, "registry")
+"""The location of skills that only the registry names."""
 Written = dict[str, dict[str, Any]]
 """The values that a sync wrote last, by skill and declared field."""
 
@@ -75,34 +77,23 @@ class SyncState:
 
 
 @dataclass(frozen=True)
-class RegistryEntry:
+class RegistryEntry(FoundSkill):
     """A workflow in the registry."""
 
-    name: str
-    path: str
-    """The path of its SKILL.md, the address of a remote one, or empty."""
     remote: bool
     """Whether the workflow is not on this machine."""
-    declaration: Declaration
-    line: int = 0
-    edited: frozenset[str] = frozenset()
+    edited: frozenset[str]
     """The declared fields that a person edited since the last sync."""
 
     @property
-    def values(self) -> Mapping[str, Any]:
-        """The declared values."""
-        return self.declaration.values
+    def line(self) -> int:
+        """Its line in the registry."""
+        return self.declaration.line
 
     @property
     def present(self) -> bool:
         """Whether its file exists."""
         return not self.remote and os.path.isfile(self.path)
-
-    @property
-    def folder(self) -> str:
-        """Its key: the name of its folder, or its own name if it has no folder here."""
-        parts = self.path.replace("\\", "/").split("/")
-        return parts[-2] if not self.remote and len(parts) > 1 else self.name
 
 
 @dataclass(frozen=True)
@@ -178,35 +169,31 @@ def parse_registry(text: str | bytes, path: str, home: str, written: Written) ->
             named = tuple(Problem(f"entry {index + 1}: {problem.reason}", problem.line) for problem in found)
             problems += named or (Problem(f"entry {index + 1} has no name", front.line(*at)),)
             continue
-        entry = _entry(item, name, front.line(*at), path, home)
-        earlier = entries.get(entry.folder)
-        if earlier is not None:
-            reason = f"`{in_quotes(entry.folder)}` is already in line {earlier.line}, which is used"
+        entry = _entry(item, name, front.line(*at), path, home, written)
+        earlier = entries.setdefault(entry.skill, entry)
+        if earlier is not entry:
+            reason = f"`{in_quotes(entry.skill)}` is already in line {earlier.line}, which is used"
             problems += (Problem(reason, entry.line),)
-            continue
-        entries[entry.folder] = _with_edits(entry, written.get(entry.folder, {}))
     return Registry(path, True, tuple(entries.values()), problems)
 
 
-def _entry(item: Item, name: str, line: int, registry: str, home: str) -> RegistryEntry:
+def _entry(item: Item, name: str, line: int, registry: str, home: str, written: Written) -> RegistryEntry:
     local = skill_file(item.skill_path, remote=item.remote, registry=registry, home=home)
+    folder = os.path.basename(os.path.dirname(local or ""))
     declaration = declared(item, line)
     own = {"priority": item.priority, "tags": item.tags, "remarks": item.notes}
     values = {**declaration.values, **{key: value for key, value in own.items() if value is not None}}
+    synced = written.get(folder or name, {})
+    edited = (
+        field
+        for field in SYNCED_FIELDS
+        if field in synced and field in values and not same_value(values[field], synced[field])
+    )
     return RegistryEntry(
-        name,
-        local or item.skill_path or "",
-        local is None,
-        Declaration(values, declaration.is_newer, line),
-        line,
+        skill=folder or name,
+        path=local or item.skill_path or "",
+        root=REGISTRY_ROOT,
+        declaration=replace(declaration, values=values),
+        remote=local is None,
+        edited=frozenset(edited),
     )
-
-
-def _with_edits(entry: RegistryEntry, written: Mapping[str, Any]) -> RegistryEntry:
-    """Return *entry* with the fields whose value differs from the last sync."""
-    edited = frozenset(
-        name
-        for name in SYNCED_FIELDS
-        if name in written and name in entry.values and not same_value(entry.values[name], written[name])
-    )
-    return replace(entry, edited=edited)

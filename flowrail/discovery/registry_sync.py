@@ -1,23 +1,30 @@
 """Update the registry from the skills in home, and keep a person's edits.
 
-The file is edited, not rewritten: comments, order, quotes, remote entries and additional keys stay. For each field of a
-skill three values are compared: that of the last sync, that of the registry, and that of the frontmatter. If the
-registry still has the value of the last sync, it takes the frontmatter's value. If it has a different value, a person
-edited it: the edit is kept and listed, until `--replace` takes the frontmatter's value. The result is validated before
-it replaces the file.
+The file is edited with ruamel.yaml, not rewritten: comments, order, quotes, remote entries and additional keys stay. For
+each field of a skill three values are compared: that of the last sync, that of the registry, and that of the frontmatter.
+If the registry still has the value of the last sync, it takes the frontmatter's value. If it has a different value, a
+person edited it: the edit is kept and listed, until `--replace` takes the frontmatter's value. The result is validated
+before it replaces the file.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from difflib import unified_diff
 from typing import Any
 
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
 from flowrail.discovery.candidate import Candidate
+from flowrail.discovery.declaration import FoundSkill
 from flowrail.discovery.index import Discovery
 from flowrail.discovery.registry import (
     SYNCED_FIELDS,
@@ -29,8 +36,7 @@ from flowrail.discovery.registry import (
     same_value,
     skill_file,
 )
-from flowrail.discovery.registry_text import RegistryText, entry_of, put, value_of
-from flowrail.discovery.scan import FoundSkill, judge
+from flowrail.discovery.scan import judge
 from flowrail.errors import ConflictError, DocumentError, UsageError
 from flowrail.storage import files
 from flowrail.text import limits
@@ -48,6 +54,10 @@ meta:
   last_scan: ""
   discovery_mode: "hybrid"
 """
+_ENTRY = re.compile(r"^workflows:.*\n(?:[ \t]*(?:#.*)?\n)*( *)-( +)", re.MULTILINE)
+_INSIDE = re.compile(r"^\w+:[ \t]*(?:#.*)?\n( +)\w", re.MULTILINE)
+_HEAD = re.compile(r"(?:(?:[ \t]*+(?:#.*+)?\n)*+---[ \t]*+(?:#.*+)?\n)?")
+"""The text up to the mark `---`, where ruamel.yaml would drop comments."""
 
 
 @dataclass(frozen=True)
@@ -106,33 +116,32 @@ def plan(discovery: Discovery, *, home: str, now: datetime, replaced: Collection
     """
     path = discovery.registry.path
     before = _read(path)
-    text = _EMPTY if before is None else before
     if before is not None:
-        _refuse_invalid(path, text, home)
-    document = RegistryText(text, path)
-    own = [skill for skill in discovery.found if skill.root.personal and isinstance(judge(skill), Candidate)]
-    _refuse_unknown(replaced, {skill.skill for skill in own})
-    values = {skill: dict(fields) for skill, fields in read_written(path).items()}
-    gone = [entry.folder for entry in discovery.registry.entries if not entry.remote and not entry.present]
+        _refuse_invalid(path, before, home)
+    own = {
+        skill.skill: skill
+        for skill in reversed(discovery.found)
+        if skill.root.personal and isinstance(judge(skill), Candidate)
+    }
+    _refuse_unknown(replaced, own)
+    gone = [entry.skill for entry in discovery.registry.entries if not entry.remote and not entry.present]
     sync = Sync(path, before is not None, stale=gone)
-    editor = _Editor(sync, values, document.entries, home, replaced)
-    for skill in sorted(
-        {skill.skill: skill for skill in reversed(own)}.values(), key=lambda skill: skill.skill
-    ):
-        editor.take(skill)
+    editor = _Editor(sync, _EMPTY if before is None else before, home, replaced)
+    for name in sorted(own):
+        editor.take(own[name])
     if not sync.added and not sync.updated:
-        return Plan(sync, before, before, values)
-    after = document.dump(now)
+        return Plan(sync, before, before, editor.values)
+    after = editor.text(now)
     _refuse_invalid(path, after, home)
     lines = [(text or "").splitlines(keepends=True) for text in (before, after)]
     difference = "".join(unified_diff(lines[0], lines[1], path, path))
-    return Plan(replace(sync, changes=before != after, difference=difference), before, after, values)
+    return Plan(replace(sync, changes=before != after, difference=difference), before, after, editor.values)
 
 
 def apply(planned: Plan) -> Sync:
     """Write the planned registry atomically, and return the changes; a link is followed, not replaced.
 
-    `RegistryChangedError` if the file changed since the plan was made.
+    Refused if the file changed since the plan was made.
     """
     sync, path = planned.sync, planned.sync.path
     if planned.after is None:
@@ -185,58 +194,134 @@ def _refuse_unknown(replaced: Collection[str], skills: Collection[str]) -> None:
             )
 
 
-@dataclass(frozen=True)
 class _Editor:
-    """Edits the entries of the registry, and adds the changes to a sync."""
+    """Edits the text of a registry, and adds the changes to a sync."""
 
-    sync: Sync
-    written: Written
-    entries: list[Any]
-    home: str
-    replaced: Collection[str]
+    def __init__(self, sync: Sync, text: str, home: str, replaced: Collection[str]) -> None:
+        self._sync, self._home, self._replaced = sync, home, replaced
+        self.values = {skill: dict(fields) for skill, fields in read_written(sync.path).items()}
+        self._ends = "\r\n" if "\r\n" in text else "\n"
+        text = text.replace("\r\n", "\n")
+        head = _HEAD.match(text)
+        self._head = head[0] if head else ""
+        body = text[len(self._head) :]
+        self._yaml = _written_like(body)
+        try:
+            self._data: CommentedMap = self._yaml.load(body)
+        except Exception as error:  # its own errors, and those of the libraries below it
+            problem = f"ruamel.yaml cannot read it ({type(error).__name__})"
+            raise DocumentError(problem, hint="simplify the file", place=sync.path) from error
+        self._entries: list[Any] = self._data["workflows"]
+        self._data["workflows"].fa.set_block_style()
 
     def take(self, skill: FoundSkill) -> None:
         """Update the entry of *skill*, or add one."""
-        name = skill.skill
-        values = skill.declaration.values
-        own = {key: values[key] for key in SYNCED_FIELDS if key in values}
-        entry = next((entry for entry in self.entries if self._describes(entry, name)), None)
+        name, declared = skill.skill, skill.declaration.values
+        own = {key: declared[key] for key in SYNCED_FIELDS if key in declared}
+        entry = next((entry for entry in self._entries if self._describes(entry, name)), None)
         if entry is not None:
             self._update(entry, name, own)
-        elif any(entry["name"] == name for entry in self.entries):
+        elif any(entry["name"] == name for entry in self._entries):
             return  # the entry describes a remote workflow of that name
-        elif name in self.written and name not in self.replaced:
-            self.sync.removed.append(name)
+        elif name in self.values and name not in self._replaced:
+            self._sync.removed.append(name)
         else:
-            inside = os.path.join(self.home, "")
-            shown = f"~/{skill.path.removeprefix(inside)}" if skill.path.startswith(inside) else skill.path
             own.setdefault("schema_version", skill.declaration.assumed_version)
-            self.entries.append(entry_of(name, shown, own))
-            self.written[name] = own
-            self.sync.added.append(name)
+            self._add(skill, own)
 
-    def _update(self, entry: Any, skill: str, own: Mapping[str, Any]) -> None:
+    def text(self, now: datetime) -> str:
+        """Return the text with the date and the number of workflows."""
+        moment = _quoted(now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"))
+        meta = _part(self._data, "meta", CommentedMap)
+        self._data["updated_at"] = meta["last_scan"] = moment
+        meta["total_workflows"] = len(self._entries)
+        stream = io.StringIO()
+        self._yaml.dump(self._data, stream)
+        return (self._head + stream.getvalue()).replace("\n", self._ends)
+
+    def _add(self, skill: FoundSkill, own: dict[str, Any]) -> None:
+        inside = os.path.join(self._home, "")
+        path = f"~/{skill.path.removeprefix(inside)}" if skill.path.startswith(inside) else skill.path
+        entry = CommentedMap({"name": _quoted(skill.skill)})
+        for name in SYNCED_FIELDS:
+            if own.get(name) not in (None, "", ()):
+                _put(entry, name, own[name])
+            if name == "description":
+                entry["skill_path"] = _quoted(path)
+        self._entries.append(entry)
+        self.values[skill.skill] = own
+        self._sync.added.append(skill.skill)
+
+    def _update(self, entry: CommentedMap, skill: str, own: Mapping[str, Any]) -> None:
         """Compare each declared field with the registry and with the last sync."""
-        written = self.written.setdefault(skill, {})
+        written = self.values.setdefault(skill, {})
         for name, declared in own.items():
-            value = value_of(entry, name)
+            value = _value_of(entry, name)
             is_unchanged = same_value(written[name], value) if name in written else value is None
             change = FieldChange(skill, name, value, declared)
             if same_value(value, declared):
                 written[name] = declared
-            elif is_unchanged or not {skill, name, f"{skill}.{name}"}.isdisjoint(self.replaced):
-                put(entry, name, declared)
-                self.sync.replaced.append(change)
+            elif is_unchanged or not {skill, name, f"{skill}.{name}"}.isdisjoint(self._replaced):
+                _put(entry, name, declared)
                 written[name] = declared
+                self._sync.replaced.append(change)
+                if skill not in self._sync.updated:
+                    self._sync.updated.append(skill)
             else:
-                self.sync.edited.append(change)
+                self._sync.edited.append(change)
                 written.setdefault(name, declared)
-        if any(change.skill == skill for change in self.sync.replaced):
-            self.sync.updated.append(skill)
 
     def _describes(self, entry: Mapping[str, Any], skill: str) -> bool:
         path, remote = entry.get("skill_path"), entry.get("remote")
-        local = skill_file(path, remote=remote, registry=self.sync.path, home=self.home)
+        local = skill_file(path, remote=remote, registry=self._sync.path, home=self._home)
         if local:
             return os.path.basename(os.path.dirname(local)) == skill
         return "skill_path" not in entry and not remote and entry["name"] == skill
+
+
+def _value_of(entry: Mapping[str, Any], name: str) -> object:
+    """Return the value of a field in an entry, or `None`."""
+    section, key = SYNCED_FIELDS[name]
+    part = entry.get(section) if section else entry
+    value = part.get(key) if isinstance(part, Mapping) else None
+    if isinstance(value, list):
+        return [str(item) for item in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _put(entry: CommentedMap, name: str, value: object) -> None:
+    """Write a field. The items of a list that stay keep their order and comments."""
+    section, key = SYNCED_FIELDS[name]
+    mapping = _part(entry, section, CommentedMap) if section else entry
+    if not isinstance(value, list | tuple):
+        mapping[key] = _quoted(value) if isinstance(value, str) else value
+        return
+    items = _part(mapping, key, CommentedSeq)
+    for index in reversed(range(len(items))):
+        if items[index] not in value:
+            del items[index]
+    items.extend(_quoted(item) for item in value if item not in items)
+
+
+def _part(mapping: CommentedMap, key: str, kind: type[Any]) -> Any:
+    """Return the mapping or list at *key*. It is added if it is missing, and replaces a value of another type."""
+    if not isinstance(mapping.get(key), kind):
+        mapping[key] = kind()
+    return mapping[key]
+
+
+def _written_like(text: str) -> YAML:
+    """Return a reader and writer that indents as *text* does."""
+    yaml = YAML(typ="rt")
+    yaml.preserve_quotes = True
+    yaml.width = limits.YAML_BYTES
+    yaml.explicit_start = text.startswith("---")  # there is text on the line of `---`
+    entry, inside = _ENTRY.search(text), _INSIDE.search(text)
+    dash, gap = (len(entry[1]), len(entry[2])) if entry else (2, 1)
+    yaml.indent(mapping=len(inside[1]) if inside else 2, sequence=dash + 1 + gap, offset=dash)
+    return yaml
+
+
+def _quoted(text: str) -> DoubleQuotedScalarString:
+    quoted: DoubleQuotedScalarString = DoubleQuotedScalarString(text)
+    return quoted

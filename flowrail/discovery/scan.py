@@ -10,28 +10,17 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from flowrail.discovery.candidate import TRIGGER, Candidate, LeftOut, Skipped, is_plain
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS, normal_version
-from flowrail.discovery.declaration import Declaration, read_declaration
+from flowrail.discovery.declaration import Declaration, FoundSkill, read_declaration
 from flowrail.discovery.frontmatter import Problem, read_file
-from flowrail.discovery.locations import Root, Scope
+from flowrail.discovery.locations import Root
 from flowrail.discovery.registry import RegistryEntry
 from flowrail.text.safe_text import in_quotes
 
 SKILL_FILE = "SKILL.md"
-
-
-@dataclass(frozen=True)
-class FoundSkill:
-    """A folder with a SKILL.md, and what it declares."""
-
-    skill: str
-    path: str
-    root: Root
-    declaration: Declaration
 
 
 def scan(roots: Iterable[Root]) -> Iterator[FoundSkill | Skipped]:
@@ -84,21 +73,14 @@ def judge(skill: FoundSkill, entry: RegistryEntry | None = None) -> Candidate | 
     """
     declaration, values = skill.declaration, dict(skill.declaration.values)
     if entry is not None:
-        values = {**entry.declaration.values, **values, **{name: entry.values[name] for name in entry.edited}}
+        added = entry.declaration.values
+        values = {**added, **values, **{name: added[name] for name in entry.edited}}
         values["health_check"] = declaration.values.get("health_check")  # a program is declared by the skill
     version = normal_version(values.get("schema_version") or declaration.assumed_version)
     refusal = _refusal(declaration, values, version)
     if refusal is not None:
         kind, problem = refusal
-        return _skipped(
-            skill.root,
-            skill.path,
-            kind,
-            problem.reason,
-            skill=skill.skill,
-            line=problem.line,
-            version=version,
-        )
+        return Skipped(skill.skill, skill.root.scope, skill.path, kind, problem.reason, problem.line, version)
     trigger = values.get("trigger", TRIGGER)
     fixed = {"schema_version": version, "trigger": trigger if is_plain(trigger) else TRIGGER}
     fields = {"name": skill.skill, "priority": skill.root.scope.priority, **values, **fixed}
@@ -107,10 +89,8 @@ def judge(skill: FoundSkill, entry: RegistryEntry | None = None) -> Candidate | 
 
 def hidden(skill: FoundSkill, by: str) -> Skipped:
     """Return *skill* as left out, because the nearer file *by* has its name."""
-    reason = f"hidden by {by}"
-    if skill.root.personal:
-        reason += ", though some hosts start this one"
-    return _skipped(skill.root, skill.path, LeftOut.HIDDEN, reason, skill=skill.skill)
+    why = f"hidden by {by}{', though some hosts start this one' if skill.root.personal else ''}"
+    return Skipped(skill.skill, skill.root.scope, skill.path, LeftOut.HIDDEN, why)
 
 
 def _refusal(
@@ -139,18 +119,10 @@ def _refusal(
     return None
 
 
-def _skipped(
-    root: Root, path: str, kind: LeftOut, reason: str, *, skill: str = "", line: int = 0, version: str = ""
-) -> Skipped:
-    name = skill or os.path.basename(path)
-    return Skipped(name, root.scope, path, kind, reason, line, root.path, version)
+def _skipped(root: Root, folder: str, kind: LeftOut, reason: str) -> Skipped:
+    return Skipped(os.path.basename(folder), root.scope, folder, kind, reason)
 
 
 def _not_read(root: Root, path: str, error: OSError, what: str = "it ") -> Skipped:
     reason = error.strerror or "unknown reason"
     return _skipped(root, path, LeftOut.MALFORMED, f"{what}cannot be read: {reason[:1].lower()}{reason[1:]}")
-
-
-def registry_root() -> Root:
-    """Return the location of skills that only the registry names."""
-    return Root("", Scope.REGISTRY, "registry")

@@ -14,10 +14,10 @@ from annotated_types import Len
 from pydantic import Field, StringConstraints
 
 from flowrail.discovery.candidate import TRIGGER, LeftOut, Skipped, is_plain
-from flowrail.discovery.declaration import Header, read_declaration, unknown_keys, validate
+from flowrail.discovery.declaration import FoundSkill, Header, read_declaration, unknown_keys, validate
 from flowrail.discovery.frontmatter import Frontmatter
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan import FoundSkill, judge
+from flowrail.discovery.scan import judge
 from flowrail.text.safe_text import in_quotes
 
 ERROR, WARNING = "error", "warning"

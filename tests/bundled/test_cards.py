@@ -12,9 +12,10 @@ from support.sandbox import BUNDLED, flow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import markdown
+from flowrail.discovery.declaration import FoundSkill
 from flowrail.discovery.frontmatter import read_file
 from flowrail.discovery.locations import Root, Scope, bundled_folder
-from flowrail.discovery.scan import FoundSkill, scan
+from flowrail.discovery.scan import scan
 from flowrail.discovery.specification import departures, handoff_issues
 from flowrail.skills.loader import Loader
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowrail.discovery.candidate import Candidate, LeftOut, Skipped
-from flowrail.discovery.declaration import read_declaration
+from flowrail.discovery.declaration import FoundSkill, read_declaration
 from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan import FoundSkill, judge
+from flowrail.discovery.scan import judge
 
 V2 = """\
 handoff:

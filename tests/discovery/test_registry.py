@@ -53,19 +53,19 @@ def test_the_example_of_the_document_is_read(home: Path) -> None:
 
     first, second = registry_read.entries
     assert registry_read.problems == ()
-    assert (first.name, first.path, first.line) == (
+    assert (first.skill, first.path, first.line) == (
         "programming-pm",
         str(home / ".claude/skills/programming-pm/SKILL.md"),
         5,
     )
-    assert first.values["provides_to"] == (
+    assert first.declaration.values["provides_to"] == (
         "senior-developer",
         "junior-developer",
         "systems-architect",
     )
-    assert first.values["duration"] == "days-to-weeks"
-    assert first.values["autonomous"] is False
-    assert second.values["autonomous"] is True
+    assert first.declaration.values["duration"] == "days-to-weeks"
+    assert first.declaration.values["autonomous"] is False
+    assert second.declaration.values["autonomous"] is True
     assert not first.present
 
 
@@ -85,7 +85,7 @@ def test_the_index_is_asked_in_each_of_the_ways(
     put(home / ".claude/skills", "skill-editor", "---\nname: skill-editor\n---\n")
     registry(home, REGISTRY)
 
-    answer = find_workflows(**asked, discovery=discovered(home))  # type: ignore[arg-type]
+    answer = find_workflows(**asked, discovery=discovered(home))
 
     assert [entry.skill for entry in answer] == expected
 
@@ -182,7 +182,7 @@ def test_a_registry_that_cannot_be_read_costs_nothing_but_itself(home: Path, tex
 def test_a_bad_entry_costs_nothing_but_itself(home: Path, entry: str, reason: str) -> None:
     registry_read = read(home, f"{REMOTE}  - {entry}\n")
 
-    assert [entry.name for entry in registry_read.entries] == ["far-away"]
+    assert [entry.skill for entry in registry_read.entries] == ["far-away"]
     assert problems(registry_read) == [(reason, 11)]
 
 

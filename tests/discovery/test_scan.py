@@ -5,8 +5,9 @@ from pathlib import Path
 from support.skills import head, put
 
 from flowrail.discovery.candidate import Skipped
+from flowrail.discovery.declaration import FoundSkill
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.scan import FoundSkill, scan
+from flowrail.discovery.scan import scan
 
 
 def scanned(path: Path) -> tuple[list[FoundSkill], dict[str, str]]:
