@@ -26,7 +26,6 @@ from flowrail.discovery.candidate import LeftOut
 from flowrail.discovery.frontmatter import read_file
 from flowrail.discovery.index import Discovery, discover, unusable
 from flowrail.discovery.registry_sync import plan
-from flowrail.discovery.specification import departures
 from flowrail.errors import DocumentError, FlowError
 from flowrail.hosts.host import HOSTS, Host
 from flowrail.hosts.settings import read_settings
@@ -35,6 +34,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation
 from flowrail.operations.skills.check import check as check_workflows
 from flowrail.operations.skills.trust import waiting_skills
+from flowrail.skills.card import departures
 from flowrail.storage.ownership import Owner
 from flowrail.text.phrases import count, joined
 from flowrail.text.report import FilePath, Report, Span, Style, line, paragraphs, short_path, status, title
@@ -215,8 +215,8 @@ def _skills(environment: Environment, discovery: Discovery) -> Iterator[str | Se
         except OSError:
             continue
         for issue in departures(front, skill.skill) if not front.problem else ():
-            place = f"{skill.path}:{issue.line}" if issue.line else skill.path
-            yield SetupFinding(_SPECIFICATION, issue.severity, issue.reason, issue.hint, place)
+            place = f"{skill.path}:{issue.place.line}"
+            yield SetupFinding(_SPECIFICATION, issue.severity, issue.message, issue.remedy, place)
 
 
 def _registry(environment: Environment, discovery: Discovery) -> Iterator[str | SetupFinding]:

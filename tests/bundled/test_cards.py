@@ -16,7 +16,7 @@ from flowrail.discovery.declaration import FoundSkill
 from flowrail.discovery.frontmatter import read_file
 from flowrail.discovery.locations import Root, Scope, bundled_folder
 from flowrail.discovery.scan import scan
-from flowrail.discovery.specification import departures, handoff_issues
+from flowrail.skills.card import departures, handoff_findings
 from flowrail.skills.loader import Loader
 
 SKILLS = Path(bundled_folder())
@@ -49,7 +49,7 @@ def commands(skill: str) -> list[str]:
 def test_a_card_keeps_to_the_open_format(skill: str) -> None:
     front = read_file(str(SKILLS / skill / "SKILL.md"))
 
-    assert [*departures(front, skill), *handoff_issues(front, skill)] == []
+    assert [*departures(front, skill), *handoff_findings(front, skill)] == []
     assert front.values["name"] == skill
     allowed = str(front.values["allowed-tools"]).split(", ")
     assert {rule.removesuffix(")").removeprefix("Bash(flow ").removesuffix(":*") for rule in allowed} == {

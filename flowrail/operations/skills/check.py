@@ -19,7 +19,6 @@ from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.reader import type_findings
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
-from flowrail.skills import card_checks, references
 from flowrail.skills.catalog import (
     Skill,
     find,
@@ -30,7 +29,7 @@ from flowrail.skills.catalog import (
     workflows,
 )
 from flowrail.skills.loader import Loader
-from flowrail.skills.references import WorkflowInterfaces
+from flowrail.skills.skill_checks import CARD, WorkflowReader, check_plain_skill, check_skill, ignored_files
 from flowrail.text.report import Report
 
 
@@ -119,20 +118,20 @@ def check(
 
     *progress* is called before each workflow. Python that is not approved is not checked.
     """
-    interfaces = WorkflowInterfaces(loader)
+    reader = WorkflowReader(loader)
     found = list(_found(targets, loader.roots, cwd))
     reports: list[CheckedWorkflow] = []
     for number, file in enumerate(found):
         if isinstance(file, WorkflowFile):
             progress(file.address, number, len(found))
             try:
-                reports.append(_checked(file, interfaces))
+                reports.append(_checked(file, reader))
             except TrustError as error:
-                found_beside = () if "/" in file.address else (*card_checks.ignored_files(file),)
+                found_beside = () if "/" in file.address else (*ignored_files(file),)
                 hint = str(error.hint)
                 reports.append(CheckedWorkflow(file.address, file.folder, found_beside, needs_approval=hint))
         else:
-            name, findings = os.path.basename(file), (*card_checks.of_card(file),)
+            name, findings = os.path.basename(file), (*check_plain_skill(file),)
             reports.append(CheckedWorkflow(name, file, findings, is_workflow=False))
     return reports
 
@@ -181,7 +180,7 @@ def _in_skill(path: str) -> Iterator[WorkflowFile | str]:
     inside = list(workflows(Skill(os.path.basename(path), path, "path")))
     if inside:
         yield from inside
-    elif os.path.lexists(os.path.join(path, card_checks.CARD)) or unread_workflows(path):
+    elif os.path.lexists(os.path.join(path, CARD)) or unread_workflows(path):
         yield path
 
 
@@ -197,18 +196,15 @@ def _file(path: str) -> WorkflowFile:
     )
 
 
-def _checked(file: WorkflowFile, interfaces: WorkflowInterfaces) -> CheckedWorkflow:
+def _checked(file: WorkflowFile, reader: WorkflowReader) -> CheckedWorkflow:
     try:
-        loaded = interfaces.loader.read(file)
+        loaded = reader.read(file)
         wrong = type_findings(loaded.definition) if file.is_python else []
         if wrong:
             findings = tuple(raw.at(loaded.locate(raw.path)) for raw in wrong)
             return CheckedWorkflow(file.address, file.folder, findings)
-        interfaces.add(file, loaded)
-        referring = references.findings(file, loaded, interfaces, fence_problems)
-        of_workflow = in_order((*loaded.findings, *_advice(loaded), *referring))
-        of_card = card_checks.findings(file, loaded, interfaces)
-        findings = (*of_workflow, *of_card)
+        referring, beside = check_skill(file, loaded, reader, fence_problems)
+        findings = (*in_order((*loaded.findings, *_advice(loaded), *referring)), *beside)
         proved = () if _has_errors(loaded) else proofs(loaded.definition)
         return CheckedWorkflow(file.address, file.folder, findings, order=proved)
     except DocumentError as error:

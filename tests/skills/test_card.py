@@ -3,12 +3,12 @@
 import pytest
 
 from flowrail.discovery.frontmatter import read_frontmatter
-from flowrail.discovery.specification import departures, handoff_issues
+from flowrail.skills.card import departures, handoff_findings
 
 
 def issues(inside: str, folder: str = "pdf-processing") -> list[tuple[str, int]]:
     front = read_frontmatter(f"---\n{inside}---\n".encode(), "SKILL.md")
-    return [(f"{issue.severity}: {issue.reason}", issue.line) for issue in departures(front, folder)]
+    return [(f"{issue.severity}: {issue.message}", issue.place.line) for issue in departures(front, folder)]
 
 
 @pytest.mark.parametrize(
@@ -99,5 +99,7 @@ def test_handoff_metadata_is_not_reported() -> None:
 def test_handoff_metadata_is_checked_strictly(lines: str, found: list[str]) -> None:
     front = read_frontmatter(f"---\nname: a-skill\ndescription: x\n{lines}---\n".encode(), "SKILL.md")
 
-    assert [f"{issue.severity}: {issue.reason}" for issue in handoff_issues(front, "a-skill")] == found
-    assert all(issue.line == 4 for issue in handoff_issues(front, "a-skill"))
+    issues = [*handoff_findings(front, "a-skill")]
+
+    assert [f"{issue.severity}: {issue.message}" for issue in issues] == found
+    assert all(issue.place.line == 4 for issue in issues)

@@ -1,0 +1,308 @@
+"""Check what is around a workflow: the workflows that it names, its texts, and the other files of its skill."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice, product
+
+from flowrail.discovery.frontmatter import read_frontmatter
+from flowrail.errors import DocumentError, FlowError, TrustError
+from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.findings import Finding, Path, Place, UnplacedFinding, first
+from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
+from flowrail.machines.loading.skill_folder import ENTRY_FILES, WorkflowFile, find_file, scripts
+from flowrail.machines.step import WORKFLOW_NAME, StepDef
+from flowrail.machines.step_contents import texts_of
+from flowrail.machines.values import Arg
+from flowrail.skills import card
+from flowrail.skills.catalog import Skill, find, unread_workflows, workflow_file, workflows
+from flowrail.skills.loader import Loader
+from flowrail.storage.files import read_bounded
+from flowrail.text import limits, phrases, placeholders
+from flowrail.text.safe_text import decode
+
+CARD = "SKILL.md"
+SKILLS_FOLDER = "skills"
+"""The name of folders in which hosts look for skills, such as `.claude/skills`."""
+MOST_TRIED = 50
+"""At most this many possible values of one `then` are looked up."""
+_WHOLE = re.compile(r"\$([a-z][a-z0-9_]*)\Z")
+
+Problems = Callable[[str], Iterable[tuple[int, str, str]]]
+"""Returns line, name and message of each fence that cannot be rendered; `formatters` provides it."""
+
+
+@dataclass
+class WorkflowReader:
+    """Reads workflows, each file once."""
+
+    loader: Loader
+    _read: dict[WorkflowFile, LoadedWorkflow | FlowError] = field(default_factory=dict)
+
+    def read(self, file: WorkflowFile) -> LoadedWorkflow:
+        """Return the workflow in *file*; refuse one that cannot be read, or may not run."""
+        if file not in self._read:
+            try:
+                self._read[file] = self.loader.read(file)
+            except (DocumentError, TrustError) as error:
+                self._read[file] = error
+        found = self._read[file]
+        if isinstance(found, FlowError):
+            raise found
+        return found
+
+    def read_or_none(self, file: WorkflowFile) -> LoadedWorkflow | None:
+        """Return the workflow in *file*, or `None` if no step of it can be read."""
+        try:
+            loaded = self.read(file)
+        except (DocumentError, TrustError):
+            return None
+        return loaded if loaded.definition.steps else None
+
+
+def check_skill(
+    file: WorkflowFile, loaded: LoadedWorkflow, reader: WorkflowReader, problems: Problems
+) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings about the references of a workflow, and those about the files around it."""
+    references = _References(file, loaded, reader)
+    return (
+        [*first([references.runs(), references.then(), _fences(file, loaded, problems)])],
+        [*first(_beside(file, loaded, reader))],
+    )
+
+
+def _beside(
+    file: WorkflowFile, loaded: LoadedWorkflow, reader: WorkflowReader
+) -> Iterator[Iterable[Finding]]:
+    """Yield the findings of each rule about the files around a workflow.
+
+    If the workflow could not be read, texts and SKILL.md are not compared with it. SKILL.md belongs to the entry workflow.
+    """
+    if loaded.definition.steps:
+        yield _unused_texts(file, loaded, reader)
+    if "/" in file.address:
+        return
+    yield ignored_files(file)
+    beginning = f"flow step {file.address if WORKFLOW_NAME.match(file.address) else 'NAME'}"
+    if not os.path.lexists(os.path.join(file.folder, CARD)):
+        if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == SKILLS_FOLDER:
+            message = f"{CARD} is missing, so agents cannot discover `{file.address}`"
+            hint = f"write one with `name`, `description` and `{beginning}`"
+            yield [_found("FR182", message, hint, Place(file.path, 1))]
+        return
+    yield check_card(file.folder)
+    try:
+        text = decode(_card(file.folder), source=CARD)
+    except DocumentError:
+        return
+    if loaded.definition.steps:
+        own = {each.address: each for each in workflows(Skill(file.address, file.folder, "path"))}
+        read = {address: reader.read_or_none(each) for address, each in own.items()} | {file.address: loaded}
+        params = {address: known and known.definition.params for address, known in read.items()}
+        yield card.command_findings(text, file.address, params, beginning)
+
+
+def check_card(folder: str) -> list[Finding]:
+    """Return findings about the fields of a SKILL.md and its handoff metadata."""
+    try:
+        data = _card(folder)
+        decode(data, source=CARD)
+    except DocumentError as error:
+        place = Place.of(error.place) if error.place.startswith(CARD) else Place(CARD, 1)
+        return [_found("FR168", f"SKILL.md cannot be read: {error.fact}", f"fix {CARD}", place)]
+    front, name = read_frontmatter(data, CARD), os.path.basename(folder)
+    return [*card.departures(front, name), *card.handoff_findings(front, name)]
+
+
+def check_plain_skill(folder: str) -> list[Finding]:
+    """Return findings about a skill without a workflow: its SKILL.md, and a workflow that is not read."""
+    unread = [
+        _found("FR174", f"nothing reads `{name}`", "name it `workflow.yaml`, in YAML", Place(name, 1))
+        for name in unread_workflows(folder)
+    ]
+    return [*unread, *check_card(folder)]
+
+
+def ignored_files(file: WorkflowFile) -> Iterator[Finding]:
+    """Yield findings about files that look like workflows of the skill but are not read."""
+    entries = [path for path in ENTRY_FILES if os.path.lexists(os.path.join(file.folder, path))]
+    entries += [
+        script.path for script in scripts(file.folder, file.address) if script.address == file.address
+    ]
+    for name in (*entries, *unread_workflows(file.folder)):
+        if name != file.path:
+            message = f"nothing reads `{name}`: `{file.path}` is the workflow"
+            yield _found("FR174", message, "keep one of them", Place(name, 1))
+    for name in _names(os.path.join(file.folder, "workflows")):
+        if name.endswith((".yml", ".json", ".py")) and not name.startswith("_"):
+            hint, path = f"name it `{name.rpartition('.')[0]}.yaml`, in YAML", f"workflows/{name}"
+            yield _found("FR174", f"nothing reads `{path}`", hint, Place(path, 1))
+
+
+def _unused_texts(file: WorkflowFile, loaded: LoadedWorkflow, reader: WorkflowReader) -> Iterator[Finding]:
+    """Yield findings about texts in the workflow's folder that no workflow of the skill uses."""
+    if file.is_python:
+        return
+    names = _names(os.path.join(file.folder, *file.text_folder.split("/")))
+    paths = (f"{file.text_folder}/{name}" for name in names if name.endswith(".md"))
+    unused = dict.fromkeys(path for path in paths if path not in loaded.files)
+    for sibling in workflows(Skill(file.address.partition("/")[0], file.folder, "path")) if unused else ():
+        if sibling.address != file.address and not sibling.is_python:
+            known = reader.read_or_none(sibling)
+            if known is None:
+                return
+            unused = dict.fromkeys(path for path in unused if path not in known.files)
+    silent = {f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps if not step.actions}
+    guesses = phrases.Suggestions()
+    for path in unused:
+        hint = guesses.did_you_mean(path, silent, "name it after its step, or delete it")
+        yield _found("FR171", "no step uses this text", hint, Place(path, 1))
+
+
+class _References:
+    """The workflows that one workflow refers to. They are in the same folder, or among all skills."""
+
+    def __init__(self, file: WorkflowFile, loaded: LoadedWorkflow, reader: WorkflowReader) -> None:
+        self.definition, self.locate, self.reader = loaded.definition, loaded.locate, reader
+        self.files: dict[str, WorkflowFile | None] = {}
+        self.skill = Skill(file.address.partition("/")[0], file.folder, "path")
+        self.suggestions = phrases.Suggestions()
+        reported = {name: arg for step in loaded.definition.steps for name, arg in step.reports.items()}
+        self.declared = {**loaded.definition.params, **reported}
+
+    def runs(self) -> Iterator[Finding]:
+        """Yield findings about the workflows that sub-agents run."""
+        for index, step in enumerate(self.definition.steps):
+            if step.work is not None and step.work.workflow is not None:
+                yield from self._run(step, step.work.workflow, step.work, ("steps", index, "dispatch"))
+
+    def then(self) -> Iterator[Finding]:
+        """Yield findings about the workflow that comes next."""
+        name, place = self.definition.name, self.locate(("then",))
+        for address in islice(self._addresses(self.definition.then or ""), MOST_TRIED):
+            target = self._get(address)
+            if target is None:
+                message = f"`{name}` continues with `{address}`, which does not exist"
+                yield _found("FR151", message, self._hint(address), place)
+            elif required := _required(target):
+                message = f"`{name}` continues with `{address}`, which requires {phrases.listed(required)}"
+                hint = "let its first step ask for the value, or add a default"
+                yield _found("FR151", message, hint, place)
+
+    def _run(self, step: StepDef, address: str, work: Dispatch, at: Path) -> Iterator[Finding]:
+        target = self._get(address)
+        if target is None:
+            message = f"step `{step.id}` runs `{address}` in agents, but that workflow does not exist"
+            yield _found("FR143", message, self._hint(address), self.locate((*at, "run")), step.id)
+            return
+        if isinstance(target, TrustError) or any(finding.code == "FR100" for finding in target.findings):
+            return
+        params, total = target.definition.params, target.definition.total_steps
+        for name, value in work.vars.items():
+            problem = _unfit(name, params.get(name), value, self.declared)
+            if problem:
+                takes = f"it takes {phrases.listed(params) or 'none'}"
+                hint = self.suggestions.did_you_mean(name, params, takes)
+                hint = f"give it a {params[name].kind}" if name in params else hint
+                message = f"step `{step.id}` runs `{address}` in agents, which {problem}"
+                yield _found("FR155", message, hint, self.locate((*at, "vars", name)), step.id)
+        if work.total_steps not in {None, total}:
+            message = f"step `{step.id}` says that `{address}` has {work.total_steps} steps, not {total}"
+            place = self.locate((*at, "total_steps"))
+            yield _found("FR155", message, "remove `total_steps`", place, step.id)
+        for name in _required(target):
+            if name not in work.vars:
+                message = f"`{address}` requires `{name}`, which step `{step.id}` does not set"
+                place = self.locate((*at, "vars"))
+                yield _found("FR155", message, f"add `{name}` to its `vars`", place, step.id)
+
+    def _get(self, address: str) -> LoadedWorkflow | TrustError | None:
+        """Return the workflow at *address*, the error of one that may not run, or `None` if it cannot be read."""
+        if address not in self.files:
+            self.files[address] = self._file(address)
+        file = self.files[address]
+        try:
+            return self.reader.read(file) if file is not None else None
+        except TrustError as error:
+            return error
+        except DocumentError:
+            return None
+
+    def _file(self, address: str) -> WorkflowFile | None:
+        if not WORKFLOW_NAME.match(address):
+            return None
+        if address.partition("/")[0] == self.skill.name and (own := find_file(self.skill.folder, address)):
+            return own
+        try:
+            return workflow_file(address, find(address, self.reader.loader.roots))
+        except FlowError:
+            return None
+
+    def _hint(self, address: str) -> str:
+        """Return a hint for an unknown address."""
+        siblings = [file.address for file in workflows(self.skill)]
+        otherwise = f"this skill has {phrases.listed(siblings)}; `flow list` shows other skills"
+        return self.suggestions.did_you_mean(address, siblings, otherwise)
+
+    def _addresses(self, then: str) -> Iterator[str]:
+        """Yield the possible values of *then*; nothing if they are unknown, or if it is empty."""
+        names = sorted(placeholders.placeholders(then))
+        choices = [self.declared[name].choices or () if name in self.declared else () for name in names]
+        for values in product(*choices) if then else ():
+            yield placeholders.fill(then, dict(zip(names, values, strict=True)))
+
+
+def _required(target: LoadedWorkflow | TrustError) -> list[str]:
+    """Return the parameters of a workflow that have no default, as far as they are known."""
+    if isinstance(target, TrustError):
+        return []
+    return [name for name, arg in target.definition.params.items() if arg.required]
+
+
+def _unfit(name: str, arg: Arg | None, value: object, declared: Mapping[str, Arg]) -> str | None:
+    """Return why *value* does not fit a parameter, as far as it is known before the workflow runs."""
+    if arg is None:
+        return f"takes no `{name}`"
+    whole = _WHOLE.match(value) if isinstance(value, str) else None
+    if whole:
+        kind = declared[whole[1]].kind if whole[1] in declared else arg.kind
+        fits = kind == arg.kind or (kind, arg.kind) == ("integer", "number")
+        return None if fits else f"takes a {arg.kind} for `{name}`, not a {kind}"
+    if isinstance(value, str) and placeholders.placeholders(value):
+        return None if arg.kind == "string" else f"takes a {arg.kind} for `{name}`, not a text"
+    problem = arg.problem(value)
+    return None if problem is None else f"takes another `{name}`: it {problem}"
+
+
+def _fences(file: WorkflowFile, loaded: LoadedWorkflow, problems: Problems) -> Iterator[Finding]:
+    for index, step in enumerate(loaded.definition.steps):
+        for text in texts_of(step):
+            if text.kind not in {"actions", "variants", "prompt"}:
+                continue
+            for line, name, problem in problems(text.text):
+                place = loaded.locate(("steps", index, *text.path))
+                if place.file != file.path and not file.is_python:
+                    # A file of its own. The text lacks the blank lines at its top.
+                    written = loaded.files.get(place.file, b"")
+                    above = written[: len(written) - len(written.lstrip())].count(b"\n")
+                    place = Place(place.file, line + above)
+                message = f"step `{step.id}` prints its fence `flow:{name}` as text: {problem}"
+                yield _found("FR152", message, "fix it, or write it without `flow:`", place, step.id)
+
+
+def _found(code: str, message: str, hint: str, place: Place, step: str | None = None) -> Finding:
+    return UnplacedFinding(code, (), message, hint, step).at(place)
+
+
+def _card(folder: str) -> bytes:
+    return read_bounded(os.path.join(folder, CARD), limit=limits.TEXT_BYTES, what="it")
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
