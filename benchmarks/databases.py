@@ -31,7 +31,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tests"))
 from support.databases import Server, postgres
 
 from flowrail.machines.session_store import Store
-from flowrail.operations.running import steps
+from flowrail.operations.steps import current_step as steps
 from flowrail.storage.database import Database
 from flowrail.storage.ownership import Owner
 from flowrail.storage.sql_store import SqlBackend

@@ -27,7 +27,7 @@ from flowrail.machines.session_record import Record, StoredDefinition, encoding
 from flowrail.machines.session_store import Store
 from flowrail.machines.transition import advance
 from flowrail.operations.environment import Environment
-from flowrail.operations.running import steps
+from flowrail.operations.steps import current_step as steps
 from flowrail.skills.loader import Loader
 from flowrail.storage.file_store import FolderFiles
 from flowrail.storage.ownership import Owner
@@ -128,7 +128,7 @@ def checkpointing(saver: Any) -> Callable[[], object]:
 
 def _grown(world: Environment, records: int) -> str:
     """Return a session with this many records, written with one flush."""
-    session_id = steps.begin(world, "turn").guidance.session
+    session_id = steps.begin(world, "turn").session
     newest, folder = world.store.read(session_id), world.store.folder(session_id)
     workflow = from_plain(world.store.definition(session_id).workflow)
     before, session, prepare = newest.hash, newest.session, encoding(FolderFiles(folder)).prepare

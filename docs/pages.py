@@ -25,7 +25,7 @@ import plugin
 
 import flowrail
 import flowrail.formatters
-from flowrail.cli.main import COMMANDS, LazyGroup
+from flowrail.cli.main import LazyGroup
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import markdown, mermaid
 from flowrail.discovery.compatibility import VERSIONS, compatibility
@@ -36,6 +36,7 @@ from flowrail.discovery.scores import CATEGORIES
 from flowrail.error_codes import CODES
 from flowrail.machines.finding_codes import FINDING_CODES
 from flowrail.machines.workflow import Workflow
+from flowrail.operations.command_table import COMMANDS
 from flowrail.operations.operation import Operation
 from flowrail.operations.skills.list import all_skills
 from flowrail.skills.loader import Loader
@@ -308,7 +309,7 @@ def _operations() -> Iterator[Operation[..., object]]:
     entries = [*COMMANDS.values()]
     for entry in entries:  # grows while it is read
         entries += entry.commands.values()
-        if "." in entry.module:
+        if entry.module and not entry.module.startswith("cli."):
             found = vars(import_module(f"flowrail.{entry.module}")).values()
             yield from {
                 op.name: op for op in found if isinstance(op, Operation) and any(_classes_in(op.result_type))

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flowrail.diagrams.drawing import to_mermaid, to_svg
     from flowrail.errors import (
         ChangedError,
         ConflictError,
@@ -41,16 +40,22 @@ if TYPE_CHECKING:
         start,
     )
     from flowrail.machines.checks.check import check_workflow as check
-    from flowrail.operations.session_store import SessionStore, SessionView, load_workflow, open_store
+    from flowrail.operations.program_sessions import (
+        SessionStore,
+        SessionView,
+        load_workflow,
+        open_store,
+        to_mermaid,
+        to_svg,
+    )
 
 __version__ = "0.1.0"
 
 _ELSEWHERE = {
-    "to_mermaid": "diagrams.drawing",
-    "to_svg": "diagrams.drawing",
     "check": "machines.checks.check:check_workflow",
     **dict.fromkeys(
-        ("SessionStore", "SessionView", "load_workflow", "open_store"), "operations.session_store"
+        ("SessionStore", "SessionView", "load_workflow", "open_store", "to_mermaid", "to_svg"),
+        "operations.program_sessions",
     ),
     **dict.fromkeys(
         (

@@ -33,7 +33,6 @@ class SessionCall(options.Call):
             roots=self.roots,
             tell=lambda line: output.notes([line]),
             conversation=self.conversation,
-            wait=self.wait,
         )
 
 

@@ -1,7 +1,4 @@
-"""The command line: every command, with its section in the help and its one-line help, and running one.
-
-A command's module is imported when it runs.
-"""
+"""The command line: the table of commands as click commands, and running one."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -19,6 +16,7 @@ from flowrail import __version__
 from flowrail.cli import output
 from flowrail.command import Command, Hint
 from flowrail.errors import ExtraMissingError, FlowError, UsageError, require_extra
+from flowrail.operations.command_table import AGENTS, COMMANDS, OCCASIONALLY, CommandEntry
 from flowrail.text.phrases import did_you_mean
 
 GUIDE = """Make an agent follow a procedure, step by step.
@@ -40,7 +38,7 @@ def group() -> click.Group:
         name="flow",
         help=GUIDE,
         table=COMMANDS,
-        names_only=("For agents", "Occasionally"),
+        names_only=(AGENTS, OCCASIONALLY),
         params=[
             click.Option(
                 ["--version"],
@@ -131,38 +129,22 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-class Entry(NamedTuple):
-    """One command: its module, its section in the help, its one-line help.
-
-    The module is one of `cli.commands`, or with a dot in its name one of flowrail that defines an operation. A group
-    has a table of its own instead of a module, and more lines of help. *extra* names the extra of flowrail that a command
-    or all commands of a group need, and the packages that it installs.
-    """
-
-    module: str
-    section: str
-    help: str
-    commands: Mapping[str, Entry] = {}
-    more_help: str = ""
-    extra: tuple[str, ...] = ()
-
-    def load(self, name: str) -> click.Command:
-        """Import the command, or make the group."""
-        if self.commands:
-            table = {inner: entry._replace(extra=self.extra) for inner, entry in self.commands.items()}
-            return LazyGroup(name=name, help=f"{self.help}\n{self.more_help}", table=table)
-        if self.extra:
-            try:
-                require_extra(*self.extra)
-            except ExtraMissingError as error:
-                return _refusing(name, self.help, error)
-        if "." in self.module:
-            build = import_module("flowrail.cli.operation_command")
-            made: click.Command = build.command_in(f"flowrail.{self.module}", name)
-            return made
-        module = import_module(f"flowrail.cli.commands.{self.module}")
-        command: click.Command = getattr(module, f"{name.replace('-', '_')}_command")
+def load(name: str, entry: CommandEntry) -> click.Command:
+    """Import a command, or make a group."""
+    if entry.commands:
+        return LazyGroup(name=name, help=f"{entry.help}\n{entry.more_help}", table=entry.commands)
+    if entry.extra:
+        try:
+            require_extra(*entry.extra)
+        except ExtraMissingError as error:
+            return _refusing(name, entry.help, error)
+    if entry.module.startswith("cli."):
+        module = import_module(f"flowrail.{entry.module}")
+        command: click.Command = getattr(module, f"{name}_command")
         return command
+    build = import_module("flowrail.cli.operation_command")
+    made: click.Command = build.command_of(build.load_operation(entry.module, name))
+    return made
 
 
 def _refusing(name: str, about: str, error: ExtraMissingError) -> click.Command:
@@ -186,7 +168,7 @@ class LazyGroup(click.Group):
     """Commands by name, each imported when it is asked for."""
 
     def __init__(
-        self, *args: Any, table: Mapping[str, Entry], names_only: Collection[str] = (), **kwargs: Any
+        self, *args: Any, table: Mapping[str, CommandEntry], names_only: Collection[str] = (), **kwargs: Any
     ) -> None:
         """*names_only* are the sections whose commands are listed without what they do."""
         super().__init__(*args, **kwargs)
@@ -202,7 +184,7 @@ class LazyGroup(click.Group):
         """Import and return one command."""
         del ctx
         entry = self.table.get(cmd_name)
-        return entry and entry.load(cmd_name)
+        return None if entry is None else load(cmd_name, entry)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -234,147 +216,3 @@ class LazyGroup(click.Group):
                     formatter.write_text("  ".join(entries))
                 else:
                     formatter.write_dl([(name.ljust(width), entry.help) for name, entry in entries.items()])
-
-
-_RUNNING = "operations.running.agent_commands"
-_FINDING = {
-    "add": Entry(_RUNNING, "Record", "Record one finding"),
-    "none": Entry(_RUNNING, "Record", "Record that a review found nothing"),
-    "list": Entry(_RUNNING, "Show and resolve", "List the recorded findings"),
-    "resolve": Entry(_RUNNING, "Show and resolve", "Mark a finding as resolved"),
-}
-_FINDING_HELP = """
-A review gate decides from the findings. Findings of a sub-agent's session count for the nearest
-gate above it.
-"""
-
-_SEND, _RECEIVE, _PAYLOADS = "Hand off", "Take over", "Payloads"
-_HANDOFF = {
-    "send": Entry(
-        "operations.handoffs.send", _SEND, "Hand the work of a session or a skill to another skill"
-    ),
-    "status": Entry(
-        "operations.handoffs.status", _SEND, "Show the status of one handoff, or of all open ones"
-    ),
-    "cancel": Entry("operations.handoffs.send", _SEND, "Cancel a handoff"),
-    "receive": Entry(
-        "operations.handoffs.receive", _RECEIVE, "Check a payload, claim it and take over the work"
-    ),
-    "check": Entry(
-        "operations.handoffs.check",
-        _PAYLOADS,
-        "List every problem of a payload, or print it in another version",
-    ),
-}
-_HANDOFF_HELP = """
-A payload is built from what a session or a skill reported, checked, written once and received once. The
-lifecycle is recorded in .flow/handoffs; `flow audit` shows it.
-"""
-
-_CHANGE, _KEEP = "Change", "Keep"
-_SESSION = {
-    "rewind": Entry("operations.sessions.rewind", _CHANGE, "Take a session back to an earlier revision"),
-    "migrate": Entry(
-        "operations.sessions.migrate", _CHANGE, "Move a session to the newest definition of its workflow"
-    ),
-    "abandon": Entry("operations.sessions.abandon", _CHANGE, "End a session that will not be completed"),
-    "prune": Entry("operations.sessions.prune", _KEEP, "Delete old sessions that have ended"),
-}
-
-_STORE = {
-    "init": Entry("operations.stores", "Databases", "Create the tables of a store in a database"),
-    "copy": Entry("operations.stores", "Databases", "Copy all sessions and handoffs to another store"),
-}
-
-_FLEET = {
-    "run": Entry("fleet.commands", "Commands", "Start a session that workers run"),
-    "worker": Entry("fleet.commands", "Commands", "Run headless agents for the sessions of the fleet"),
-    "status": Entry("fleet.commands", "Commands", "Show workers, sessions and the newest jobs"),
-}
-_FLEET_HELP = """
-Workers run headless agents, such as Claude Code or Codex, for sessions without a user present. On one machine this
-needs no set-up. With a store in PostgreSQL, workers on many machines share the work.
-"""
-
-_REGISTRY = {
-    "sync": Entry(
-        "operations.registry", "Commands", "Update the registry from the skills in your home folder"
-    ),
-}
-_REGISTRY_HELP = """
-The registry is one optional file of the user. It adds what a skill cannot declare itself: priority,
-notes, tags, workflows that are stored elsewhere.
-"""
-
-_AGENTS, _EVERY_DAY, _OCCASIONALLY = "For agents", "Every day", "Occasionally"
-COMMANDS = {
-    "step": Entry(_RUNNING, _AGENTS, "Show the current step, or report its outcome and show the next"),
-    "resume": Entry(_RUNNING, _AGENTS, "Show the current step of a session again"),
-    "run": Entry(
-        "operations.running.commands", _AGENTS, "Run a command of the current step, or attach to it"
-    ),
-    "ask": Entry(_RUNNING, _AGENTS, "Ask the user an agent's questions"),
-    "answer": Entry(_RUNNING, _AGENTS, "Record the user's answers and print the next command"),
-    "finding": Entry("", _AGENTS, "Record, list and resolve findings of a review", _FINDING, _FINDING_HELP),
-    "handoff": Entry("", _AGENTS, "Hand work from one skill to another", _HANDOFF, _HANDOFF_HELP),
-    "setup": Entry("operations.setup", _EVERY_DAY, "Set up your agent's host: hooks, permissions, skills"),
-    "list": Entry("operations.skills.list", _EVERY_DAY, "List the skills"),
-    "show": Entry(
-        "operations.skills.show",
-        _EVERY_DAY,
-        "Show a skill's steps, transitions and parameters, or what one step prints",
-    ),
-    "check": Entry("operations.skills.check", _EVERY_DAY, "Find errors in a workflow"),
-    "test": Entry("testing.walks.run", _EVERY_DAY, "Walk through a workflow and check what its steps print"),
-    "diagram": Entry("operations.skills.diagram", _EVERY_DAY, "Draw a workflow, or a session on it"),
-    "discover": Entry("operations.discover", _EVERY_DAY, "Find skills that can take over a piece of work"),
-    "new": Entry("operations.skills.new", _EVERY_DAY, "Create a skill"),
-    "trust": Entry(
-        "operations.skills.trust",
-        _EVERY_DAY,
-        "Approve a skill to run, or list what waits for approval",
-    ),
-    "sessions": Entry(
-        "operations.sessions.listing", _EVERY_DAY, "List the open sessions, or show one with its history"
-    ),
-    "watch": Entry("watch", _EVERY_DAY, "Show live what all sessions do"),
-    "ui": Entry(
-        "ui",
-        _EVERY_DAY,
-        "Open a web page that shows all sessions live",
-        extra=("web", "jinja2", "starlette", "uvicorn"),
-    ),
-    "audit": Entry(
-        "operations.audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
-    ),
-    "doctor": Entry("operations.doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
-    "session": Entry("", _OCCASIONALLY, "Change and delete sessions", _SESSION),
-    "approve": Entry(
-        "operations.running.evidence", _OCCASIONALLY, "Confirm a check that only a person can confirm"
-    ),
-    "waive": Entry(
-        "operations.running.evidence", _OCCASIONALLY, "Continue without evidence, as a person at a terminal"
-    ),
-    "store": Entry("", _OCCASIONALLY, "Keep sessions in a database, or move them", _STORE),
-    "fleet": Entry(
-        "",
-        _OCCASIONALLY,
-        "Run sessions with headless agents",
-        _FLEET,
-        _FLEET_HELP,
-        extra=("fleet", "dbos", "sqlalchemy", "psycopg"),
-    ),
-    "registry": Entry("", _OCCASIONALLY, "Update the registry of workflows", _REGISTRY, _REGISTRY_HELP),
-    "hook": Entry("hooks.command", _OCCASIONALLY, "Answer an event of an agent's host: JSON in, JSON out"),
-    "mcp": Entry(
-        "mcp",
-        _OCCASIONALLY,
-        "Serve the commands as tools of the Model Context Protocol",
-        extra=("mcp", "mcp", "mcp_types"),
-    ),
-    "explain": Entry(
-        "operations.explanations",
-        _OCCASIONALLY,
-        "Explain the code of a finding or an error, or list the codes",
-    ),
-}

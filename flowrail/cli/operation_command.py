@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import click
@@ -14,15 +13,13 @@ from flowrail.cli.progress import ProgressBar
 from flowrail.errors import UsageError
 from flowrail.formatters.data import as_data
 from flowrail.operations.environment import Environment
-from flowrail.operations.operation import Operation, Parameter, exit_status_of
+from flowrail.operations.operation import Operation, Parameter, exit_status_of, load_operation
+
+__all__ = ["command_of", "load_operation"]
 
 _SHARED = ("store", "roots", "form")
-
-
-def command_in(module: str, name: str) -> click.Command:
-    """Return the command for the operation in *module* whose last word is *name*."""
-    found = (value for value in vars(import_module(module)).values() if isinstance(value, Operation))
-    return command_of(next(known for known in found if known.name.rpartition(" ")[2] == name))
+WAIT = 60.0
+"""Seconds that a command waits for a session or a handoff that another process holds; many sub-agents may report to one."""
 
 
 def command_of(operation: Operation[..., object]) -> click.Command:
@@ -40,6 +37,7 @@ def command_of(operation: Operation[..., object]) -> click.Command:
             at_terminal=output.is_shown_to_person(),
             stream=output.streaming() if form != "json" else lambda _: None,
             progress=bar,
+            wait=WAIT,
         )
         output.keep_apart()
         parameters = operation.parameters

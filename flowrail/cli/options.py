@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 import click
 
 from flowrail.cli import output
-from flowrail.command import Hint
-from flowrail.errors import TrustError, UsageError
+from flowrail.errors import UsageError
 from flowrail.operations.environment import Environment
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., object])
 P = ParamSpec("P")
-SHARED = ("store", "roots", "wait", "form")
+SHARED = ("store", "roots", "form")
 """The parameters of commands that a `Call` holds."""
 
 
@@ -30,12 +29,10 @@ class Call:
         *,
         store: str | None = None,
         roots: Sequence[str] = (),
-        wait: float = 10.0,
         form: str | None = None,
     ) -> None:
         self.store = store
         self.roots = roots
-        self.wait = wait
         self.form = form
 
     @classmethod
@@ -74,32 +71,6 @@ class Call:
             output.text(shown)
         else:
             output.report(shown)
-
-    def require_approval(
-        self,
-        question: str,
-        lines: Iterable[str],
-        *,
-        digest: str,
-        expected_digest: str | None,
-        hint: str | Hint,
-    ) -> None:
-        """Print the content to approve and ask a person, or compare its digest with the one that a person gave.
-
-        *digest* is the digest of the current content. *expected_digest* is the one on the command line, if any.
-        """
-        shown = output.indented(lines)
-        if not self.as_json:
-            output.text(shown)
-        if expected_digest is None:
-            is_seen = not self.as_json and output.is_shown_to_person()
-            output.ask(question, shown="" if is_seen else shown, hint=hint, digest=digest)
-        elif expected_digest != digest:
-            raise TrustError(
-                f"the digest is {digest}, not {expected_digest[:80]}",
-                hint="read what changed before you approve it",
-                digest=digest,
-            )
 
 
 def stacked(*decorators: Callable[[object], Any]) -> Callable[[F], F]:
@@ -166,17 +137,3 @@ root = click.option(
     metavar="DIR",
     help="Also search this folder for skills. May be repeated.",
 )
-
-
-def _wait(seconds: float) -> Callable[[F], F]:
-    return click.option(
-        "--wait",
-        type=float,
-        default=seconds,
-        show_default=True,
-        metavar="SECONDS",
-        help="How long to wait for the session's lock.",
-    )
-
-
-wait = _wait(10.0)

@@ -16,14 +16,13 @@ from enum import StrEnum
 from flowrail.fleet import process, programs, targets
 from flowrail.fleet.programs import LogSummary
 from flowrail.fleet.targets import Target
-from flowrail.formatters.guidance import blocks
 from flowrail.hosts.conversation import FLEET
 from flowrail.machines.agents import DispatchGoneError, parent_of
 from flowrail.machines.guidance.agent_work import PENDING
 from flowrail.machines.session import COMPLETED
 from flowrail.operations.environment import Environment
-from flowrail.operations.running import steps
-from flowrail.operations.running.child_sessions import lost_dispatch
+from flowrail.operations.steps.current_step import look
+from flowrail.operations.steps.dispatched_work import lost_dispatch
 from flowrail.storage.configuration import FleetLimits
 from flowrail.storage.files import make_private_dir, write_atomic
 from flowrail.text.safe_text import visible
@@ -113,16 +112,16 @@ def take(environment: Environment, target: Target) -> Work:
     session_id = targets.session_of(environment, target)
     parent, model = parent_of(session_id), None
     if parent is not None:
-        above = steps.look(environment.replaced(conversation=None), parent)
-        dispatch = next(known for known in above.guidance.dispatches if known.child == session_id)
+        above = look(environment.replaced(conversation=None), parent)
+        dispatch = next(known for known in above.dispatches if known.child == session_id)
         model = dispatch.model
         owner = None if dispatch.status == PENDING else targets.current(environment, session_id).owner
-        if owner not in {None, above.session.owner} and not is_run(owner):
+        if owner not in {None, above.kept.owner} and not is_run(owner):
             raise DispatchGoneError(f"another agent works on `{session_id}`", hint="nothing is left to do")
-    answer = steps.look(environment, session_id, take_over=True)
-    if not answer.session.is_open:
+    shown = look(environment, session_id, take_over=True)
+    if not shown.kept.is_open:
         raise DispatchGoneError(f"session `{session_id}` has ended", hint="nothing is left to do")
-    return Work(session_id, blocks.xml(answer.guidance), model)
+    return Work(session_id, shown.xml(), model)
 
 
 def run_agent(

@@ -17,8 +17,9 @@ from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.agents import parent_of
 from flowrail.machines.session_store import UnknownSessionError
 from flowrail.operations.environment import Environment
-from flowrail.operations.running import steps
-from flowrail.operations.running.conversations import release
+from flowrail.operations.sessions.abandon import abandon_session
+from flowrail.operations.steps.conversations import release
+from flowrail.operations.steps.session_start import begin
 from flowrail.storage.files import make_private_dir, read_bounded, write_atomic
 from flowrail.storage.ownership import Owner
 
@@ -58,7 +59,7 @@ class Fleet:
 
     def start(self, skill: str, params: Mapping[str, object], program: str) -> str:
         """Start a session of a skill that the workers of *program* run, and return its id."""
-        session = steps.begin(self.environment_of(FLEET_OWNER), skill, params).session.id
+        session = begin(self.environment_of(FLEET_OWNER), skill, params).session
         self.run_session(session, program)
         return session
 
@@ -105,7 +106,7 @@ class Fleet:
         environment = self.environment
         if parent_of(target.key) is not None:
             with suppress(ConflictError):  # it has just ended differently
-                steps.abandon(environment, targets.session_of(environment, target), reason)
+                abandon_session(environment, targets.session_of(environment, target), reason)
             return
         self.records.end_session(target.key, reason)
         owner = targets.current(environment, target.key).owner

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flowrail.machines.agents import DispatchGoneError, parent_of, piece_of
 from flowrail.machines.session import AskedQuestion, Session
 from flowrail.operations.environment import Environment
-from flowrail.operations.running.child_sessions import children_of
+from flowrail.operations.steps.dispatched_work import children_of
 
 
 @dataclass(frozen=True)

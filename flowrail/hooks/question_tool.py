@@ -21,7 +21,8 @@ from flowrail.machines.guidance.views import QuestionView
 from flowrail.machines.question import OWN_WORDS
 from flowrail.machines.session import IN_HOST
 from flowrail.operations.environment import Environment
-from flowrail.operations.running import evidence, questions, steps
+from flowrail.operations.steps import step_evidence, user_questions
+from flowrail.operations.steps.current_step import look
 from flowrail.text.phrases import listed
 
 _OF_THE_USER = frozenset({"questions", "answers", "annotations"})
@@ -52,7 +53,7 @@ def _recorded(sessions: Iterable[HookSession], call: Call, answers: Mapping[str,
         store = None if each.folder.address else each.folder.path
         environment = Environment(store=store, conversation=call.conversation, cwd=call.cwd)
         try:
-            guidance = steps.look(environment, each.session.id).guidance
+            guidance = look(environment, each.session.id)
             confirmations = [check.question for check in guidance.evidence if check.question]
             waiting = [*guidance.open_questions, *confirmations]
             names = [question.id for question in waiting if _record(environment, question, call, answers)]
@@ -85,10 +86,10 @@ def _record(environment: Environment, question: QuestionView, call: Call, answer
     if any(option.outcome == CONFIRM for option in question.options):
         if words != [CONFIRM]:
             return False
-        evidence.confirm(environment, question.session, [question.id], expect=revision, way=IN_HOST)
+        step_evidence.confirm(environment, question.session, [question.id], expect=revision, way=IN_HOST)
     else:
         because = ACCEPTED if accepts else ""
-        questions.answer(
+        user_questions.answer_questions(
             environment, question.session, {question.id: words}, because, expect=revision, way=IN_HOST
         )
     return True

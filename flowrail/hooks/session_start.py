@@ -10,7 +10,7 @@ from flowrail.hooks.stored import HookSession
 from flowrail.hooks.turns import agents_text
 from flowrail.hosts.host import LONGEST_ANSWER
 from flowrail.machines.session import ABANDONED, COMPLETED, WAITING, Session
-from flowrail.operations.running.conversations import RESULT_SECONDS
+from flowrail.operations.steps.conversations import RESULT_SECONDS
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import in_quotes
 

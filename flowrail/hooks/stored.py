@@ -22,7 +22,7 @@ from flowrail.machines.agents import Children
 from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
 from flowrail.operations.environment import sql_backend
-from flowrail.operations.running.child_sessions import children_of
+from flowrail.operations.steps.dispatched_work import children_of
 from flowrail.storage.ownership import Owner
 from flowrail.text.safe_text import in_quotes, shortened
 

@@ -12,8 +12,8 @@ from flowrail.hosts.conversation import FLEET, HELD
 from flowrail.machines.agents import Children
 from flowrail.machines.guidance.agent_work import PENDING
 from flowrail.machines.session import ACTIVE, WAITING, Session
-from flowrail.operations.running.child_sessions import check_still_working, children_of
-from flowrail.operations.running.conversations import release
+from flowrail.operations.steps.conversations import release
+from flowrail.operations.steps.dispatched_work import check_still_working, children_of
 from flowrail.storage.files import LockTimeoutError, sha256_hex
 
 MOST_HOLDS = 3

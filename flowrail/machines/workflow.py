@@ -127,11 +127,6 @@ class Workflow:
         """Return the state of a copy, which another folder may provide."""
         return {**self.__dict__, "provider": None}
 
-    def _repr_svg_(self) -> str:
-        from flowrail.diagrams.drawing import to_svg  # only a notebook draws a workflow by itself
-
-        return to_svg(self)
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self.steps)} steps)"
 

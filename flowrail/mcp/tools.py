@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from keyword import iskeyword
 from typing import Annotated, Any, Literal
 
@@ -19,17 +20,10 @@ from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
 from flowrail.formatters.data import as_data
 from flowrail.hosts.conversation import host_id
-from flowrail.operations.discover import find_skills
+from flowrail.operations.command_table import COMMANDS, READS
 from flowrail.operations.environment import Environment
-from flowrail.operations.handoffs.receive import receive_handoff
-from flowrail.operations.handoffs.send import cancel_handoff, send_handoff
-from flowrail.operations.handoffs.status import show_status
-from flowrail.operations.operation import Operation, Parameter
-from flowrail.operations.running import agent_commands as agents
-from flowrail.operations.running.commands import run_command
-from flowrail.operations.running.conversations import release
-from flowrail.operations.sessions.listing import sessions
-from flowrail.operations.skills.list import list_skills
+from flowrail.operations.operation import Operation, Parameter, load_operation
+from flowrail.operations.steps.conversations import release
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import error_data, visible
 
@@ -40,12 +34,13 @@ A call is written as the tool's name and its arguments: step {"session": "…", 
 are asked for, `-s NAME=VALUE` means the key NAME in `facts`. A command such as `flow handoff send` in a text is the tool
 `handoff_send`. Sessions are files: nothing is lost when your context is. `sessions` lists the open ones.
 """
-OPERATIONS: tuple[Operation[..., Any], ...] = (
-    *(agents.step, agents.resume, run_command, agents.ask, agents.answer),
-    *(agents.add_finding, agents.submit_without_findings, agents.list_findings, agents.resolve_finding),
-    *(list_skills, sessions, find_skills, send_handoff, receive_handoff, show_status, cancel_handoff),
-)
-_READING = frozenset({"list", "sessions", "discover", "finding list", "handoff status"})
+COMMAND_TOOLS = {
+    f"{name} {inner}" if entry.commands else name: found
+    for name, entry in COMMANDS.items()
+    for inner, found in (entry.commands or {name: entry}).items()
+    if found.tool
+}
+"""The commands that are tools."""
 WAIT = 5.0
 """Seconds that a call waits for a session that another process holds. Other calls wait meanwhile."""
 
@@ -119,21 +114,26 @@ def _given(operation: Operation[..., Any], arguments: Mapping[str, Any]) -> dict
             value = tuple(value)
         if value is not None:
             given[parameter.variable] = value
-        elif parameter.name == "wait":
-            given["wait"] = WAIT
     return given
 
 
 def as_sdk_tools(tools: Tools) -> list[Tool]:
     """Return the tools for the SDK's server, with schemas made from the operations' parameters."""
-    return [_as_sdk_tool(tools, operation) for operation in OPERATIONS]
+    return [
+        _as_sdk_tool(tools, _operation(name), reads=entry.tool == READS)
+        for name, entry in COMMAND_TOOLS.items()
+    ]
 
 
-def _as_sdk_tool(tools: Tools, operation: Operation[..., Any]) -> Tool:
+@cache
+def _operation(name: str) -> Operation[..., Any]:
+    return load_operation(COMMAND_TOOLS[name].module, name.rpartition(" ")[2])
+
+
+def _as_sdk_tool(tools: Tools, operation: Operation[..., Any], *, reads: bool) -> Tool:
     async def call(**arguments: Any) -> CallToolResult:
         return tools.call(operation, arguments)
 
-    shown = [parameter for parameter in operation.parameters if not parameter.help.only_on_command_line]
     declared = [
         inspect.Parameter(
             _argument_name(parameter),
@@ -143,11 +143,10 @@ def _as_sdk_tool(tools: Tools, operation: Operation[..., Any]) -> Tool:
             if parameter.is_required and parameter.kind is not Mapping
             else None,
         )
-        for parameter in shown
+        for parameter in operation.parameters
     ]
     call.__signature__ = inspect.Signature(declared)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in declared}
-    reads = operation.name in _READING
     tool = Tool.from_function(
         call,
         name=_tool_name(operation.name),
@@ -184,9 +183,9 @@ def _tool_name(name: str) -> str:
 
 def call_of(command: Command, store: str | None) -> ToolCall | None:
     """Return the call that is equivalent to *command*; `None` if there is no such tool, or not for this *store*."""
-    operation = next((known for known in OPERATIONS if known.name == command.verb), None)
-    if operation is None or command.store not in {None, store}:
+    if command.verb not in COMMAND_TOOLS or command.store not in {None, store}:
         return None
+    operation = _operation(command.verb)
     parameters = {_argument_name(parameter): parameter for parameter in operation.parameters}
     arguments: dict[str, Any] = {}
     words = list(command.arguments)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -62,8 +63,6 @@ class Help:
     """Whether a command line may name a file, or - for standard input, instead of giving the document itself."""
     least: int | None = None
     """The smallest number that it takes."""
-    only_on_command_line: bool = False
-    """Whether MCP clients do not see the parameter."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +137,13 @@ def operation(
 ) -> Callable[[Callable[Concatenate[Environment, P], R_co]], Operation[P, R_co]]:
     """Return the decorator that makes a function the command *name*. Each of the *examples* is a command line that works."""
     return lambda function: Operation(name, function, examples)
+
+
+def load_operation(module: str, name: str) -> Operation[..., Any]:
+    """Import the operation in *module* of flowrail whose last word is *name*."""
+    found = vars(import_module(f"flowrail.{module}")).values()
+    operations = (value for value in found if isinstance(value, Operation))
+    return next(known for known in operations if known.name.rpartition(" ")[2] == name)
 
 
 def exit_status_of(result: object) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from flowrail.machines.frozen import Frozen
@@ -30,17 +30,22 @@ Facts = Annotated[
 ]
 NO_VALUES: Mapping[str, Any] = Frozen()
 """The default of parameters and facts."""
-Note = Annotated[
-    str, Help("What to remember, in a sentence. Shown when the session is resumed.", metavar="TEXT")
+Notes = Annotated[
+    tuple[str, ...],
+    Help(
+        "What to remember, in a sentence. Shown when the session is resumed. May be repeated.",
+        metavar="TEXT",
+    ),
 ]
 Expect = Annotated[
     int | None,
     Help("The revision that the report is for; refused at another one.", metavar="REV", least=0),
 ]
 TakeOver = Annotated[bool, Help("Continue a session that belongs to another conversation.")]
-Wait = Annotated[
-    float,
-    Help("How long to wait for the session's lock.", metavar="SECONDS", only_on_command_line=True),
-]
 Reason = Annotated[str, Help("The reason, for the journal.", metavar="TEXT")]
 DryRun = Annotated[bool, Help("Show what would be done, without doing it.")]
+
+
+def joined_notes(notes: Sequence[str]) -> str:
+    """Return the values of a repeated `--note` as one text."""
+    return "; ".join(text.strip() for text in notes)

@@ -12,7 +12,7 @@ from flowrail.machines.transition import advance, start
 from flowrail.machines.walks.actions import ended_children, with_answers
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
-from flowrail.operations.running.load_workflow import open_skill
+from flowrail.operations.steps.workflow_source import open_skill
 
 
 def load(address: str, *, root: str | None = None, start: str | None = None) -> Workflow:

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from flowrail.errors import FlowError, TrustError, UsageError
 from flowrail.machines.session import ON_PAGE
 from flowrail.operations.environment import Environment
-from flowrail.operations.running import evidence, questions
+from flowrail.operations.steps import step_evidence, user_questions
 from flowrail.web.access import COOKIE, ENTER, AccessCheck, Keys
 from flowrail.web.pages import Pages
 
@@ -83,7 +83,7 @@ class Answer:
         """Record the answers."""
         if not self.answers:
             raise UsageError("an answer must name its questions", hint="choose an option")
-        questions.answer(
+        user_questions.answer_questions(
             environment, session_id, self.answers, self.reason, expect=self.revision, way=ON_PAGE
         )
 
@@ -103,7 +103,7 @@ class Approval:
 
     def record(self, environment: Environment, session_id: str) -> None:
         """Record the approval."""
-        evidence.confirm(
+        step_evidence.confirm(
             environment, session_id, [self.check], self.reason, expect=self.revision, way=ON_PAGE
         )
 

@@ -26,9 +26,9 @@ from flowrail.machines.statechart import transitions
 from flowrail.machines.walks import coverage
 from flowrail.machines.walks.coverage import SessionCoverage
 from flowrail.operations.environment import Environment
-from flowrail.operations.running import evidence, session_files
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group
 from flowrail.operations.skills.coverage import drawn, histories
+from flowrail.operations.steps import step_evidence, working_files
 from flowrail.storage.files import read_bounded
 from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words, iso_time
@@ -121,7 +121,7 @@ class Pages:
             resume=str(Command("resume", session_id, store=self.environment.shown_store)),
             awaited=any(result.kind == "person" and not result.is_satisfied for result in results),
             sent={},
-            files=session_files.listed(self.environment, shown.now),
+            files=working_files.listed(self.environment, shown.now),
             longest=max(record.seconds or 0.0 for record in shown.records),
             newest_records={record.to: record.seq for record in shown.records},
             targets=_targets(shown),
@@ -180,7 +180,7 @@ class Pages:
         if step is None or not step.evidence:
             return (), ""
         try:
-            return evidence.judged(self.environment, shown.now.id)[1], ""
+            return step_evidence.judged(self.environment, shown.now.id)[1], ""
         except FlowError as error:
             return (), f"{error.message}. {error.hint}"
 

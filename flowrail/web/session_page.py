@@ -17,7 +17,7 @@ from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import Store
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
-from flowrail.operations.running.child_sessions import children_of
+from flowrail.operations.steps.dispatched_work import children_of
 
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."
 

@@ -72,7 +72,7 @@ def test_many_on_one_session_each_step_counts_once_and_readers_never_see_a_half(
         while done < steps:
             shown = told("resume", session)
             words = ["step", "round", "ok", "-s", f"by=p{name}n{done}", "--session", session]
-            ran = flow(*words, "--expect", str(shown["revision"]), "--wait", "60", "--json")
+            ran = flow(*words, "--expect", str(shown["revision"]), "--json")
             if ran.status == 0:
                 assert not ran.data["replayed"]
                 done += 1
@@ -104,7 +104,7 @@ def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() ->
     words = [*begun["next"][0]["command"].split()[1:], "-s", "by=anyone"]
 
     def report() -> None:
-        assert told(*words, "--wait", "60")["revision"] == 1
+        assert told(*words)["revision"] == 1
 
     together([report] * 6)
 
@@ -112,18 +112,19 @@ def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() ->
     assert refused(*words[:-1], "by=other")[1]["code"] == "REVISION_CONFLICT"
 
 
-def test_no_session_waits_for_another() -> None:
+def test_no_session_waits_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     from flowrail.cli.environment import SessionCall
 
     put_skill("round", ROUND)
     held, free = (told("step", "round", "--new")["session"] for _ in range(2))
+    monkeypatch.setattr("flowrail.cli.operation_command.WAIT", 0.2)
 
     with SessionCall().environment.store.change(held):
-        assert told("step", "round", "ok", "--session", free, "--wait", "0")["revision"] == 1
+        assert told("step", "round", "ok", "--session", free)["revision"] == 1
         assert told("resume", held)["revision"] == 0
         assert flow("audit", held, "--verify").status == 0
         begun = time.monotonic()
-        status, error = refused("step", "round", "ok", "--session", held, "--wait", "0.2")
+        status, error = refused("step", "round", "ok", "--session", held)
 
     assert time.monotonic() - begun < 30
     assert (status, error["code"]) == (4, "LOCKED")

@@ -9,7 +9,8 @@ import click
 import pytest
 from support.sandbox import flow, put_skill, told
 
-from flowrail.cli.main import COMMANDS, Entry, LazyGroup
+from flowrail.cli.main import LazyGroup, load
+from flowrail.operations.command_table import COMMANDS, CommandEntry
 
 WITHOUT_JSON: dict[tuple[str, ...], str] = {
     ("ui",): "runs until Ctrl+C and prints one address",
@@ -20,8 +21,8 @@ WITHOUT_FORMAT = {("skill", "schema"): "a schema is JSON"}
 
 
 def commands(
-    words: tuple[str, ...], entry: Entry | None, command: click.Command
-) -> Iterator[tuple[tuple[str, ...], Entry | None, click.Command]]:
+    words: tuple[str, ...], entry: CommandEntry | None, command: click.Command
+) -> Iterator[tuple[tuple[str, ...], CommandEntry | None, click.Command]]:
     """Yield a command and those below it: their words, their entries in our tables, and the commands."""
     yield words, entry, command
     if isinstance(command, click.Group):
@@ -35,7 +36,7 @@ def commands(
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_that_fits_a_terminal_and_examples_that_work(name: str) -> None:
-    for words, entry, command in commands((name,), COMMANDS[name], COMMANDS[name].load(name)):
+    for words, entry, command in commands((name,), COMMANDS[name], load(name, COMMANDS[name])):
         help_text = flow(*words, "--help").out
         summary = (command.help or "").splitlines()[0]
         options = [param for param in command.params if isinstance(param, click.Option)]
@@ -59,7 +60,7 @@ def test_every_command_has_help_that_fits_a_terminal_and_examples_that_work(name
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_takes_json_format_and_colour_if_it_can(name: str) -> None:
-    for words, _, command in commands((name,), COMMANDS[name], COMMANDS[name].load(name)):
+    for words, _, command in commands((name,), COMMANDS[name], load(name, COMMANDS[name])):
         if isinstance(command, click.Group):
             continue
         flags = {option for param in command.params for option in param.opts}

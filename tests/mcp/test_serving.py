@@ -35,7 +35,7 @@ from support.sandbox import (
 VERBS = [
     *("step", "resume", "run", "ask", "answer"),
     *("finding_add", "finding_none", "finding_list", "finding_resolve"),
-    *("list", "sessions", "discover", "handoff_send", "handoff_receive", "handoff_status", "handoff_cancel"),
+    *("handoff_send", "handoff_status", "handoff_cancel", "handoff_receive", "list", "discover", "sessions"),
 ]
 
 

@@ -14,7 +14,10 @@ from flowrail.machines.guidance.views import PendingQuestions
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import AT_TERMINAL
 from flowrail.operations.environment import Environment
-from flowrail.operations.running import questions, steps
+from flowrail.operations.steps import current_step as steps
+from flowrail.operations.steps import user_questions as questions
+from flowrail.operations.steps.child_sessions import replace_agent
+from flowrail.operations.steps.session_start import begin
 
 LEAD = """\
 name: NAME
@@ -108,11 +111,11 @@ class Team:
         self.clock = Clock()
         self.world: Environment = SessionCall().environment.replaced(clock=self.clock, by="me", wait=60)
         self.skill = skill
-        self.id = steps.begin(self.world, skill, params or {}).guidance.session
+        self.id = begin(self.world, skill, params or {}).session
 
     def told(self, session: str | None = None) -> Guidance:
         """Return the current guidance of a session."""
-        return steps.look(self.world, session or self.id).guidance
+        return steps.look(self.world, session or self.id)
 
     def statuses(self) -> list[str]:
         """Return the status of each child session."""
@@ -120,17 +123,17 @@ class Team:
 
     def child(self, number: int = 1) -> str:
         """Start the child session of a dispatch as its agent does, and return its id."""
-        return steps.look(self.world, self.told().dispatches[number - 1].child).guidance.session
+        return steps.look(self.world, self.told().dispatches[number - 1].child).session
 
     def again(self, number: int = 1) -> str:
         """Replace the child session of a dispatch, and return the id of the new one."""
-        answer = steps.replace_agent(self.world, self.id, str(number))
-        return answer.guidance.dispatches[number - 1].child
+        answer = replace_agent(self.world, self.id, str(number))
+        return answer.dispatches[number - 1].child
 
     def report(self, outcome: str, session: str | None = None, **facts: Any) -> Guidance:
         """Report the current step of a session."""
         told = self.told(session)
-        answer = steps.report(
+        return steps.report(
             self.world,
             told.skill,
             outcome,
@@ -138,7 +141,6 @@ class Team:
             session_id=told.session,
             expect=told.revision,
         )
-        return answer.guidance
 
     def work(self, session: str, outcome: str = "ok", found: str = "something") -> Guidance:
         """Report both steps of an agent's session."""
@@ -147,14 +149,14 @@ class Team:
 
     def ask(self, session: str, name: str = "db", **parts: Any) -> PendingQuestions:
         """Ask a question as an agent."""
-        return questions.ask(self.world, session, [question(name, **parts)])
+        return questions.ask_user(self.world, session, [question(name, **parts)])
 
     def answer(self, session: str, *pairs: str, reason: str = "") -> Guidance:
         """Answer questions as the user."""
         answers: dict[str, list[str]] = {}
         for name, _, label in (pair.partition("=") for pair in pairs):
             answers.setdefault(name, []).append(label)
-        return questions.answer(self.world, session, answers, reason, way=AT_TERMINAL).guidance
+        return questions.answer_questions(self.world, session, answers, reason, way=AT_TERMINAL)
 
     def kinds(self, session: str | None = None) -> list[str]:
         """Return the kinds of the records of a session."""

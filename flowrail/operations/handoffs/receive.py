@@ -13,14 +13,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.errors import DocumentError, FlowError
-from flowrail.formatters.data import as_data
-from flowrail.formatters.guidance import blocks
 from flowrail.formatters.guidance.content import Show
 from flowrail.formatters.reports.handoff import HandoffAnswer, conversion_notes, receive_command
 from flowrail.handoff.checks import check_arrival, find_target
@@ -36,7 +34,6 @@ from flowrail.handoff.errors import (
 from flowrail.handoff.handoff import EXPIRED as EXPIRED_PHASE
 from flowrail.handoff.handoff import (
     FAILED,
-    INTERNAL,
     INVOCATION,
     TRANSFER,
     Handoff,
@@ -64,8 +61,10 @@ from flowrail.operations.handoffs.send import (
 )
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Params
-from flowrail.operations.running.load_workflow import open_skill
-from flowrail.operations.running.steps import Answer, look, start_session
+from flowrail.operations.steps.current_step import look
+from flowrail.operations.steps.session_start import start_session
+from flowrail.operations.steps.shown_step import ShownStep
+from flowrail.operations.steps.workflow_source import open_skill
 from flowrail.skills.catalog import UnknownSkillError
 from flowrail.storage import files
 from flowrail.storage.files import MissingFileError, sha256_hex
@@ -87,20 +86,18 @@ class ReceivedHandoff:
     """The payload in the version that the target reads."""
     converted: ConvertedFile | None
     """The file of the converted payload, if the target reads another version."""
-    step: Mapping[str, Any] | None
+    step: ShownStep | None
     """The current step of the target's session."""
     notes: tuple[str, ...]
     """Warnings about the payload, and what a conversion added and lost."""
-    answer: Answer | None = field(repr=False, metadata=INTERNAL)
-    """The same step, to print it."""
 
     def report(self) -> Report:
         """Return the first step of the session, or the state of the handoff."""
-        return blocks.report(self.answer.guidance) if self.answer else self.handoff.report()
+        return self.step.report() if self.step else self.handoff.report()
 
     def xml(self, show: Show = str) -> str:
         """Return the first step of the session for the agent, or the state of the handoff as text."""
-        return blocks.xml(self.answer.guidance, show) if self.answer else plain_text(self.report())
+        return self.step.xml(show) if self.step else plain_text(self.report())
 
 
 @dataclass(frozen=True)
@@ -231,7 +228,7 @@ class _Receipt:
             if converted
             else ""
         )
-        answer = self._session(change, opened, converted, copy) if opened else None
+        step = self._session(change, opened, converted, copy) if opened else None
         if converted is not None:
             notes += [f"converted from {payload.version} to {converted.version}: {copy}"]
             notes += conversion_notes(converted)
@@ -243,9 +240,8 @@ class _Receipt:
             answer_of(environment, handoff),
             converted.handoff if converted else payload.handoff,
             ConvertedFile(converted.version, copy, converted.added, converted.lost) if converted else None,
-            as_data(answer.guidance) if answer else None,
-            tuple(notes) + (answer.notes if answer else ()),
-            answer,
+            step,
+            tuple(notes) + (step.notes if step else ()),
         )
 
     def _known(self) -> tuple[Handoffs, Handoff] | None:
@@ -451,7 +447,7 @@ class _Receipt:
         opened: OpenedWorkflow,
         converted: ConvertedPayload | None,
         converted_file: str,
-    ) -> Answer:
+    ) -> ShownStep:
         """Start the target's session unless an earlier receiver did, and copy the payload to its folder.
 
         The session gets the converted payload, if there is one. If it cannot start, the claim is released.
@@ -464,7 +460,7 @@ class _Receipt:
         if (
             store.find(session) is not None
         ):  # an earlier receiver was interrupted after it started the session
-            answer = look(environment, session)
+            step = look(environment, session)
         else:
             work = received_work(handoff, payload, copy)
             if converted is not None:
@@ -472,14 +468,14 @@ class _Receipt:
                 work = replace(work, payload=converted_file, sha256=digest, version=converted.version)
             values, note = self._values(opened), {"handoff": work.handoff, "sha256": work.sha256}
             try:
-                answer = start_session(environment, opened, session, values, received=work, note=note)
+                step = start_session(environment, opened, session, values, received=work, note=note)
             except FlowError:
                 if store.find(session) is None:
                     change.commit(replace(handoff, claim=None), kind=RELEASED, **stamp_of(environment))
                 raise
         if not os.path.lexists(copy):
             files.write_atomic(copy, payload.data)
-        return answer
+        return step
 
 
 def _convert_for_target(

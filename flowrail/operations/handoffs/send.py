@@ -60,8 +60,8 @@ from flowrail.machines.session import Session
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Facts, Reason
-from flowrail.operations.running.conversations import NoOpenSessionError, the_open_session
 from flowrail.operations.sessions.board import list_sessions
+from flowrail.operations.steps.conversations import NoOpenSessionError, the_open_session
 from flowrail.storage import files
 from flowrail.storage.file_store import LOCK
 from flowrail.storage.files import sha256_hex

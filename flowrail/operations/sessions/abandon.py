@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flowrail.command import Command
 from flowrail.formatters.guidance.content import result_lines
 from flowrail.machines.guidance.guide import handed_back
 from flowrail.machines.guidance.views import WorkResult
 from flowrail.machines.session import ABANDONED
+from flowrail.machines.session_record import Record, RecordNote
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation
 from flowrail.operations.parameters import Reason, SessionId
-from flowrail.operations.running import steps
+from flowrail.operations.steps.child_sessions import start_if_reserved
+from flowrail.operations.steps.conversations import owned
+from flowrail.operations.steps.current_step import check_expected
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line
 
@@ -47,7 +50,7 @@ def abandon(environment: Environment, session: SessionId, *, reason: Reason = ""
 
     Its journal stays. Nothing more can be reported.
     """
-    stored = steps.abandon(environment, session, reason)
+    stored = abandon_session(environment, session, reason)
     after = stored.session
     if after.status != ABANDONED:
         return AbandonedSession(session, after.status)
@@ -57,3 +60,24 @@ def abandon(environment: Environment, session: SessionId, *, reason: Reason = ""
         return AbandonedSession(session, after.status, recorded, result=result)
     undo = Command("session rewind", session, to=after.revision, store=environment.shown_store)
     return AbandonedSession(session, after.status, recorded, command=undo)
+
+
+def abandon_session(
+    environment: Environment, session_id: str, reason: str = "", *, expect: int | None = None
+) -> Record:
+    """End a session, and return its last record. The dispatch of a sub-agent's session has failed.
+
+    *expect* is the revision that the decision is based on, if it matters.
+    """
+    start_if_reserved(environment, session_id, is_given_up=True)
+    with environment.store.change(session_id, wait=environment.wait) as change:
+        if not change.kept.session.is_open:
+            return change.kept
+        session = owned(environment, change.kept)
+        check_expected(environment, session, expect)
+        now = environment.now
+        ended = replace(session, status=ABANDONED)
+        if reason and session.parent:  # its parent reads the notes
+            ended = ended.with_note(reason, step=str(session.step), at=now, source="abandon")
+        note: RecordNote = {"reason": reason} if reason else {}
+        return change.commit(ended, kind="abandon", at=now, by=environment.by, note=note)

@@ -11,8 +11,8 @@ from flowrail.machines.checks.validation import raw_findings
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record, StoredDefinition
 from flowrail.operations.environment import Environment
-from flowrail.operations.running import evidence
-from flowrail.operations.running.session_files import open_session
+from flowrail.operations.steps import step_evidence
+from flowrail.operations.steps.workflow_source import open_session
 from flowrail.text.safe_text import shortened
 
 LONGEST_REASON = 200
@@ -76,7 +76,7 @@ def _take_baseline(environment: Environment, session: Session) -> None:
     with environment.store.change(session.id, wait=environment.wait) as change:
         try:
             workflow = open_session(environment, change.kept.session).workflow
-            after = evidence.entered(environment, workflow, replace(change.kept.session, evidence=None))
+            after = step_evidence.entered(environment, workflow, replace(change.kept.session, evidence=None))
         except FlowError:
             return  # the next command says what is wrong with the workflow
         if after != change.kept.session:

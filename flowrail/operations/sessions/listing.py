@@ -18,8 +18,8 @@ from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.session_record import Record
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
-from flowrail.operations.running import steps
 from flowrail.operations.sessions.board import UNREADABLE, ListedSession, list_sessions
+from flowrail.operations.steps.shown_step import show_record
 from flowrail.text.report import (
     Line,
     Moment,
@@ -144,7 +144,7 @@ def session_details(environment: Environment, session_id: str) -> SessionDetails
     try:
         for record in environment.store.records(session_id):
             records.append(record)  # noqa: PERF402 - those before a damage stay
-        guidance = steps.show(environment, environment.store.read(session_id)).guidance
+        guidance = show_record(environment, environment.store.read(session_id))
     except ChangedError as error:
         problem = error
     except TrustError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated
 
 from flowrail.errors import StorageError
@@ -16,12 +17,11 @@ from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Params, SessionId
-from flowrail.operations.running import evidence
-from flowrail.operations.running.commands import require_no_running
-from flowrail.operations.running.conversations import owned
-from flowrail.operations.running.load_workflow import open_newest
-from flowrail.operations.running.shown_step import ShownStep, shown
-from flowrail.operations.running.steps import Answer, prepare_answer
+from flowrail.operations.steps import step_evidence
+from flowrail.operations.steps.command_runs import require_no_running
+from flowrail.operations.steps.conversations import owned
+from flowrail.operations.steps.shown_step import ShownStep, show_step
+from flowrail.operations.steps.workflow_source import open_newest
 
 NONE: Mapping[str, str] = Frozen()
 
@@ -46,12 +46,12 @@ def migrate(
     changed. If the current step changed, it starts again, and commands printed before are refused. If the step is
     gone, --to names the new one. -p sets parameters that are new.
     """
-    return shown(environment, migrate_session(environment, session, to=to, params=param))
+    return migrate_session(environment, session, to=to, params=param).told(environment)
 
 
 def migrate_session(
     environment: Environment, session_id: str, *, to: str | None = None, params: Mapping[str, object] = NONE
-) -> Answer:
+) -> ShownStep:
     """Move a session to the newest definition, at the step *to*, by default its own. *params* are values of new ones."""
     with environment.store.change(session_id, wait=environment.wait) as change:
         session = require_no_running(environment, change)
@@ -68,12 +68,10 @@ def migrate_session(
         changes = list(differences(old, opened.workflow)) if old is not None else []
         if opened.definition == definition and after == session:
             notes = (f"{session_id} is up to date",)
-            return prepare_answer(environment, session, opened, notes, head=change.kept.head)
-        after = evidence.entered(environment, opened.workflow, after)
+            return show_step(environment, session, opened, *notes, head=change.kept.head)
+        after = step_evidence.entered(environment, opened.workflow, after)
         done = f"{session_id} migrated{': ' if changes else ''}{'; '.join(changes)}"
-        answer = prepare_answer(
-            environment, after, opened, (done,)
-        )  # before the record: a text may be refused
+        shown = show_step(environment, after, opened, done)  # before the record: a text may be refused
         stored = change.commit(
             after,
             kind="migrate",
@@ -82,4 +80,4 @@ def migrate_session(
             note={"changes": changes, "step": session.step},
             definition=opened.definition,
         )
-    return answer.with_head(stored.head)
+    return replace(shown, head=stored.head)

@@ -19,7 +19,7 @@ from flowrail.machines.session_store import ForeignSessionError, Store, UnknownS
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import DryRun
-from flowrail.operations.running.child_sessions import lost_dispatch
+from flowrail.operations.steps.dispatched_work import lost_dispatch
 from flowrail.storage import files
 from flowrail.storage.files import LockTimeoutError
 from flowrail.text.phrases import days_of

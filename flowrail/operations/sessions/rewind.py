@@ -18,13 +18,14 @@ from flowrail.machines.transition import entered
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Expect, Reason, SessionId
-from flowrail.operations.running import evidence, session_files
-from flowrail.operations.running.child_sessions import check_still_dispatched
-from flowrail.operations.running.commands import require_no_running
-from flowrail.operations.running.conversations import owned
-from flowrail.operations.running.session_files import open_session
-from flowrail.operations.running.shown_step import ShownStep, shown
-from flowrail.operations.running.steps import Answer, check_expected, prepare_answer, store_new
+from flowrail.operations.steps import step_evidence, working_files
+from flowrail.operations.steps.command_runs import require_no_running
+from flowrail.operations.steps.conversations import owned
+from flowrail.operations.steps.current_step import check_expected
+from flowrail.operations.steps.dispatched_work import check_still_dispatched
+from flowrail.operations.steps.session_start import store_new
+from flowrail.operations.steps.shown_step import ShownStep, show_step
+from flowrail.operations.steps.workflow_source import open_session
 from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.journal import DamagedError
 from flowrail.text.phrases import did_you_mean
@@ -64,13 +65,13 @@ def rewind(
     has no parent, and damage after that revision does not matter.
     """
     if as_new:
-        return shown(environment, rewind_as_new(environment, session, to, reason=reason))
-    return shown(environment, rewind_session(environment, session, to, expect=expect, reason=reason))
+        return rewind_as_new(environment, session, to, reason=reason).told(environment)
+    return rewind_session(environment, session, to, expect=expect, reason=reason).told(environment)
 
 
 def rewind_session(
     environment: Environment, session_id: str, revision: int, *, expect: int | None = None, reason: str = ""
-) -> Answer:
+) -> ShownStep:
     """Return a session to an earlier revision with a new record; the number of the revision still increases."""
     with environment.store.change(session_id, wait=environment.wait) as change:
         session = require_no_running(environment, change)
@@ -89,7 +90,7 @@ def rewind_session(
             runs=session.runs,
             definition=session.definition,
         )
-        after = evidence.entered(environment, opened.workflow, entered(opened.workflow, after))
+        after = step_evidence.entered(environment, opened.workflow, entered(opened.workflow, after))
         note: RecordNote = {
             "to": revision,
             "from": session.revision,
@@ -97,12 +98,12 @@ def rewind_session(
         }
         reopened = f"session `{session.id}` was {session.status}; it is open again"
         notes = () if session.is_open else (reopened,)
-        answer = prepare_answer(environment, after, opened, notes)  # before the record: a text may be refused
+        shown = show_step(environment, after, opened, *notes)  # before the record: a text may be refused
         stored = change.commit(after, kind="rewind", at=now, by=environment.by, note=note)
-    return answer.with_head(stored.head)
+    return replace(shown, head=stored.head)
 
 
-def rewind_as_new(environment: Environment, session_id: str, revision: int, *, reason: str = "") -> Answer:
+def rewind_as_new(environment: Environment, session_id: str, revision: int, *, reason: str = "") -> ShownStep:
     """Start a new session from a revision of another one, which stays open unless its journal is full."""
     earlier = _earlier_state(environment, session_id, revision)
     source = earlier.record.session
@@ -120,12 +121,12 @@ def rewind_as_new(environment: Environment, session_id: str, revision: int, *, r
     after = entered(opened.workflow, after.bound_to(environment.conversation))
     origin = {"session": session_id, "revision": revision, "hash": earlier.record.hash}
     note: RecordNote = {"from": origin, **({"reason": reason} if reason else {})}
-    answer = store_new(environment, opened, after, at=now, kind=AS_NEW, note=note)
+    shown = store_new(environment, opened, after, at=now, kind=AS_NEW, note=note)
     notes = (
         *_recorded(environment, session_id, new_id, revision, now),
-        *session_files.copy(environment, source, after),
+        *working_files.copy(environment, source, after),
     )
-    return answer._replace(notes=(*answer.notes, *notes))
+    return replace(shown, notes=notes)
 
 
 def _earlier_state(

@@ -26,8 +26,8 @@ from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import NO_VALUES, Facts, Params, Skill
-from flowrail.operations.running.load_workflow import open_skill
 from flowrail.operations.skills.list import ListedSkill, described
+from flowrail.operations.steps.workflow_source import open_skill
 from flowrail.text.phrases import did_you_mean
 from flowrail.text.report import Report
 

@@ -13,13 +13,16 @@ from typing import Any, NamedTuple
 from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
 from flowrail.formatters.data import as_data
-from flowrail.formatters.guidance import blocks
-from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.session import AT_TERMINAL, COMPLETED
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
-from flowrail.operations.running import findings, questions, steps
-from flowrail.operations.running.load_workflow import open_skill
+from flowrail.operations.sessions.abandon import abandon_session
+from flowrail.operations.steps.current_step import look, report, resume
+from flowrail.operations.steps.review_findings import add_finding
+from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.shown_step import ShownStep
+from flowrail.operations.steps.user_questions import answer_questions
+from flowrail.operations.steps.workflow_source import open_skill
 
 NAMED = "named by path"
 """The origin of a folder of skills that is searched because the user named a path in it."""
@@ -82,11 +85,11 @@ class Stage:
         environment, arguments = self.environment, command.arguments
         match command.verb:
             case "step" if command.options.get("new"):
-                return steps.begin(environment, arguments[0], _texts(command, "params"))
+                return begin(environment, arguments[0], _texts(command, "params"))
             case "step" if not arguments:
-                return steps.look(environment, _text(command, "session"))
+                return look(environment, _text(command, "session"))
             case "step":
-                return steps.report(
+                return report(
                     environment,
                     *arguments,
                     facts=_texts(command, "facts"),
@@ -94,17 +97,16 @@ class Stage:
                     expect=int(_text(command, "expect")),
                 )
             case "resume":
-                return steps.resume(environment, arguments[0])
+                return resume(environment, arguments[0])
             case "answer":
                 answers = {name: [label] for name, label in _texts(command, "answers").items()}
                 reason = _text(command, "reason")
-                return questions.answer(environment, arguments[0], answers, reason, way=AT_TERMINAL)
+                return answer_questions(environment, arguments[0], answers, reason, way=AT_TERMINAL)
             case "finding add":
                 severity, text = _text(command, "severity"), _text(command, "text")
-                home, finding = findings.add_finding(environment, arguments[0], severity=severity, text=text)
-                return {"session": home, **as_data(finding)}
+                return as_data(add_finding(environment, arguments[0], severity=severity, text=text))
             case "session abandon":
-                return {"status": steps.abandon(environment, arguments[0]).session.status}
+                return {"status": abandon_session(environment, arguments[0]).session.status}
             case _:
                 raise ValueError(f"a walk cannot run `{command}`")
 
@@ -120,7 +122,6 @@ def _text(command: Command, option: str) -> str:
 
 
 def _reply(answer: Any) -> Reply:
-    if isinstance(answer, steps.Answer):
-        guidance: Guidance = answer.guidance
-        return Reply(0, as_data(guidance), blocks.xml(guidance))
+    if isinstance(answer, ShownStep):
+        return Reply(0, as_data(answer), answer.xml())
     return Reply(0, answer)

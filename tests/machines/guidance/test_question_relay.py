@@ -14,7 +14,7 @@ from flowrail.machines.asked_questions import SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.guidance.question_relay import as_xml
 from flowrail.machines.question import Option, Question, problems_in
 from flowrail.machines.question_input import QuestionsError, parse_questions, problems_of_asked
-from flowrail.operations.running.questions import _from_agent
+from flowrail.operations.steps.user_questions import _from_agent
 from flowrail.text.safe_text import visible
 
 YES, NO = Option("Yes", "Go on"), Option("No", "Stop here")

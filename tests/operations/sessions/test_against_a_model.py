@@ -31,11 +31,13 @@ from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
 from flowrail.operations.audit import verify_session
 from flowrail.operations.environment import Environment
-from flowrail.operations.running import steps as running_steps
-from flowrail.operations.running.conversations import summaries
-from flowrail.operations.running.steps import Answer
+from flowrail.operations.sessions.abandon import abandon_session
 from flowrail.operations.sessions.prune import DAY, prune_sessions
 from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
+from flowrail.operations.steps.conversations import summaries
+from flowrail.operations.steps.current_step import look, report
+from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.storage.ownership import Owner
 
 TRANSITIONS: dict[str, dict[str, str | None]] = {
@@ -136,7 +138,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def agrees(self, session: str) -> None:
         model = self.models[session]
         assert self.state_of(session) == model.now
-        guidance = running_steps.look(self.world, session).guidance
+        guidance = look(self.world, session)
         assert (guidance.revision, guidance.status) == (model.now.revision, model.now.status)
         assert guidance.resumed is model.is_open
         records = list(self.world.store.records(session))
@@ -166,7 +168,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def count(self, session: str) -> int:
         return sum(1 for _ in self.world.store.records(session))
 
-    def made(self, model: Model, fault: Fault, make: Callable[[], Answer]) -> None:
+    def made(self, model: Model, fault: Fault, make: Callable[[], ShownStep]) -> None:
         """Start a session; with a fault it exists completely or not at all."""
         before = set(self.world.store.ids()) if os.path.isdir(self.world.store.path) else set()
         try:
@@ -190,7 +192,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
 
     @rule(fault=faults)
     def begin(self, fault: Fault) -> None:
-        self.made(begun(), fault, lambda: running_steps.begin(self.world, "turn"))
+        self.made(begun(), fault, lambda: begin(self.world, "turn"))
 
     @on_one
     @rule(
@@ -206,14 +208,12 @@ class StoreAgainstModel(RuleBasedStateMachine):
         expect = None if apart is None else max(0, model.now.revision + apart)
         facts = {"note": value} if value is not None else {}
 
-        def do() -> Answer:
-            return running_steps.report(
-                self.world, "turn", outcome, facts=facts, session_id=session, expect=expect
-            )
+        def do() -> ShownStep:
+            return report(self.world, "turn", outcome, facts=facts, session_id=session, expect=expect)
 
         if expect is not None and expect != model.now.revision:
             if model.last == (outcome, value) and expect == model.now.revision - 1:
-                answer = do().guidance
+                answer = do()
                 assert (answer.replayed, answer.revision, answer.status) == (
                     True,
                     model.now.revision,
@@ -233,8 +233,8 @@ class StoreAgainstModel(RuleBasedStateMachine):
                 "move", Standing(model.now.revision + 1, to, status, noted), (outcome, value)
             )
             answer_of = self.changes(session, after, fault, do)
-            if isinstance(answer_of, Answer):
-                assert not answer_of.guidance.replayed
+            if isinstance(answer_of, ShownStep):
+                assert not answer_of.replayed
         self.agrees(session)
 
     @on_one
@@ -246,7 +246,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         if model.is_open:
             now = Standing(model.now.revision, model.now.step, "abandoned", model.now.note)
             after = model.with_record("abandon", now, model.last)
-        self.changes(session, after, fault, lambda: running_steps.abandon(self.world, session))
+        self.changes(session, after, fault, lambda: abandon_session(self.world, session))
 
     @on_one
     @rule(pick=picks, back=st.integers(0, 4), fault=faults)

@@ -1,15 +1,10 @@
-"""The files of a session beside its journal: the definition of its workflow, and its working files.
-
-A session keeps its definition: a changed skill does not affect it. Only the code of a Python workflow cannot be kept. A
-session whose code changed is stopped until it is migrated.
-
-Working files are in the session's own folder. A printed path works from the project root.
-"""
+"""The working files of a session: in its own folder, with paths that work from the project root."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -20,8 +15,7 @@ from flowrail.discovery.project_root import find_project_root
 from flowrail.errors import FlowError
 from flowrail.machines.guidance.guide import now_at
 from flowrail.machines.session import WORK, Session, WorkingFile
-from flowrail.operations.environment import Environment, OpenedWorkflow, definition_folder
-from flowrail.operations.running import load_workflow
+from flowrail.operations.environment import Environment
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
 from flowrail.text.safe_text import one_line
@@ -31,15 +25,6 @@ MOST_LISTED = 50
 MOST_BYTES = 16_000_000
 """Working files that are larger together have no digest."""
 _STORE = ".flow"
-
-
-def open_session(environment: Environment, session: Session) -> OpenedWorkflow:
-    """Return the workflow of a session as it was when the session started; `ChangedError` if its code is another now."""
-    definition = environment.store.definition(session)
-    if definition.functions:
-        return load_workflow.open_code(environment, session, definition)
-    stored = environment.store.workflow(session, definition)
-    return OpenedWorkflow(stored.located(definition_folder(definition) or None), definition)
 
 
 def on_this_machine(environment: Environment, session: Session) -> Session:
@@ -165,8 +150,6 @@ def described(path: str, status: os.stat_result, now: float) -> WorkingFile:
 
 def copy(environment: Environment, source: Session, target: Session) -> tuple[str, ...]:
     """Copy working files and the received payload to a fork; return notes about what could not be copied."""
-    import shutil  # 2 ms with the archive formats that it imports, and only forks copy files
-
     try:
         with suppress(FileNotFoundError):
             shutil.copytree(

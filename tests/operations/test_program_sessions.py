@@ -304,8 +304,7 @@ def test_findings_are_recorded_and_resolved() -> None:
 
     assert (finding.id, finding.severity, finding.place, finding.is_open) == ("F1", "MUST", "a.py:1", True)
     assert not resolved.is_open
-    assert store.resume(session).findings == (resolved,)
-    assert hash(store.resume(session)) == hash(session)
+    assert [known.resolution for known in store.resume(session).kept.findings] == ["closed it"]
 
 
 def test_sessions_are_rewound_and_abandoned() -> None:
@@ -403,8 +402,6 @@ def test_workflows_and_sessions_are_drawn() -> None:
     assert to_mermaid(workflow) == flow("diagram", "small").out.rstrip("\n")
     assert to_mermaid(session) == flow("diagram", "--session", session.id).out.rstrip("\n")
     assert to_svg(workflow) != to_svg(session)
-    assert workflow._repr_svg_() == to_svg(workflow)
-    assert session._repr_svg_() == to_svg(session)
 
 
 def test_a_program_without_a_home_or_a_project_can_use_a_store(tmp_path: Path) -> None:

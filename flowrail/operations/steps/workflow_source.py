@@ -1,4 +1,8 @@
-"""Find the files of a workflow, check that they may run, and load them: for a new session, or for one that runs code."""
+"""The workflow of a session: from the files of a skill for a new session, and afterwards from the session itself.
+
+A session keeps its definition: a changed skill does not affect it. Only the code of a Python workflow cannot be kept. A
+session whose code changed is stopped until it is migrated.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +96,16 @@ def open_beside(
     return _opened(skill, workflow_file(address, skill), loader)
 
 
-def open_code(environment: Environment, session: Session, definition: StoredDefinition) -> OpenedWorkflow:
+def open_session(environment: Environment, session: Session) -> OpenedWorkflow:
+    """Return the workflow of a session as it was when the session started; `ChangedError` if its code is another now."""
+    definition = environment.store.definition(session)
+    if definition.functions:
+        return _open_code(environment, session, definition)
+    stored = environment.store.workflow(session, definition)
+    return OpenedWorkflow(stored.located(definition_folder(definition) or None), definition)
+
+
+def _open_code(environment: Environment, session: Session, definition: StoredDefinition) -> OpenedWorkflow:
     """Return the workflow of a session that runs code; `ChangedError` if the code is another now."""
     if definition.source == PROGRAM:
         opened = _of_this_program(environment, session)

@@ -1,36 +1,151 @@
-"""Record questions of agents to the user, and the user's answers. Neither moves the session."""
+"""`flow ask` and `flow answer`: record questions of agents to the user, and the user's answers. Neither moves the session."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, count
+from typing import Annotated
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines import asked_questions as engine_questions
+from flowrail.formatters.guidance.content import Show
+from flowrail.formatters.guidance.work import answered, put_text
+from flowrail.machines import asked_questions
+from flowrail.machines.guidance.question_relay import as_host_questions
 from flowrail.machines.guidance.views import PendingQuestions
 from flowrail.machines.question import Question
+from flowrail.machines.question_input import parse_questions
 from flowrail.machines.reported_values import check_note
 from flowrail.machines.session import AT_TERMINAL, BY_AGENT, RELAYED, AnswerOption, AskedQuestion, Session
 from flowrail.machines.session_record import RecordNote
 from flowrail.machines.session_store import SESSION_ID
 from flowrail.machines.transition import current_step
 from flowrail.operations.environment import Environment
-from flowrail.operations.running.child_sessions import check_still_dispatched
-from flowrail.operations.running.conversations import choose, no_open_session, owned, ownership_note
-from flowrail.operations.running.people import person_needed, require_person
-from flowrail.operations.running.session_files import open_session
-from flowrail.operations.running.steps import Answer, check_expected, look, start_if_reserved
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import Notes, Reason, SessionId, TakeOver, joined_notes
+from flowrail.operations.steps.child_sessions import start_if_reserved
+from flowrail.operations.steps.conversations import choose, no_open_session, owned, ownership_note
+from flowrail.operations.steps.current_step import check_expected, look
+from flowrail.operations.steps.dispatched_work import check_still_dispatched
+from flowrail.operations.steps.people import person_needed, require_person
+from flowrail.operations.steps.shown_step import ShownStep
+from flowrail.operations.steps.workflow_source import open_session
 from flowrail.text.phrases import listed
+from flowrail.text.report import Report
 
 
+@dataclass(frozen=True)
+class AskedUser(PendingQuestions):
+    """Questions to the user, and the block that the agent returns as its whole answer."""
+
+    host: Mapping[str, object] = field(default_factory=dict)
+    """The questions as the arguments of a host's question tool."""
+    block: str = ""
+    """The block with the questions, and the command that records the answers."""
+
+    def xml(self, show: Show = str) -> str:
+        """Return the block."""
+        return put_text(self, show)
+
+    def report(self) -> Report:
+        """Return the block for a person."""
+        return self.block.split("\n")
+
+
+@operation(
+    "ask",
+    'flow ask planner-k3x9q2 \'{"text": "Which cache?"}\'',
+    "flow ask planner-k3x9q2 questions.xml",
+)
 def ask(
+    environment: Environment,
+    session: SessionId,
+    asked: Annotated[str, Help("The questions.", metavar="QUESTIONS", is_document=True)],
+    *,
+    note: Notes = (),
+) -> AskedUser:
+    """Ask the user an agent's questions
+
+    QUESTIONS is JSON, a needs_user_input block, a file with one of them, or - for standard input. A question without
+    options is answered in free text. The session waits for the answers. Prints the block that the agent returns as
+    its whole answer.
+    """
+    questions = parse_questions(asked, source="the questions")
+    return ask_user(environment, session, questions, note=joined_notes(note))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnsweredStep(ShownStep):
+    """The step of a session whose questions were answered."""
+
+    resume_command: Command
+    """Prints the step again."""
+
+    def xml(self, show: Show = str) -> str:
+        """Return what to do next, in at most three lines."""
+        return answered(self, self.resume_command, show)
+
+    def report(self) -> Report:
+        """Return the same for a person."""
+        return self.xml().split("\n")
+
+
+@operation(
+    "answer",
+    "flow answer planner-k3x9q2 approve=Yes",
+    "flow answer planner-k3x9q2 approve=other:'only the first milestone'",
+)
+def answer(
+    environment: Environment,
+    session: SessionId,
+    answers: Annotated[
+        tuple[str, ...],
+        Help("The label for each question, or other:TEXT for other words.", metavar="Q=OPTION"),
+    ],
+    *,
+    reason: Reason = "",
+    note: Notes = (),
+    take_over: TakeOver = False,
+) -> AnsweredStep:
+    """Record the user's answers and print the next command
+
+    ID is a session, or a skill whose open session in this conversation is meant.
+
+    Give Q=OPTION for each question, where OPTION is a label, or Q=other:TEXT for another answer.
+    If a question allows several options, give one pair for each.
+    """
+    session = _session_to_answer(environment, session)
+    by_question = _by_question(environment, session, answers)
+    shown = answer_questions(
+        environment, session, by_question, reason, note=joined_notes(note), take_over=take_over
+    ).told(environment)
+    resume_command = Command("resume", session, store=environment.store.address)
+    return AnsweredStep(**vars(shown), resume_command=resume_command)
+
+
+def _by_question(environment: Environment, session: str, texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return texts of the form QUESTION=OPTION as the answers to each question."""
+    answers: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, option = text.partition("=")
+        if not equals or not option.strip():
+            known = environment.store.read(session).session.questions
+            names = [*([name] if equals else []), *(asked.id for asked in known if asked.is_open), "QUESTION"]
+            typed = shlex.quote(f"{names[0]}={'OPTION' if equals else text[:60]}")
+            raise UsageError(f"`{text[:60]}` is not QUESTION=OPTION", hint=f"write it as {typed}")
+        answers.setdefault(name, []).append(option)
+    return answers
+
+
+def ask_user(
     environment: Environment,
     session_id: str,
     questions: Sequence[Question],
     *,
     note: str = "",
-) -> PendingQuestions:
+) -> AskedUser:
     """Record an agent's questions to the user. Its session waits until they are answered."""
     text = check_note(note)
     start_if_reserved(environment, session_id)
@@ -51,7 +166,7 @@ def ask(
             )
         now, ids = environment.now, {question.id for question in asked}
         others = [question for question in session.questions if question.id not in ids]
-        after = engine_questions.with_questions(session, [*others, *asked])
+        after = asked_questions.with_questions(session, [*others, *asked])
         after = after.with_note(text, step=str(session.step), at=now, source="question")
         record: RecordNote = {
             "questions": [question.id for question in asked],
@@ -62,7 +177,7 @@ def ask(
     return _pending(environment, session, asked)
 
 
-def session_to_answer(environment: Environment, name: str) -> str:
+def _session_to_answer(environment: Environment, name: str) -> str:
     """Return the id of the session that *name* means: the id itself, or a skill with an open session."""
     if SESSION_ID.match(name):
         return name
@@ -72,7 +187,7 @@ def session_to_answer(environment: Environment, name: str) -> str:
     return record.session.id
 
 
-def answer(
+def answer_questions(
     environment: Environment,
     session_id: str,
     answers: Mapping[str, Sequence[str]],
@@ -82,7 +197,7 @@ def answer(
     note: str = "",
     expect: int | None = None,
     way: str | None = None,
-) -> Answer:
+) -> ShownStep:
     """Record the user's answers, one or several to each question, and show the step again.
 
     *expect* is the revision at which the questions were read, if it matters. *way* is the way in which the answers come,
@@ -118,9 +233,9 @@ def answer(
                 resume = Command("resume", session_id, store=environment.shown_store)
                 raise person_needed(environment, f"answer {listed([name])}", resume, session_id)
         if answered != known:
-            after = engine_questions.with_questions(session, list(answered.values()))
-            after = engine_questions.with_evidence_answer(after)
-            after = engine_questions.with_command_answers(after, at=now, by=environment.by)
+            after = asked_questions.with_questions(session, list(answered.values()))
+            after = asked_questions.with_evidence_answer(after)
+            after = asked_questions.with_command_answers(after, at=now, by=environment.by)
             after = after.with_note(text, step=str(session.step), at=now, source="answer")
             record: RecordNote = {
                 "answers": stripped,
@@ -144,9 +259,7 @@ def _way_of(
     for question in session.questions if session.is_open else ():
         words = answers.get(question.id, ())
         if words and question.is_open:
-            given = (
-                engine_questions.answer_question(question, words, at="", by="", reason=reason).answer or ()
-            )
+            given = asked_questions.answer_question(question, words, at="", by="", reason=reason).answer or ()
             if question.needs_person(given):
                 names.append(question.id)
                 about = [option.description for option in question.options if option.label in given]
@@ -180,16 +293,15 @@ def _from_agent(question: Question, known: Sequence[AskedQuestion]) -> AskedQues
     )
 
 
-def _pending(
-    environment: Environment, session: Session, questions: Sequence[AskedQuestion]
-) -> PendingQuestions:
+def _pending(environment: Environment, session: Session, questions: Sequence[AskedQuestion]) -> AskedUser:
     answers = {question.id: question.placeholder for question in questions}
-    return PendingQuestions(
+    pending = PendingQuestions(
         session=session.id,
         questions=tuple(questions),
         answer_command=Command("answer", session.id, answers=answers, store=environment.store.address),
         resume_command=Command("resume", session.id, store=environment.store.address),
     )
+    return AskedUser(**vars(pending), host=as_host_questions(pending.questions), block=put_text(pending))
 
 
 def _answered(
@@ -213,7 +325,7 @@ def _answered(
         raise UsageError(
             f"question `{name}` accepts one answer", code="BAD_ANSWER", hint="give one", question=name
         )
-    answered = engine_questions.answer_question(question, words, at=now, by=by, reason=reason, way=way)
+    answered = asked_questions.answer_question(question, words, at=now, by=by, reason=reason, way=way)
     if question.answer is None:
         return answered
     if set(answered.answer or ()) == set(question.answer):

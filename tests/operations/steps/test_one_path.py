@@ -18,7 +18,9 @@ import flowrail
 from flowrail.cli.environment import SessionCall
 from flowrail.cli.main import main as run_words
 from flowrail.machines import session_store
-from flowrail.operations.running import steps
+from flowrail.operations.steps import current_step as steps
+from flowrail.operations.steps import shown_step
+from flowrail.operations.steps.session_start import begin
 from flowrail.storage import journal
 
 PACKAGE = Path(flowrail.__file__).parent
@@ -75,7 +77,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     count(journal, "opened")
     count(os, "fsync")
     count(session_store, "from_plain")
-    count(steps, "guide")
+    count(shown_step, "guide")
     return counted
 
 
@@ -83,19 +85,19 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_a_report_opens_parses_guides_and_flushes_once(calls: Counter[str], named: bool) -> None:
     put_skill("small")
     world = SessionCall().environment
-    session = steps.begin(world, "small").guidance.session
+    session = begin(world, "small").session
     calls.clear()
 
     answer = steps.report(world, "small", "ok", session_id=session if named else None, expect=0)
 
-    assert answer.guidance.revision == 1
+    assert answer.revision == 1
     assert calls == {"opened": 1, "from_plain": 1, "guide": 1, "fsync": 1}
 
 
 def test_looking_at_a_session_writes_nothing_and_reads_everything_once(calls: Counter[str]) -> None:
     put_skill("small")
     world = SessionCall().environment
-    session = steps.begin(world, "small").guidance.session
+    session = begin(world, "small").session
     calls.clear()
 
     steps.resume(world, session)
@@ -110,7 +112,7 @@ def test_a_report_calls_each_function_of_the_author_once(
     monkeypatch.setenv("CALLS", str(log))
     put_skill("authored", AUTHORED, where=home_skills(), file="workflow.py")
     world = SessionCall().environment
-    steps.begin(world, "authored")
+    begin(world, "authored")
     log.write_text("")
 
     steps.report(world, "authored", "done")

@@ -15,8 +15,11 @@ from flowrail.errors import ConflictError, UsageError
 from flowrail.formatters.guidance import blocks
 from flowrail.machines.agents import DispatchGoneError
 from flowrail.machines.reported_values import SessionEndedError
-from flowrail.operations.running import findings, steps
-from flowrail.operations.running.steps import MOST_GENERATIONS
+from flowrail.operations.sessions.abandon import abandon_session
+from flowrail.operations.steps import current_step as steps
+from flowrail.operations.steps import review_findings as findings
+from flowrail.operations.steps.child_sessions import MOST_GENERATIONS
+from flowrail.operations.steps.session_start import begin
 from flowrail.text.report import plain_text
 
 
@@ -159,7 +162,7 @@ def test_a_child_that_cannot_be_started_can_be_given_up() -> None:
         team.child(1)
     assert f"flow session abandon {team.id}.0.1 --reason REASON" in str(caught.value.hint)
     for number in (1, 2, 3):
-        steps.abandon(team.world, f"{team.id}.0.{number}", "the areas do not fit")
+        abandon_session(team.world, f"{team.id}.0.{number}", "the areas do not fit")
 
     assert team.statuses() == ["abandoned"] * 3
     assert team.told().dispatches[0].notes == ("the areas do not fit",)
@@ -250,7 +253,7 @@ def test_a_report_for_an_agent_that_only_returned_text_is_marked(free: Team) -> 
 
 def test_a_child_belongs_to_its_parents_conversation_and_to_the_first_other_one(team: Team) -> None:
     lead, agent, other = (team.world.replaced(conversation=name) for name in ("lead", "agent", "other"))
-    parent = steps.begin(lead, "lead").guidance.session
+    parent = begin(lead, "lead").session
     child = f"{parent}.0.1"
     steps.look(agent, child)
 
@@ -260,16 +263,16 @@ def test_a_child_belongs_to_its_parents_conversation_and_to_the_first_other_one(
     steps.report(lead, None, "ok", session_id=child, facts={"found": "x"})
 
     assert [record.session.owner for record in team.world.store.records(child)] == ["agent"] * 3
-    assert steps.look(lead, parent).guidance.dispatches[0].relayed
+    assert steps.look(lead, parent).dispatches[0].relayed
 
 
 def test_an_open_child_of_another_conversation_is_launched_again_by_taking_it_over(team: Team) -> None:
     lead, agent, fresh = (team.world.replaced(conversation=name) for name in ("lead", "agent", "fresh"))
-    parent = steps.begin(lead, "lead").guidance.session
+    parent = begin(lead, "lead").session
     child = f"{parent}.0.1"
     steps.look(agent, child)
 
-    command = steps.look(lead, parent).guidance.dispatches[0].command
+    command = steps.look(lead, parent).dispatches[0].command
 
     assert str(command) == f"flow step --session {child} --take-over --store {team.world.store.path}"
     steps.look(fresh, child, take_over=True)
@@ -337,20 +340,18 @@ def test_findings_of_an_agent_count_for_the_gate_above() -> None:
     team.report("ok")
     child = team.child(1)
 
-    session_id, finding = findings.add_finding(
-        team.world, child, severity="MUST", text="wrong", place="a.py:1"
-    )
+    finding = findings.add_finding(team.world, child, severity="MUST", text="wrong", place="a.py:1")
     team.report("ok", child)
     team.report("fail", child, found="x")
     guidance = team.report("ok")
 
-    assert (session_id, finding.by, finding.review) == (team.id, child, "review")
+    assert (finding.session, finding.by, finding.review) == (team.id, child, "review")
     assert guidance.loop is not None
     assert (guidance.loop.mode, guidance.loop.blocking) == ("failed", ("F1",))
-    assert findings.list_findings(team.world, child) == (team.id, (finding,))
+    assert findings.list_findings(team.world, child).findings == (finding,)
     sent_back = team.report("done")
     assert (sent_back.step.id, [finding.id for finding in sent_back.findings]) == ("work", ["F1"])  # type: ignore[union-attr]
-    findings.resolve_finding(team.world, team.id, "F1", "fixed")
+    findings.resolve_finding(team.world, team.id, "F1", note="fixed")
     assert team.told().findings == ()
 
 

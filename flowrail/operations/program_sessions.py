@@ -12,80 +12,99 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flowrail.command import Command, Hint
-from flowrail.diagrams.drawing import to_svg
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.model import Picture
+from flowrail.diagrams.renderers import mermaid, svg
+from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import ChangedError, FlowError, UsageError
 from flowrail.formatters.guidance.content import pieces
+from flowrail.handoff.handoff import INTERNAL
 from flowrail.machines.agents import find_dispatch
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.plain_form import to_plain
+from flowrail.machines.question import Question
+from flowrail.machines.session import RecordedFinding
+from flowrail.machines.session_record import Record
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment, OpenedWorkflow
-from flowrail.operations.running import findings, questions, steps
-from flowrail.operations.running.load_workflow import of_program, open_folder, open_skill
+from flowrail.operations.sessions.abandon import abandon_session
 from flowrail.operations.sessions.accept import accept
 from flowrail.operations.sessions.board import ListedSession, list_sessions
 from flowrail.operations.sessions.migrate import migrate_session
 from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
+from flowrail.operations.steps import current_step
+from flowrail.operations.steps.child_sessions import replace_agent
+from flowrail.operations.steps.current_step import look
+from flowrail.operations.steps.review_findings import add_finding, resolve_finding
+from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.shown_step import ShownStep
+from flowrail.operations.steps.user_questions import answer_questions, ask_user
+from flowrail.operations.steps.workflow_source import of_program, open_folder, open_skill
 from flowrail.text.safe_text import visible
-
-if TYPE_CHECKING:
-    from flowrail.machines.guidance.evidence_view import EvidenceView
-    from flowrail.machines.guidance.guide import OfferedTransition, StepView
-    from flowrail.machines.guidance.views import DispatchView, QuestionView
-    from flowrail.machines.question import Question
-    from flowrail.machines.session import RecordedFinding
-    from flowrail.machines.session_record import Record
 
 WAIT_SECONDS = 10.0
 """How long an operation waits for a session that another process holds."""
 
 
-@dataclass(frozen=True)
-class SessionView:
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class SessionView(ShownStep):
     """A session at one revision. Reporting does not change it; `SessionStore.report` returns the next one.
 
     ``instructions`` is the text of the current step, ``next`` the outcomes that the step accepts, each with its next step.
-    ``facts`` contains the values reported so far. ``step`` is `None` if the session has ended. ``replayed`` means that
-    the report had been accepted before, so nothing changed.
+    ``facts`` has the values reported so far, ``kept`` the whole session. ``step`` is `None` if the session has ended.
+    ``replayed`` means that the report had been accepted before, so nothing changed.
     """
 
-    id: str
-    skill: str
-    topic: str
-    status: str
-    revision: int
-    step: StepView | None
-    instructions: str = field(repr=False)
-    next: tuple[OfferedTransition, ...] = field(repr=False)
-    questions: tuple[QuestionView, ...] = field(repr=False)
-    dispatches: tuple[DispatchView, ...] = field(repr=False)
-    findings: tuple[RecordedFinding, ...] = field(repr=False)
-    evidence: tuple[EvidenceView, ...] = field(repr=False)
-    params: Mapping[str, Any] = field(repr=False)
-    facts: Mapping[str, Any] = field(repr=False)
-    notes: tuple[str, ...] = field(repr=False)
-    replayed: bool = field(repr=False)
-    workflow: Workflow = field(repr=False)
-    _store: SessionStore = field(repr=False, compare=False)
+    store: SessionStore = field(metadata=INTERNAL)
 
-    def __hash__(self) -> int:
-        return hash((self.id, self.revision))
+    def __repr__(self) -> str:
+        step = self.step.id if self.step else None
+        return f"<SessionView: {self.id}, {self.status}, revision {self.revision}, step {step}>"
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.session
 
     @property
     def is_open(self) -> bool:
         """Whether the session has not ended."""
-        return self.status in {"active", "waiting"}
+        return self.kept.is_open
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The values reported so far."""
+        return self.kept.state
+
+    @property
+    def instructions(self) -> str:
+        """The text of the current step."""
+        return visible("\n".join(pieces(self, str)).strip("\n"))
 
     def history(self) -> tuple[Record, ...]:
         """Return every record of the session's journal, oldest first."""
-        return self._store.history(self)
+        return self.store.history(self)
 
-    def _repr_svg_(self) -> str:
-        return to_svg(self)
+
+def to_mermaid(subject: Workflow | SessionView) -> str:
+    """Return a workflow, or a session with its path through its workflow, as a Mermaid flowchart."""
+    return mermaid.render(_picture(subject))
+
+
+def to_svg(subject: Workflow | SessionView) -> str:
+    """Return a workflow, or a session with its path through its workflow, as an SVG document."""
+    shown = _picture(subject)
+    return svg.render(shown, name=f"flow-{shown.name.replace('/', '-')}")
+
+
+def _picture(subject: Workflow | SessionView) -> Picture:
+    if isinstance(subject, Workflow):
+        return picture(subject)
+    return with_trace(picture(subject.workflow), subject.history())
 
 
 def load_workflow(skill: str | os.PathLike[str]) -> Workflow:
@@ -155,9 +174,9 @@ class SessionStore:
         """Start a session and return it at its first step. *workflow* may be the name of a skill."""
         with _for_python():
             if isinstance(workflow, str):
-                return self._view(steps.begin(self._environment, workflow, params))
+                return self._view(begin(self._environment, workflow, params))
             opened = self._opened(workflow)
-            return self._view(steps.begin(self._environment, workflow.name, params, opened))
+            return self._view(begin(self._environment, workflow.name, params, opened))
 
     def report(
         self,
@@ -174,7 +193,7 @@ class SessionStore:
         shown when the session is resumed.
         """
         with _for_python():
-            answer = steps.report(
+            shown = current_step.report(
                 self._environment,
                 session.skill,
                 str(outcome),
@@ -183,7 +202,7 @@ class SessionStore:
                 expect=session.revision,
                 note=note,
             )
-            return self._view(answer)
+            return self._view(shown)
 
     def resume(self, session: SessionView | ListedSession | str, *, take_over: bool = False) -> SessionView:
         """Return the session, given itself or its id, as it is now.
@@ -191,7 +210,7 @@ class SessionStore:
         Nothing changes, unless *take_over* makes a session of another conversation one of this store's conversation.
         """
         with _for_python():
-            return self._view(steps.look(self._environment, _id_of(session), take_over=take_over))
+            return self._view(look(self._environment, _id_of(session), take_over=take_over))
 
     def history(self, session: SessionView | ListedSession | str) -> tuple[Record, ...]:
         """Return every record of the session's journal, oldest first, each checked against the one before."""
@@ -209,38 +228,36 @@ class SessionStore:
         """Record the user's answers to open questions: an option's label for each question's id, or several."""
         with _for_python():
             labels = {name: [word] if isinstance(word, str) else word for name, word in answers.items()}
-            return self._view(questions.answer(self._environment, session.id, labels, reason))
+            return self._view(answer_questions(self._environment, session.id, labels, reason))
 
     def ask(self, work: SessionView, asked: Sequence[Question]) -> SessionView:
         """Record a sub-agent's questions to the user, and return its session, which waits for the answers."""
         with _for_python():
-            pending = questions.ask(self._environment, work.id, asked)
-            return self._view(steps.look(self._environment, pending.session))
+            pending = ask_user(self._environment, work.id, asked)
+            return self._view(look(self._environment, pending.session))
 
     def child(self, session: SessionView, number: int) -> SessionView:
         """Return the child session that does a dispatch of the current step, by its number. It starts if it is new."""
         with _for_python():
             dispatch = find_dispatch(self._environment.store.read(session.id).session, str(number))
-            return self._view(steps.look(self._environment, dispatch.child))
+            return self._view(look(self._environment, dispatch.child))
 
     def again(self, session: SessionView, number: int) -> SessionView:
         """Replace the child session of a dispatch of the current step; its reports are refused from now on."""
         with _for_python():
-            return self._view(steps.replace_agent(self._environment, session.id, str(number)))
+            return self._view(replace_agent(self._environment, session.id, str(number)))
 
     def add_finding(
         self, session: SessionView, severity: str, text: str, *, place: str | None = None
     ) -> RecordedFinding:
         """Record a finding of a review. *severity* is MUST, SHOULD or COULD."""
         with _for_python():
-            return findings.add_finding(
-                self._environment, session.id, severity=severity, text=text, place=place
-            )[1]
+            return add_finding(self._environment, session.id, severity=severity, text=text, place=place)
 
     def resolve_finding(self, session: SessionView, finding: str, note: str = "") -> RecordedFinding:
         """Record that a finding is resolved."""
         with _for_python():
-            return findings.resolve_finding(self._environment, session.id, finding, note)[1]
+            return resolve_finding(self._environment, session.id, finding, note=note)
 
     def rewind(
         self, session: SessionView, revision: int, reason: str = "", *, as_new: bool = False
@@ -272,12 +289,12 @@ class SessionStore:
         """Make a session yours that was started by another user or on another machine."""
         with _for_python():
             accept(self._environment, _id_of(session))
-            return self._view(steps.look(self._environment, _id_of(session)))
+            return self._view(look(self._environment, _id_of(session)))
 
     def abandon(self, session: SessionView | ListedSession | str, reason: str = "") -> None:
         """End a session that will not be completed. Its journal stays."""
         with _for_python():
-            steps.abandon(self._environment, _id_of(session), reason)
+            abandon_session(self._environment, _id_of(session), reason)
 
     def _opened(self, workflow: Workflow) -> OpenedWorkflow:
         """Return *workflow* ready to start: from the folder that it was loaded from, or as one of this program."""
@@ -293,32 +310,12 @@ class SessionStore:
             )
         return opened
 
-    def _view(self, answer: steps.Answer) -> SessionView:
-        guidance, session = answer.guidance, answer.session
-        if answer.workflow.folder is None:
-            self._workflows.setdefault(session.skill, answer.workflow)
-        notes = (*answer.notes, *self._notes)
+    def _view(self, shown: ShownStep) -> SessionView:
+        if shown.workflow.folder is None:
+            self._workflows.setdefault(shown.skill, shown.workflow)
+        values = {**vars(shown), "notes": (*shown.notes, *self._notes)}
         self._notes.clear()
-        return SessionView(
-            id=session.id,
-            skill=session.skill,
-            topic=session.topic,
-            status=guidance.status,
-            revision=session.revision,
-            step=guidance.step,
-            instructions=visible("\n".join(pieces(guidance, str)).strip("\n")),
-            next=guidance.next,
-            questions=guidance.questions,
-            dispatches=guidance.dispatches,
-            findings=session.findings,
-            evidence=guidance.evidence,
-            params=session.params,
-            facts=session.state,
-            notes=notes,
-            replayed=guidance.replayed,
-            workflow=answer.workflow,
-            _store=self,
-        )
+        return SessionView(**values, store=self)
 
 
 def _load(skill: str) -> OpenedWorkflow:

@@ -10,8 +10,9 @@ from support.sandbox import ASKING, SMALL, put_skill
 from flowrail.cli.environment import SessionCall
 from flowrail.machines.session_store import UnknownSessionError
 from flowrail.operations.environment import Environment
-from flowrail.operations.running import steps
-from flowrail.operations.running.conversations import summaries
+from flowrail.operations.steps import current_step as steps
+from flowrail.operations.steps.conversations import summaries
+from flowrail.operations.steps.session_start import begin
 
 
 @pytest.fixture
@@ -25,10 +26,10 @@ def world() -> Environment:
 def test_sessions_of_a_skill_and_of_its_agents_are_distinguished(world: Environment) -> None:
     put_skill("a", texts={"workflows/b.yaml": SMALL.replace("NAME", "NAME/b")})
     put_skill("a-b")
-    begun = {address: steps.begin(world, address).guidance for address in ("a", "a/b", "a-b")}
+    begun = {address: begin(world, address) for address in ("a", "a/b", "a-b")}
 
     for address, guidance in begun.items():
-        assert steps.step_again(world, address).guidance.session == guidance.session
+        assert steps.step_again(world, address).session == guidance.session
         assert str(guidance.next[0].command).startswith(f"flow step {address} ok --session ")
 
 
@@ -40,7 +41,7 @@ def test_a_start_that_was_interrupted_never_was(world: Environment) -> None:
             (folder / "journal.jsonl").write_bytes(torn)
 
     assert summaries(world.store, every=True) == []
-    assert not steps.step_again(world, "small").guidance.resumed
+    assert not steps.step_again(world, "small").resumed
     assert len(summaries(world.store, every=True)) == 1
     with pytest.raises(UnknownSessionError):
         steps.resume(world, folder.name)

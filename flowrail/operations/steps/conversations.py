@@ -15,8 +15,8 @@ from flowrail.machines.session import ABANDONED, Session
 from flowrail.machines.session_record import Record, RecordNote
 from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.environment import Environment
-from flowrail.operations.running.child_sessions import children_of, lost_dispatch
-from flowrail.operations.running.load_workflow import start_command
+from flowrail.operations.steps.dispatched_work import children_of, lost_dispatch
+from flowrail.operations.steps.workflow_source import start_command
 from flowrail.text.phrases import ago, seconds_between
 from flowrail.text.safe_text import shortened
 

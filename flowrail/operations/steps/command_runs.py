@@ -36,8 +36,9 @@ from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession
-from flowrail.operations.running import conversations, session_files
-from flowrail.operations.running.child_sessions import check_still_dispatched
+from flowrail.operations.steps import conversations, working_files
+from flowrail.operations.steps.dispatched_work import check_still_dispatched
+from flowrail.operations.steps.workflow_source import open_session
 from flowrail.storage.files import make_private_dir, write_atomic
 from flowrail.text.phrases import ago, did_you_mean, duration, listed
 from flowrail.text.report import Report
@@ -52,28 +53,12 @@ MOST_RUNS = 20
 _READS = "reads.json"
 
 
-@dataclass(frozen=True)
-class RanCommand:
+@dataclass(frozen=True, kw_only=True)
+class RanCommand(CommandRun):
     """How a command ended."""
 
-    session: str
-    step: str
-    command: str
-    """The name of the command."""
-    run: tuple[str, ...]
-    """The program and its arguments."""
-    verdict: str
-    """pass, fail or unknown."""
-    status: int | None
-    """The exit status; negative for a signal."""
-    seconds: float
-    problem: str
-    """Why it did not pass, if the exit status does not say it."""
-    facts: Mapping[str, str]
-    """The facts in its output."""
     output: str
     """The end of its output."""
-    ended_at: str
     is_repeated: bool
     """Whether it ran before, and was not run again."""
     summary: str
@@ -126,7 +111,7 @@ def run(
                 if is_over or (at.is_once and known.passed):
                     if not is_over:
                         write(_output(environment, known))
-                    return _ran(environment, at.session, known, is_repeated=not is_over)
+                    return _ran(environment, known, is_repeated=not is_over)
                 if at.is_once:
                     raise _ask(environment, change, at, known)
             if known is None or known.ended_at:
@@ -155,7 +140,7 @@ class _AtStep:
     @classmethod
     def of(cls, environment: Environment, change: SessionChange, name: str) -> _AtStep:
         """Return the command *name*; `UnknownCommandError` if the step declares no such command."""
-        opened = session_files.open_session(environment, conversations.owned(environment, change.kept))
+        opened = open_session(environment, conversations.owned(environment, change.kept))
         step = current_step(opened.workflow, change.kept.session)
         check_still_dispatched(environment.store, change.kept.session)
         declared = step.commands.get(name)
@@ -217,7 +202,7 @@ def _record_start(environment: Environment, change: SessionChange, at: _AtStep) 
     """Write the files of a new run, and record that it starts."""
     session = at.session
     program = _approved_program(environment, at)
-    project = session_files.work_tree(environment, session)
+    project = working_files.work_tree(environment, session)
     started = CommandRun(
         id=f"{at.name}-{change.kept.seq + 1}",
         command=at.name,
@@ -318,7 +303,7 @@ def first_change(environment: Environment, session: Session, run: CommandRun) ->
     try:
         with open(os.path.join(folder_of(environment, run), _READS), encoding="utf-8") as file:
             known = json.load(file)
-        project = session_files.work_tree(environment, session)
+        project = working_files.work_tree(environment, session)
         now = project_files.digests_of_patterns(project, known["patterns"], environment.environ)
     except (OSError, ValueError, UnreadableError):
         return "the list of its files"
@@ -378,26 +363,13 @@ def _output(environment: Environment, run: CommandRun) -> bytes:
     return b""
 
 
-def _ran(environment: Environment, session: Session, run: CommandRun, *, is_repeated: bool) -> RanCommand:
+def _ran(environment: Environment, run: CommandRun, *, is_repeated: bool) -> RanCommand:
     took = f" after {duration(run.seconds)}" if run.seconds else ""
     summary = f"{run.command}: {run.result}{took}"
     if is_repeated:
         summary = f"{run.command} ran {ago(run.ended_at, environment.now)}; not run again: {run.result}"
-    return RanCommand(
-        session=session.id,
-        step=run.step,
-        command=run.command,
-        run=run.run,
-        verdict=run.verdict,
-        status=run.status,
-        seconds=run.seconds,
-        problem=run.problem,
-        facts=run.facts,
-        output=_output(environment, run)[-RECORDED_OUTPUT:].decode("utf-8", "replace"),
-        ended_at=run.ended_at,
-        is_repeated=is_repeated,
-        summary=summary,
-    )
+    output = _output(environment, run)[-RECORDED_OUTPUT:].decode("utf-8", "replace")
+    return RanCommand(**vars(run), output=output, is_repeated=is_repeated, summary=summary)
 
 
 def _approved_program(environment: Environment, at: _AtStep) -> str:
@@ -416,7 +388,7 @@ def _approved_program(environment: Environment, at: _AtStep) -> str:
             hint="put it into a skill's folder, and approve that with `flow trust`",
             skill=name,
         )
-    project = session_files.project_of(environment, at.session)
+    project = working_files.project_of(environment, at.session)
     return approval.approved_program(
         opened.folder, project, word, environment.state, skill=name, root=opened.named_root
     )

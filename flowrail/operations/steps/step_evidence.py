@@ -11,26 +11,26 @@ from flowrail.errors import ConflictError, UsageError
 from flowrail.evidence import arguments
 from flowrail.evidence.evaluate import Context, evaluate, files_of
 from flowrail.machines import asked_questions
-from flowrail.machines.agents import Children
 from flowrail.machines.decision import names_in, session_context
 from flowrail.machines.demanded_evidence import MOST_REFUSALS, Evidence
 from flowrail.machines.evidence_results import CommandRun, Confirmation, EvidenceResult, StepEvidence
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.evidence_view import EvidenceView
 from flowrail.machines.reported_values import EvidenceMissingError
-from flowrail.machines.session import BY_EVIDENCE, Report, Session
+from flowrail.machines.session import BY_EVIDENCE, Session
 from flowrail.machines.session_record import RecordNote
 from flowrail.machines.session_store import SessionChange
 from flowrail.machines.step import StepDef
-from flowrail.machines.transition import current_step, follow
+from flowrail.machines.transition import current_step
 from flowrail.machines.workflow import Workflow
-from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession, Reason
-from flowrail.operations.running import commands, session_files
-from flowrail.operations.running.child_sessions import check_still_dispatched
-from flowrail.operations.running.conversations import own_session, ownership_note
-from flowrail.operations.running.people import require_person
+from flowrail.operations.steps import command_runs, working_files
+from flowrail.operations.steps.conversations import own_session, ownership_note
+from flowrail.operations.steps.dispatched_work import check_still_dispatched
+from flowrail.operations.steps.people import require_person
+from flowrail.operations.steps.workflow_source import open_session
 from flowrail.text import placeholders
 from flowrail.text.phrases import did_you_mean, listed
 from flowrail.text.report import Report as Shown
@@ -50,51 +50,27 @@ def entered(environment: Environment, workflow: Workflow, session: Session) -> S
     step = workflow.get(session.step)
     if step is None or not step.evidence or not session.is_open:
         return session
-    folder = session_files.work_tree(environment, session)
+    folder = working_files.work_tree(environment, session)
     files = files_of(step.checks.values(), folder, _values(workflow, session))
     known = session.evidence or StepEvidence(folder=folder)
     return session.with_evidence(replace(known, files={**files, **known.files}))
 
 
-def after_report(
+def record_refusal(
     environment: Environment,
     change: SessionChange,
-    opened: OpenedWorkflow,
+    workflow: Workflow,
     session: Session,
-    report: Report,
-    *,
-    now: str,
-    children: Children,
-    relayed: bool,
-) -> Session:
-    """Evaluate the evidence of the current step, and return the session after the report.
-
-    A report that lacks evidence is recorded and refused. The same report is evaluated again each time.
-    """
-    workflow = opened.workflow
-    step = workflow.step(str(session.step))
-    session = session if session.evidence is not None else entered(environment, workflow, session)
-    results = results_of(environment, workflow, session, report.facts)
-    try:
-        return follow(
-            workflow,
-            step,
-            session,
-            report,
-            now=now,
-            evidence=results,
-            children=children,
-            relayed=relayed,
-        )
-    except EvidenceMissingError as refusal:
-        after = _refused(workflow, session, refusal)
-        note: RecordNote = {
-            "claim": refusal.outcome,
-            "missing": [result.check for result in refusal.results if result.is_missing],
-            **ownership_note(change.kept.session, after),
-        }
-        change.commit(after, kind="refused", at=now, by=environment.by, note=note)
-        raise
+    refusal: EvidenceMissingError,
+) -> None:
+    """Record a report that lacks evidence. The same report is evaluated again each time."""
+    after = _refused(workflow, session, refusal)
+    note: RecordNote = {
+        "claim": refusal.outcome,
+        "missing": [result.check for result in refusal.results if result.is_missing],
+        **ownership_note(change.kept.session, after),
+    }
+    change.commit(after, kind="refused", at=environment.now, by=environment.by, note=note)
 
 
 def _refused(workflow: Workflow, session: Session, refusal: EvidenceMissingError) -> Session:
@@ -126,8 +102,10 @@ def results_of(
     def run_of(name: str) -> tuple[CommandRun | None, str]:
         declared = step.commands[name]
         words = arguments.resolved(declared.run, values, command=name)
-        run = commands.newest_run(session, name, declared, words)
-        return run, commands.first_change(environment, session, run) if run is not None and run.passed else ""
+        run = command_runs.newest_run(session, name, declared, words)
+        return run, command_runs.first_change(
+            environment, session, run
+        ) if run is not None and run.passed else ""
 
     context = Context(
         evidence=evidence,
@@ -239,7 +217,7 @@ def _decide(
 def judged(environment: Environment, session_id: str) -> tuple[StepDef, tuple[EvidenceResult, ...]]:
     """Return the current step, and the results of its checks as they are now; nothing is recorded."""
     session = environment.store.read(session_id).session
-    opened = session_files.open_session(environment, session)
+    opened = open_session(environment, session)
     step = current_step(opened.workflow, session)
     check_still_dispatched(environment.store, session)
     return step, results_of(environment, opened.workflow, session) if step.evidence else ()
@@ -269,7 +247,7 @@ def confirm(
                 f"session `{session_id}` is at revision {session.revision}, not {expect}",
                 hint=Hint("see its state: ", resume),
             )
-        opened = session_files.open_session(environment, session)
+        opened = open_session(environment, session)
         step = current_step(opened.workflow, session)
         check_still_dispatched(environment.store, session)
         session = session if session.evidence is not None else entered(environment, opened.workflow, session)

@@ -1,0 +1,209 @@
+"""The table of commands: for each its module, its section in the help, its one-line help, and whether it is an MCP tool.
+
+The command line and the MCP server are made from it. A command's module is imported when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+READS, CHANGES = "reads", "changes"
+"""The kinds of MCP tools."""
+
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """One command, or a group of commands."""
+
+    module: str
+    """The module of flowrail that defines it; empty for a group."""
+    section: str
+    """Its section in the help."""
+    help: str
+    """Its one-line help."""
+    tool: str = ""
+    """Whether MCP clients have it as a tool, and whether the tool only reads or changes something."""
+    commands: Mapping[str, CommandEntry] = field(default_factory=dict)
+    """The commands of a group."""
+    more_help: str = ""
+    """More lines of help of a group."""
+    extra: tuple[str, ...] = ()
+    """The extra of flowrail that it needs, and the packages that this installs."""
+
+
+_STEP = "operations.steps.current_step"
+_QUESTIONS = "operations.steps.user_questions"
+_FINDINGS = "operations.steps.review_findings"
+_EVIDENCE = "operations.steps.step_evidence"
+_SEND = "operations.handoffs.send"
+_FLEET = "fleet.commands"
+
+_FINDING = {
+    "add": CommandEntry(_FINDINGS, "Record", "Record one finding", CHANGES),
+    "none": CommandEntry(_FINDINGS, "Record", "Record that a review found nothing", CHANGES),
+    "list": CommandEntry(_FINDINGS, "Show and resolve", "List the recorded findings", READS),
+    "resolve": CommandEntry(_FINDINGS, "Show and resolve", "Mark a finding as resolved", CHANGES),
+}
+_FINDING_HELP = """
+A review gate decides from the findings. Findings of a sub-agent's session count for the nearest
+gate above it.
+"""
+
+_HANDOFF = {
+    "send": CommandEntry(
+        _SEND, "Hand off", "Hand the work of a session or a skill to another skill", CHANGES
+    ),
+    "status": CommandEntry(
+        "operations.handoffs.status", "Hand off", "Show the status of one handoff, or of all open ones", READS
+    ),
+    "cancel": CommandEntry(_SEND, "Hand off", "Cancel a handoff", CHANGES),
+    "receive": CommandEntry(
+        "operations.handoffs.receive",
+        "Take over",
+        "Check a payload, claim it and take over the work",
+        CHANGES,
+    ),
+    "check": CommandEntry(
+        "operations.handoffs.check",
+        "Payloads",
+        "List every problem of a payload, or print it in another version",
+    ),
+}
+_HANDOFF_HELP = """
+A payload is built from what a session or a skill reported, checked, written once and received once. The
+lifecycle is recorded in .flow/handoffs; `flow audit` shows it.
+"""
+
+_SESSION = {
+    "rewind": CommandEntry(
+        "operations.sessions.rewind", "Change", "Take a session back to an earlier revision"
+    ),
+    "migrate": CommandEntry(
+        "operations.sessions.migrate", "Change", "Move a session to the newest definition of its workflow"
+    ),
+    "abandon": CommandEntry(
+        "operations.sessions.abandon", "Change", "End a session that will not be completed"
+    ),
+    "prune": CommandEntry("operations.sessions.prune", "Keep", "Delete old sessions that have ended"),
+}
+
+_STORE = {
+    "init": CommandEntry("operations.stores", "Databases", "Create the tables of a store in a database"),
+    "copy": CommandEntry("operations.stores", "Databases", "Copy all sessions and handoffs to another store"),
+}
+
+_FLEET_EXTRA = ("fleet", "dbos", "sqlalchemy", "psycopg")
+_FLEET_COMMANDS = {
+    name: CommandEntry(_FLEET, "Commands", about, extra=_FLEET_EXTRA)
+    for name, about in {
+        "run": "Start a session that workers run",
+        "worker": "Run headless agents for the sessions of the fleet",
+        "status": "Show workers, sessions and the newest jobs",
+    }.items()
+}
+_FLEET_HELP = """
+Workers run headless agents, such as Claude Code or Codex, for sessions without a user present. On one machine this
+needs no set-up. With a store in PostgreSQL, workers on many machines share the work.
+"""
+
+_REGISTRY = {
+    "sync": CommandEntry(
+        "operations.registry", "Commands", "Update the registry from the skills in your home folder"
+    ),
+}
+_REGISTRY_HELP = """
+The registry is one optional file of the user. It adds what a skill cannot declare itself: priority,
+notes, tags, workflows that are stored elsewhere.
+"""
+
+AGENTS, _EVERY_DAY, OCCASIONALLY = "For agents", "Every day", "Occasionally"
+COMMANDS: Mapping[str, CommandEntry] = {
+    "step": CommandEntry(
+        _STEP, AGENTS, "Show the current step, or report its outcome and show the next", CHANGES
+    ),
+    "resume": CommandEntry(_STEP, AGENTS, "Show the current step of a session again", CHANGES),
+    "run": CommandEntry(
+        "operations.steps.command_runs",
+        AGENTS,
+        "Run a command of the current step, or attach to it",
+        CHANGES,
+    ),
+    "ask": CommandEntry(_QUESTIONS, AGENTS, "Ask the user an agent's questions", CHANGES),
+    "answer": CommandEntry(
+        _QUESTIONS, AGENTS, "Record the user's answers and print the next command", CHANGES
+    ),
+    "finding": CommandEntry(
+        "", AGENTS, "Record, list and resolve findings of a review", "", _FINDING, _FINDING_HELP
+    ),
+    "handoff": CommandEntry("", AGENTS, "Hand work from one skill to another", "", _HANDOFF, _HANDOFF_HELP),
+    "setup": CommandEntry(
+        "operations.setup", _EVERY_DAY, "Set up your agent's host: hooks, permissions, skills"
+    ),
+    "list": CommandEntry("operations.skills.list", _EVERY_DAY, "List the skills", READS),
+    "show": CommandEntry(
+        "operations.skills.show",
+        _EVERY_DAY,
+        "Show a skill's steps, transitions and parameters, or what one step prints",
+    ),
+    "check": CommandEntry("operations.skills.check", _EVERY_DAY, "Find errors in a workflow"),
+    "test": CommandEntry(
+        "testing.walks.run", _EVERY_DAY, "Walk through a workflow and check what its steps print"
+    ),
+    "diagram": CommandEntry("operations.skills.diagram", _EVERY_DAY, "Draw a workflow, or a session on it"),
+    "discover": CommandEntry(
+        "operations.discover", _EVERY_DAY, "Find skills that can take over a piece of work", READS
+    ),
+    "new": CommandEntry("operations.skills.new", _EVERY_DAY, "Create a skill"),
+    "trust": CommandEntry(
+        "operations.skills.trust",
+        _EVERY_DAY,
+        "Approve a skill to run, or list what waits for approval",
+    ),
+    "sessions": CommandEntry(
+        "operations.sessions.listing",
+        _EVERY_DAY,
+        "List the open sessions, or show one with its history",
+        READS,
+    ),
+    "watch": CommandEntry("cli.commands.watch", _EVERY_DAY, "Show live what all sessions do"),
+    "ui": CommandEntry(
+        "cli.commands.ui",
+        _EVERY_DAY,
+        "Open a web page that shows all sessions live",
+        extra=("web", "jinja2", "starlette", "uvicorn"),
+    ),
+    "audit": CommandEntry(
+        "operations.audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
+    ),
+    "doctor": CommandEntry("operations.doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
+    "session": CommandEntry("", OCCASIONALLY, "Change and delete sessions", "", _SESSION),
+    "approve": CommandEntry(_EVIDENCE, OCCASIONALLY, "Confirm a check that only a person can confirm"),
+    "waive": CommandEntry(_EVIDENCE, OCCASIONALLY, "Continue without evidence, as a person at a terminal"),
+    "store": CommandEntry("", OCCASIONALLY, "Keep sessions in a database, or move them", "", _STORE),
+    "fleet": CommandEntry(
+        "",
+        OCCASIONALLY,
+        "Run sessions with headless agents",
+        "",
+        _FLEET_COMMANDS,
+        _FLEET_HELP,
+    ),
+    "registry": CommandEntry(
+        "", OCCASIONALLY, "Update the registry of workflows", "", _REGISTRY, _REGISTRY_HELP
+    ),
+    "hook": CommandEntry(
+        "hooks.command", OCCASIONALLY, "Answer an event of an agent's host: JSON in, JSON out"
+    ),
+    "mcp": CommandEntry(
+        "cli.commands.mcp",
+        OCCASIONALLY,
+        "Serve the commands as tools of the Model Context Protocol",
+        extra=("mcp", "mcp", "mcp_types"),
+    ),
+    "explain": CommandEntry(
+        "operations.explanations",
+        OCCASIONALLY,
+        "Explain the code of a finding or an error, or list the codes",
+    ),
+}

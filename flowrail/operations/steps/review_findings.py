@@ -1,0 +1,189 @@
+"""`flow finding`: findings on record, in the session where they count. None of them moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+from flowrail.command import Command
+from flowrail.errors import UsageError
+from flowrail.machines import reviews
+from flowrail.machines.session import RecordedFinding, Session
+from flowrail.machines.session_record import RecordNote
+from flowrail.machines.session_store import SessionChange
+from flowrail.machines.transition import current_step
+from flowrail.machines.workflow import Workflow
+from flowrail.operations.environment import Environment
+from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import OptionalSession, SessionId
+from flowrail.operations.steps.conversations import own_session
+from flowrail.operations.steps.dispatched_work import check_still_working
+from flowrail.operations.steps.workflow_source import open_session
+from flowrail.text.report import Part, Report, Span, Style, Table, columns
+
+
+@dataclass(frozen=True)
+class ShownFinding(RecordedFinding):
+    """A finding, and the session that keeps it."""
+
+    session: str = ""
+    """The session where the gate decides."""
+    open: bool = True
+
+    def report(self) -> Report:
+        """Return what was recorded."""
+        return [
+            f"{self.id} {self.severity} recorded in {self.session}, where the gate decides"
+            if self.open
+            else f"{self.id} is resolved"
+        ]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The findings of a session."""
+
+    session: str
+    """The session where the gate decides."""
+    findings: tuple[ShownFinding, ...]
+
+    def report(self) -> Report:
+        """Return a table of the findings."""
+        head = columns(
+            "id", "severity", "round", "state", "item", "place", "what", wraps=("item", "place", "what")
+        )
+        rows = map(_row, self.findings)
+        return [Table(head, rows)] if self.findings else [f"no findings in {self.session}"]
+
+
+def _row(finding: ShownFinding) -> list[Part]:
+    state = Span("open", Style.WARNING) if finding.open else Span("resolved", Style.GOOD)
+    version = f" (version {finding.version})" if finding.item and finding.version > 1 else ""
+    item = f"{finding.item or ''}{version}"
+    return [finding.id, finding.severity, str(finding.round), state, item, finding.place or "", finding.text]
+
+
+@operation("finding add", "flow finding add planner-k3x9q2 --severity MUST --text 'no way back'")
+def add_finding(
+    environment: Environment,
+    session: SessionId,
+    *,
+    severity: Annotated[str, Help("How severe it is.", metavar="MUST|SHOULD|COULD")],
+    text: Annotated[str, Help("What is wrong.", metavar="T", file_option="--file")] = "",
+    place: Annotated[str | None, Help("Where.", metavar="FILE:LINE")] = None,
+    item: Annotated[
+        str | None, Help("What it is about. The same item again records a new version.", metavar="NAME")
+    ] = None,
+) -> ShownFinding:
+    """Record one finding"""
+    if not text:
+        raise UsageError("exactly one of --text and --file is needed", hint="give one of them")
+    with _review_of(environment, session) as (change, workflow, finder):
+        before, now = change.kept.session, environment.now
+        after, finding = reviews.record(
+            workflow, before, severity=severity, text=text, place=place, item=item, at=now, by=finder
+        )
+        if after != before:
+            change.commit(after, kind="finding", at=now, by=environment.by, note={"finding": finding.id})
+    return _shown(after.id, finding)
+
+
+@dataclass(frozen=True)
+class NothingFound:
+    """A review that found nothing."""
+
+    session: str
+    """The session where the gate decides."""
+    findings: tuple[Literal[""], ...] = ()
+
+    def report(self) -> Report:
+        """Return what was recorded."""
+        return [f"recorded in {self.session}: no findings"]
+
+
+@operation("finding none", "flow finding none planner-k3x9q2")
+def submit_without_findings(environment: Environment, session: SessionId) -> NothingFound:
+    """Record that a review found nothing"""
+    with _review_of(environment, session) as (change, _, finder):
+        kept = change.kept.session
+        known = kept.evidence
+        after = kept if known is None else kept.with_evidence(replace(known, nothing_found=True))
+        note: RecordNote = {"finding": "none", "finder": finder}
+        change.commit(after, kind="finding", at=environment.now, by=environment.by, note=note)
+    return NothingFound(after.id)
+
+
+@operation("finding list", "flow finding list planner-k3x9q2")
+def list_findings(environment: Environment, session: OptionalSession = None) -> Findings:
+    """List the recorded findings
+
+    Without ID, those of this conversation's open session.
+    """
+
+    def named(own: str) -> Command:
+        return Command("finding list", own, store=environment.shown_store)
+
+    home, _ = _home_of_findings(environment, session or own_session(environment, named).session.id)
+    recorded = environment.store.read(home).session.findings
+    return Findings(home, tuple(_shown(home, finding) for finding in recorded))
+
+
+@operation("finding resolve", "flow finding resolve planner-k3x9q2 F1 --note 'tested in tests/rollback.py'")
+def resolve_finding(
+    environment: Environment,
+    session: SessionId,
+    finding: Annotated[str, Help("The finding.", metavar="FINDING")],
+    *,
+    note: Annotated[str, Help("How it was resolved, for the journal.", metavar="TEXT")] = "",
+) -> ShownFinding:
+    """Mark a finding as resolved
+
+    During its review, only the reviewer who recorded a finding can resolve it. At its gate, no finding
+    can be resolved.
+    """
+    with _review_of(environment, session) as (change, workflow, finder):
+        before, now = change.kept.session, environment.now
+        after, resolved = reviews.resolve(workflow, before, finding, note=note, at=now, by=finder)
+        if after != before:
+            change.commit(after, kind="resolve", at=now, by=environment.by, note={"finding": resolved.id})
+    return _shown(after.id, resolved)
+
+
+def _shown(session: str, finding: RecordedFinding) -> ShownFinding:
+    return ShownFinding(**vars(finding), session=session, open=finding.is_open)
+
+
+@contextmanager
+def _review_of(environment: Environment, session_id: str) -> Iterator[tuple[SessionChange, Workflow, str]]:
+    """Lock the session in which findings of *session_id* count; yield the change, the workflow, and the finder.
+
+    The finder is the agent's session, or the caller.
+    """
+    home_id, agents = _home_of_findings(environment, session_id)
+    for agent in agents:
+        check_still_working(environment.store, agent)
+    with environment.store.change(home_id, wait=environment.wait) as change:
+        session = change.kept.session
+        finder = agents[0] if agents else session
+        workflow = open_session(environment, session).workflow
+        current_step(workflow, session)
+        yield change, workflow, environment.by if finder.id == home_id else finder.id
+
+
+def _home_of_findings(environment: Environment, session_id: str) -> tuple[str, list[Session]]:
+    """Return the nearest session, from this one upwards, whose workflow has a gate, and the agents' sessions up to it.
+
+    Without a gate it is this one.
+    """
+    home_id, agents = session_id, list[Session]()
+    while True:
+        session = environment.store.read(home_id).session
+        if session.parent:
+            agents.append(session)
+        if any(step.get("gate") for step in environment.store.definition(session).steps):
+            return home_id, agents
+        if not session.parent:
+            return session_id, agents[:1]
+        home_id = session.parent.session

@@ -1,0 +1,129 @@
+"""What a command prints about a session: its guidance as XML for agents, as text for people, as JSON for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from flowrail.command import Command
+from flowrail.formatters.guidance import blocks
+from flowrail.formatters.guidance.content import Show
+from flowrail.handoff.handoff import INTERNAL
+from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.session import Session
+from flowrail.machines.session_record import Record
+from flowrail.machines.workflow import Workflow
+from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.steps import conversations, step_evidence, working_files
+from flowrail.operations.steps.briefing import with_past
+from flowrail.operations.steps.dispatched_work import children_of, lost_dispatch
+from flowrail.operations.steps.people import page_address
+from flowrail.operations.steps.workflow_source import open_session
+from flowrail.text.report import Report
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownStep(Guidance):
+    """The current step of a session, and what is printed beside it."""
+
+    notes: tuple[str, ...] = ()
+    """What the user should know."""
+    kept: Session = field(repr=False, metadata=INTERNAL)
+    """The session itself."""
+    workflow: Workflow = field(repr=False, metadata=INTERNAL)
+
+    def xml(self, show: Show = str) -> str:
+        """Return the step for an agent."""
+        return blocks.xml(self, show)
+
+    def report(self) -> Report:
+        """Return the step for a person."""
+        return blocks.report(self)
+
+    def told(self, environment: Environment) -> ShownStep:
+        """Print the notes beside the answer, and return the step."""
+        for note in self.notes:
+            environment.tell(note)
+        return self
+
+
+def show_step(
+    environment: Environment,
+    session: Session,
+    opened: OpenedWorkflow,
+    *notes: str,
+    head: str = "",
+    replayed: bool = False,
+    resumed: bool = False,
+) -> ShownStep:
+    """Return what is printed about *session*. If it is not stored yet, the *head* of its journal is unknown."""
+    last = session.last.dispatches if session.last and session.last.outcome == Outcome.FAIL else ()
+    guidance = guide(
+        opened.workflow,
+        session,
+        head=head,
+        store=environment.shown_store,
+        place=environment.store.address,
+        folder=environment.store.folder(session.id),
+        replayed=replayed,
+        resumed=resumed,
+        children=children_of(environment.store, session.dispatches + last),
+    )
+    if guidance.waits_for_person:
+        guidance = replace(guidance, page=page_address(environment, session.id))
+    if session.parent:
+        is_elsewhere = session.owner not in {None, environment.conversation}
+        relaunch = Command(
+            "step", session=session.id, take_over=is_elsewhere or None, store=environment.store.address
+        )
+        guidance = replace(guidance, relaunch_command=relaunch)
+    if resumed or not session.is_open:
+        guidance = with_past(environment, session, opened.workflow, guidance)
+    if resumed and guidance.evidence and environment.demands_evidence:
+        checks = step_evidence.with_verdicts(environment, opened.workflow, session, guidance.evidence)
+        guidance = replace(guidance, evidence=checks)
+    return ShownStep(**vars(guidance), notes=notes, kept=session, workflow=opened.workflow)
+
+
+def show_record(environment: Environment, record: Record, *, is_new: bool = False) -> ShownStep:
+    """Return the current step of a stored session. Nothing changes."""
+    session = record.session
+    notes = working_files.elsewhere(environment, session)
+    if record.kind == "abandon" and record.note.get("reason"):
+        notes = (*notes, f"abandoned because: {record.note['reason']}")
+    opened = open_session(environment, session)
+    resumed = session.is_open and not is_new
+    shown = show_step(environment, session, opened, *notes, head=record.head, resumed=resumed)
+    if conversations.belongs_to_other(environment, record):
+        text = (
+            f"This session belongs to another conversation ({conversations.described(environment, record)}). "
+            "Leave it alone unless the user asks you to continue it."
+        )
+        take_over = Command("resume", session.id, take_over=True, store=environment.shown_store)
+        return replace(_bare(shown, text), briefing=None, take_over_command=take_over)
+    lost = lost_dispatch(environment.store, session)
+    if lost is not None:  # no report of its agent would count
+        hint = str(lost.hint)
+        return _bare(shown, f"{lost.message[0].upper()}{lost.message[1:]}. {hint[0].upper()}{hint[1:]}.")
+    return shown
+
+
+def _bare(shown: ShownStep, text: str) -> ShownStep:
+    """Return the step with *text* instead of its instructions, and without work and commands."""
+    return replace(
+        shown,
+        actions=(text,),
+        next=(),
+        dispatches=(),
+        join=None,
+        questions=(),
+        answers=(),
+        findings=(),
+        finding_command=None,
+        loop=None,
+        forbids=(),
+        commands=(),
+        evidence=(),
+        ask_command=None,
+        launcher_command=None,
+    )
