@@ -1,4 +1,4 @@
-"""A demo in five scenes: a refused report, a killed process, a review that fails once, a handoff, and the record.
+"""A demo in six scenes: a refused report, a killed process, a review that fails once, a killed command, a handoff, a record.
 
 Runs the installed `flow` in a temporary project, so it leaves only a picture of the session.
 """
@@ -18,6 +18,14 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 PICTURE = Path(tempfile.gettempdir()) / "flowrail-demo.svg"
 LINES, WIDTH = 5, 110
+PUBLISH = """\
+import sys, time
+with open("published.txt", "a", encoding="utf-8") as file:
+    file.write(sys.argv[-1] + "\\n")
+print("uploading", sys.argv[-1], flush=True)
+time.sleep(2)
+print("published", sys.argv[-1])
+"""
 
 
 class Demo:
@@ -33,6 +41,8 @@ class Demo:
             self.environ.pop(name, None)
         (project / ".git").mkdir()
         shutil.copytree(HERE / "demo" / "release", project / ".claude" / "skills" / "release")
+        (project / "tools").mkdir()
+        (project / "tools" / "publish.py").write_text(PUBLISH, encoding="utf-8")
 
     def run(self, command: str, *, refused: bool = False, shown: int = LINES) -> str:
         """Run a command, print it with the first lines of its answer, and return the answer."""
@@ -50,9 +60,11 @@ class Demo:
         print()
         return answer
 
-    def kill(self, command: str) -> None:
-        """Start a command and kill it at once."""
+    def kill(self, command: str, *, after: str = "") -> None:
+        """Start a command and kill it, at once or after it has printed a word."""
         process = self._process(command)
+        while after and after.encode() not in process.stdout.readline():  # type: ignore[union-attr]
+            pass
         process.kill()
         process.wait()
         print(f"  $ {command}\n    Killed\n")
@@ -85,7 +97,7 @@ def main() -> int:
 
 
 def play(demo: Demo) -> None:
-    """Run the five scenes."""
+    """Run the six scenes."""
     changes = demo.project / "CHANGES.md"
 
     scene("1. The agent says it is done, but the changelog does not exist. Its report is refused.")
@@ -111,11 +123,21 @@ def play(demo: Demo) -> None:
     demo.run(demo.printed(session, "ok") + " --format text", shown=1)
     demo.run(demo.printed(session, "done") + " --format text", shown=1)
 
-    scene("4. The work is done. Its result goes to another skill.")
-    demo.run(f'{demo.printed(session, "ok")} -s summary="1.4.0 is tagged" --format text', shown=3)
+    scene(
+        "4. A person approves the command that publishes. It is killed while it runs, and runs once nevertheless."
+    )
+    digest = demo.read("flow trust release")["error"]["details"]["digest"]
+    demo.run(f"flow trust release --digest {digest}", shown=1)
+    demo.kill("flow run publish", after="uploading")
+    demo.run("flow run publish")
+    demo.run("flow run publish")
+    demo.run("cat published.txt")
+
+    scene("5. The work is done. Its result goes to another skill.")
+    demo.run(f'{demo.printed(session, "ok")} -s summary="1.4.0 is published" --format text', shown=3)
     demo.run(f"flow handoff send decision-critic --session {session}", shown=4)
 
-    scene("5. What happened, and a picture of it.")
+    scene("6. What happened, and a picture of it.")
     demo.run(f"flow sessions {session}", shown=20)
     demo.run(f"flow diagram --session {session} -o {shlex.quote(str(PICTURE))}", shown=1)
     records = demo.read(f"flow sessions {session}")["history"]

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 
@@ -29,6 +29,13 @@ LARGEST_FOLDER = 64 * 1024 * 1024
 _NAME = r"\w[\w.-]{0,99}(?:/\w[\w.-]{0,99})?\Z"
 _IGNORED = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--exclude=__pycache__/")
 """Asks git for the files that it would not keep. A compiled file that someone committed is not among them."""
+_IS_IGNORED = ("check-ignore", "--quiet", "--no-index", ".")
+_INTERPRETER = re.compile(
+    r"(?:python|pypy)[\d.]*|(?:ba|da|k|z)?sh|node|deno|bun|ruby|perl|php|lua|Rscript|pwsh"
+)
+_WRAPPERS = frozenset({"env", "nice", "nohup", "time", "timeout", "uv", "poetry", "pipx", "npx", "run"})
+_INLINE = frozenset({"-c", "-m", "-e", "--eval", "--module"})
+"""Options with which an interpreter runs no file that a later argument names."""
 _UNUSABLE = (DocumentError, StorageError, ValueError, KeyError, TypeError, RecursionError)
 """Raised for a missing or damaged approval, and for one that another user may have written."""
 
@@ -191,33 +198,70 @@ def revoke(folder: str, project: str, state: str) -> bool:
     return True
 
 
-def programs(words: Iterable[str], project: str, environ: Mapping[str, str]) -> dict[str, Program]:
-    """Return the programs that the first *words* of commands name: paths in the project, or names on the PATH."""
+def programs(
+    commands: Iterable[Sequence[str]], project: str, environ: Mapping[str, str]
+) -> dict[str, Program]:
+    """Return the programs that commands run, by the word that names each.
+
+    That is the first word, a path in the project or a name on the PATH, and the script of the project that it runs.
+    """
     found: dict[str, Program] = {}
-    for word in words:
-        named = os.path.join(project, word) if "/" in word else shutil.which(word, path=environ.get("PATH"))
-        found[word] = Program(os.path.normpath(named) if named else "", _digest_in(named or "", project))
+    for run in commands:
+        for word in dict.fromkeys((run[0], *_script(run, project))):
+            is_path = "/" in word or word != run[0]
+            named = os.path.join(project, word) if is_path else shutil.which(word, path=environ.get("PATH"))
+            found[word] = Program(os.path.normpath(named) if named else "", _digest_in(named or "", project))
     return found
 
 
-def approved_program(folder: str, project: str, word: str, state: str, *, skill: str, root: str = "") -> str:
-    """Return the path of the program *word* of a command of *skill*; `TrustError` unless a person approved it as it is."""
+def approved_program(
+    folder: str, project: str, run: Sequence[str], state: str, *, skill: str, root: str = ""
+) -> str:
+    """Return the path of the program of a command of *skill*; `TrustError` unless a person approved it as it is.
+
+    *run* are the arguments as the skill declares them. If they name a script of the project, that must be approved, too.
+    """
     content = snapshot(folder)
     approved = approval_of(folder, project, state)
-    program = Program("", "") if approved is None else approved.programs.get(word, Program("", ""))
+    problem = ""
     if approved is None:
         problem = "may not run commands in this project"
     elif not approved.covers(content):
         problem = "changed since its commands were approved"
-    elif not program.path:
-        problem = f"may not run `{word}`, which was not found when its commands were approved"
-    elif program.digest != _digest_in(program.path, project):
-        problem = f"may not run `{word}`, which changed since it was approved"
     else:
-        return program.path
+        for word in (run[0], *_script(run, project)):
+            program = approved.programs.get(word, Program("", ""))
+            if not program.path:
+                problem = f"may not run `{word}`, which was not found when its commands were approved"
+            elif program.digest != _digest_in(program.path, project):
+                problem = f"may not run `{word}`, which changed since it was approved"
+            if problem:
+                break
+        else:
+            return approved.programs[run[0]].path
     raise TrustError(
         f"skill `{skill}` {problem}", hint=how_to_approve(skill, root), skill=skill, folder=content.folder
     )
+
+
+def _script(run: Sequence[str], project: str) -> Iterator[str]:
+    """Yield the argument with the file of the project that a command runs through an interpreter or a wrapper, if any.
+
+    Data files, and files that a tool such as make or pytest finds by itself, are not scripts: agents change them.
+    """
+    is_interpreted = False
+    for word in run:
+        if _INTERPRETER.fullmatch(os.path.basename(word)):
+            is_interpreted = True
+        elif is_interpreted and word in _INLINE:
+            return
+        elif "$" not in word and os.path.isfile(os.path.join(project, word)):
+            yield word
+            return
+        elif not is_interpreted and not (
+            word in _WRAPPERS or word[0] == "-" or "=" in word or word.isdigit()
+        ):
+            return
 
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -253,12 +297,17 @@ def _is_only_of(owner: int, content: FolderContent) -> bool:
 
 
 def _ignored_by_git(folder: str) -> frozenset[str]:
-    """Return the paths of files in *folder* that git ignores; none if the folder is not in a repository."""
+    """Return the paths of files in *folder* that git ignores; none if the folder is not in a repository.
+
+    If git ignores the whole folder, all of its files count, except compiled ones.
+    """
     try:
         output = git.output_of(folder, _IGNORED, os.environ)
+        asked = git.ended(folder, _IS_IGNORED, os.environ, settings={"GIT_LITERAL_PATHSPECS": "0"})
     except git.GitFailedError:
         return frozenset()
-    return frozenset(os.fsdecode(path) for path in output.split(b"\0"))
+    paths = map(os.fsdecode, output.split(b"\0"))
+    return frozenset(path for path in paths if asked.status or "__pycache__" in path.split("/"))
 
 
 def _walk(root: str) -> list[tuple[str, bool]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.skills import git
 
 from flowrail import approval
 from flowrail.errors import TrustError
@@ -62,6 +63,19 @@ def test_every_change_ends_the_approval_and_is_named(folder: Path, state: str, w
     assert error.message == f"skill `a-skill` is code, and it changed since it was approved: {what}"
     assert str(error.hint) == "a person runs: flow trust a-skill"
     assert error.details["digest"] == approval.snapshot(str(folder)).digest
+
+
+def test_a_folder_that_git_ignores_as_a_whole_is_approved_with_its_content(folder: Path, state: str) -> None:
+    git(folder.parent.parent, "init", "-q")
+    (folder.parent.parent / ".gitignore").write_text("skills/\n")
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__" / "workflow.pyc").touch()
+    approve(folder, state)
+
+    (folder / "workflow.py").write_text("WORKFLOW = 2\n")
+
+    assert "workflow.py (changed)" in refusal(folder, state).message
+    assert set(approval.snapshot(str(folder)).files) == {"workflow.py", "steps/first.md"}
 
 
 def test_a_folder_without_approval_is_refused(folder: Path, state: str) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from flowrail.text.safe_text import one_line, shortened
+from flowrail.text.phrases import ago
+from flowrail.text.safe_text import in_quotes, one_line, shortened
 
 FILE = "shell.jsonl"
 LONGEST_LINE = 300
@@ -57,6 +58,18 @@ def last(folder: str, *, step_entered: str) -> list[ShellCommand]:
     """Return the last commands of the step that was entered at that time, oldest first."""
     entries = [entry for entry in _entries(os.path.join(folder, FILE)) if entry.step_entered == step_entered]
     return entries[-MOST_SHOWN:]
+
+
+def last_in_words(folder: str, *, step_entered: str, now: str) -> tuple[str, ...]:
+    """Return the last commands of a step, each with its exit status and its age, as an agent reads them."""
+    return tuple(
+        f"`{in_quotes(command.text)}` ({_ended(command.status)}{ago(command.at, now)})"
+        for command in last(folder, step_entered=step_entered)
+    )
+
+
+def _ended(status: int | None) -> str:
+    return "failed, " if status is None else f"exit {status}, "
 
 
 def _without_secrets(text: str) -> str:

@@ -12,7 +12,6 @@ from flowrail.hosts.host import LONGEST_ANSWER
 from flowrail.machines.session import ABANDONED, COMPLETED, WAITING, Session
 from flowrail.operations.steps.conversations import RESULT_SECONDS
 from flowrail.text.phrases import ago, seconds_between
-from flowrail.text.safe_text import in_quotes
 
 
 def overview(sessions: Iterable[HookSession], call: Call) -> str:
@@ -53,18 +52,8 @@ def _description(each: HookSession, call: Call) -> str:
 def _commands_of_step(each: HookSession, now: str) -> str:
     """Return the last shell commands of the current step, which the agent may have forgotten."""
     folder = each.store.folder(each.session.id)
-    commands = shell_history.last(folder, step_entered=each.session.moved_at)
-    if not commands:
-        return ""
-    shown = [
-        f"`{in_quotes(command.text)}` ({_ended(command.status)}{ago(command.at, now)})"
-        for command in commands
-    ]
-    return f"\n  In this step you already ran: {', '.join(shown)}"
-
-
-def _ended(status: int | None) -> str:
-    return "failed, " if status is None else f"exit {status}, "
+    shown = shell_history.last_in_words(folder, step_entered=each.session.moved_at, now=now)
+    return f"\n  In this step you already ran: {', '.join(shown)}" if shown else ""
 
 
 def _result(each: HookSession, now: str) -> str:

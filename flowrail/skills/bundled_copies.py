@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -59,6 +60,23 @@ def as_bundled(skill: Skill) -> bool | None:
     except FlowError:  # it contains a link or a device, so it is not a copy
         return False
     return None if copy is None else not copy.changes
+
+
+def runs_bundled_script(run: Sequence[str], folder: str, source: str) -> bool:
+    """Return whether a command runs, with Python, a script of a bundled skill or of an unchanged copy in *folder*.
+
+    Such a command needs no approval, because flowrail ships the script.
+    """
+    script = run[1] if len(run) > 1 else ""
+    if run[0] not in {"python", "python3"} or not script.startswith("$scripts/") or ".." in script:
+        return False
+    name = os.path.basename(folder)
+    if source == BUNDLED or not folder or not os.path.isdir(os.path.join(bundled_folder(), name)):
+        return source == BUNDLED
+    try:
+        return digests(approval.snapshot(folder)) == digests(shipped(name))
+    except FlowError:  # it contains a link or a device, so it is not a copy
+        return False
 
 
 def digests(snapshot: approval.FolderContent) -> dict[str, str]:

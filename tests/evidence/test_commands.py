@@ -153,6 +153,7 @@ def test_facts_are_taken_from_the_output_and_cannot_be_misreported() -> None:
     assert (after["step"]["attempt"], again["replayed"]) == (2, True)
     assert told("sessions", session)["history"][-1]["facts"] == {"failures": 3, "who": "Ann"}
     write("check.py", "print('by Bob')")
+    allow_commands()
     run(session)
     assert told(*step)["status"] == "completed"
 
@@ -476,6 +477,63 @@ def test_the_program_is_the_one_that_was_approved(monkeypatch: pytest.MonkeyPatc
     program.write_text("#!/bin/sh\necho changed\n")
 
     assert is_refused(session)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["python3", "tools/book.py", "--", "$session"],
+        ["python3", "-W", "ignore", "tools/book.py"],
+        ["env", "A=1", "python3", "tools/book.py"],
+        ["sh", "./tools/book.py"],
+    ],
+)
+def test_a_changed_script_is_refused_until_a_person_approves_it(words: list[str]) -> None:
+    script = write("tools/book.py", "echo = 1\n")
+    demand(CHECK, commands={"tests": {"run": words}})
+    allow_commands()
+    session = begin()
+    script.write_text("print('changed')\n")
+    assert is_refused(session)
+
+    allow_commands()
+
+    assert flow("run", "tests", "--session", session).status != 7
+
+
+def test_a_script_that_was_missing_at_the_approval_is_refused() -> None:
+    write("data.txt", "1\n")
+    demand(CHECK, commands={"tests": {"run": ["python3", "book.py", "data.txt"]}})
+    allow_commands()
+    session = begin()
+    write("book.py", "print('new')\n")
+
+    assert is_refused(session)
+
+
+@pytest.mark.parametrize("words", [["python3", "-m", "compileall", "-q", "src/a.py"], ["cat", "src/a.py"]])
+def test_a_file_that_a_command_only_reads_may_change(words: list[str]) -> None:
+    write("src/a.py", "a = 1\n")
+    demand(CHECK, commands={"tests": {"run": words}})
+    allow_commands()
+    session = begin()
+    write("src/a.py", "a = 2\n")
+
+    run(session)
+
+
+def test_a_script_of_an_unchanged_copy_of_a_bundled_skill_needs_no_approval() -> None:
+    repository()
+    told("setup", "planner", "--host", "claude-code")
+    write("plan.md", "### Milestone 1: A\n")
+    words = ("-p", "plan=plan.md", "-p", "planner=planner-abc123", "-p", "round=2")
+    session = str(told("step", "planner/fill-diffs", "--new", *words)["session"])
+    told("step", "planner/fill-diffs", "ok", "--session", session)
+    assert flow("run", "diffs", "--session", session).status == 1
+    script = project_skills() / "planner" / "scripts" / "plan_diffs.py"
+    script.write_text("print('mine')\n")
+
+    assert flow("run", "diffs", "--session", session).status == 7
 
 
 def test_an_approval_is_for_one_project() -> None:

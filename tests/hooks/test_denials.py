@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.hooks import A, B, claude_code, context, denied, hook, within
-from support.sandbox import allow, put_skill, sessions_folder
+from support.hooks import A, B, claude_code, context, conversation, denied, hook, within
+from support.sandbox import allow, flow, put_skill, sessions_folder
 
 SKILL = """\
 name: NAME
@@ -168,11 +168,14 @@ def test_after_a_compaction_the_agent_reads_which_commands_it_ran_in_this_step(s
     failed: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "tools/count"}, "error": "no"}
     hook("post-tool-use-failure", claude_code("post-tool-use-failure", **failed))
 
-    text = context(hook("session-start", claude_code("session-start", source="compact")))
+    after_compaction = context(hook("session-start", claude_code("session-start", source="compact")))
+    with conversation(A):
+        resumed = flow("resume", session).out
 
-    assert "In this step you already ran: `tools/freeze elm` (exit 0, just now), " in text
-    assert "`tools/count` (failed, just now)" in text
-    assert "abcdef123456" not in text
+    for text in (after_compaction, resumed):
+        assert "In this step you already ran: `tools/freeze elm` (exit 0, just now), " in text
+        assert "`tools/count` (failed, just now)" in text
+        assert "abcdef123456" not in text
     assert "abcdef123456" not in (sessions_folder() / session / "shell.jsonl").read_text()
     within(A, "step", "stock", "ok")
     text = context(hook("session-start", claude_code("session-start", source="compact")))

@@ -469,6 +469,8 @@ def briefing_text(guidance: Guidance, briefing: Briefing) -> str:
     if briefing.noted:
         noted = "; ".join(shortened(text, LONGEST_NOTE).rstrip(".") for text in briefing.noted)
         sentences.append(_sentence("Also noted", noted))
+    if briefing.already_ran:
+        sentences.append(_sentence("In this step you already ran", ", ".join(briefing.already_ran)))
     if briefing.notes is not None:
         age = duration(briefing.notes.seconds)
         about = f"{size(briefing.notes.bytes)}, changed {age} ago"

@@ -114,6 +114,8 @@ class Briefing:
     """How many reports came before them."""
     noted: tuple[str, ...] = ()
     """The notes of the reports that are not in `done`, and of sub-agents."""
+    already_ran: tuple[str, ...] = ()
+    """The last shell commands in the current step, if hooks record them, each with its exit status and age."""
     notes_path: str = ""
     """The session's notes, if the workflow keeps any."""
     notes: WorkingFile | None = None

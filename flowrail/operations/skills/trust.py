@@ -13,7 +13,6 @@ from flowrail.approval import Approval, FolderContent, Program
 from flowrail.command import Command, Hint
 from flowrail.discovery.declaration import read_declaration
 from flowrail.discovery.frontmatter import read_frontmatter
-from flowrail.discovery.locations import BUNDLED
 from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import FlowError, TrustError, UsageError
 from flowrail.machines.session_record import Record
@@ -21,6 +20,7 @@ from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill
 from flowrail.operations.sessions.accept import accept
+from flowrail.skills.bundled_copies import runs_bundled_script
 from flowrail.skills.catalog import (
     OWN_SCOPES,
     Skill,
@@ -293,23 +293,23 @@ def _without_workflow(name: str, loader: Loader) -> Skill | None:
 def _commands(skill: Skill, loader: Loader) -> dict[str, tuple[str, ...]]:
     """Return the commands of *skill* that need approval; `TrustError` if only its Python knows them.
 
-    The scripts of a bundled skill need none.
+    Scripts of a bundled skill, or of an unchanged copy, need none.
     """
     return {
         f"{file.address}, step {step.id}, {name}": tuple(command.run)
         for file in workflows(skill)
         for step in loader.read(file).definition.steps
         for name, command in step.commands.items()
-        if not (skill.source == BUNDLED and command.run[1:2] and command.run[1].startswith("$scripts/"))
+        if not runs_bundled_script(command.run, skill.folder, skill.source)
     }
 
 
 def _programs(skill: Skill, environment: Environment) -> dict[str, Program]:
     try:
-        words = [command[0] for command in _commands(skill, environment.loader).values()]
+        commands = [*_commands(skill, environment.loader).values()]
     except FlowError:
-        words = []  # it has an error; `flow check` shows it
-    return approval.programs(words, environment.project, environment.environ)
+        commands = []  # it has an error; `flow check` shows it
+    return approval.programs(commands, environment.project, environment.environ)
 
 
 def _description(

@@ -9,6 +9,7 @@ from datetime import datetime
 from stat import S_ISREG
 
 from flowrail.command import Command
+from flowrail.evidence import shell_history
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION
 from flowrail.handoff.store import Handoffs, missing_parts, payload_path
 from flowrail.machines.guidance.guide import Guidance
@@ -66,6 +67,9 @@ def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guid
         done=done,
         earlier=earlier,
         noted=tuple(noted[-MOST_NOTED:]),
+        already_ran=shell_history.last_in_words(
+            store.folder(session.id), step_entered=session.moved_at, now=now
+        ),
         notes_path=session.notes_path if has_notes else "",
         notes=notes,
     )

@@ -17,7 +17,6 @@ from typing import Annotated
 
 from flowrail import approval
 from flowrail.command import Command, Hint
-from flowrail.discovery.locations import BUNDLED
 from flowrail.errors import ConflictError, TrustError, UsageError
 from flowrail.evidence import arguments, project_files, runs
 from flowrail.evidence.project_files import UnreadableError
@@ -39,6 +38,7 @@ from flowrail.operations.parameters import OptionalSession
 from flowrail.operations.steps import conversations, working_files
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.workflow_source import open_session
+from flowrail.skills.bundled_copies import runs_bundled_script
 from flowrail.storage.files import make_private_dir, write_atomic
 from flowrail.text.phrases import ago, did_you_mean, duration, listed
 from flowrail.text.report import Report
@@ -375,11 +375,10 @@ def _ran(environment: Environment, run: CommandRun, *, is_repeated: bool) -> Ran
 def _approved_program(environment: Environment, at: _AtStep) -> str:
     """Return the path of the program, as a person approved it; `TrustError` if it is not approved.
 
-    Scripts of a bundled skill that Python runs need no approval.
+    Scripts of a bundled skill, or of an unchanged copy, need no approval.
     """
-    word, opened = at.declared.run[0], at.opened
-    is_script = len(at.declared.run) > 1 and at.declared.run[1].startswith("$scripts/")
-    if opened.source == BUNDLED and word in {"python", "python3"} and is_script:
+    opened = at.opened
+    if runs_bundled_script(at.declared.run, opened.folder, opened.source):
         return sys.executable
     name = at.session.skill.partition("/")[0]
     if not opened.folder:
@@ -390,7 +389,7 @@ def _approved_program(environment: Environment, at: _AtStep) -> str:
         )
     project = working_files.project_of(environment, at.session)
     return approval.approved_program(
-        opened.folder, project, word, environment.state, skill=name, root=opened.named_root
+        opened.folder, project, at.declared.run, environment.state, skill=name, root=opened.named_root
     )
 
 
