@@ -13,6 +13,7 @@ from flowrail import approval
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
 from flowrail.hosts.host import AGENTS, CLAUDE_CODE
+from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError, WorkflowFile
 from flowrail.skills.bundled_copies import BundledCopy, of_bundled
@@ -114,8 +115,6 @@ class Loader:
             return None
 
     def _read(self, file: WorkflowFile, contents: Mapping[str, bytes] | None) -> LoadedWorkflow:
-        from flowrail.machines.loading import workflow_source  # brings PyYAML, and a report reads no workflow
-
         return workflow_source.read(file, contents, convention=self.convention)
 
 

@@ -69,6 +69,25 @@ def test_every_command_takes_json_format_and_colour_if_it_can(name: str) -> None
             assert flags >= {"--format", "--color"}, words
 
 
+def test_there_are_at_most_50_commands_with_115_options_of_their_own() -> None:
+    shared = {"--format", "--json", "--color", "--store", "--root", "--utc", "--help"}
+    found = [
+        command
+        for name, entry in COMMANDS.items()
+        for _, _, command in commands((name,), entry, load(name, entry))
+        if not isinstance(command, click.Group)
+    ]
+    own = [
+        option
+        for command in found
+        for option in command.params
+        if isinstance(option, click.Option) and not option.hidden and not shared & {*option.opts}
+    ]
+
+    assert len(found) <= 50
+    assert len(own) <= 115
+
+
 def test_the_help_names_every_command_and_fits_a_terminal_of_40_lines() -> None:
     out = flow("--help").out
     lines = [" ".join(line.split()) for line in out.splitlines()]
