@@ -14,8 +14,8 @@ from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import Finding, Path, Place, UnplacedFinding, first
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import ENTRY_FILES, WorkflowFile, find_file, scripts
+from flowrail.machines.parts import texts_of
 from flowrail.machines.step import WORKFLOW_NAME, StepDef
-from flowrail.machines.step_contents import texts_of
 from flowrail.machines.values import Arg
 from flowrail.skills import card
 from flowrail.skills.catalog import Skill, find, unread_workflows, workflow_file, workflows
@@ -280,9 +280,9 @@ def _unfit(name: str, arg: Arg | None, value: object, declared: Mapping[str, Arg
 def _fences(file: WorkflowFile, loaded: LoadedWorkflow, problems: Problems) -> Iterator[Finding]:
     for index, step in enumerate(loaded.definition.steps):
         for text in texts_of(step):
-            if text.kind not in {"actions", "variants", "prompt"}:
+            if text.key not in {"actions", "variants", "prompt"}:
                 continue
-            for line, name, problem in problems(text.text):
+            for line, name, problem in problems(text.value):
                 place = loaded.locate(("steps", index, *text.path))
                 if place.file != file.path and not file.is_python:
                     # A file of its own. The text lacks the blank lines at its top.

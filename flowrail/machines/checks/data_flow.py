@@ -14,12 +14,11 @@ from operator import or_
 from typing import NamedTuple
 
 from flowrail.machines import graph
-from flowrail.machines.checks.loop_rules import guard_of
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.expressions import EVIDENCE, parse
 from flowrail.machines.findings import Path, UnplacedFinding
+from flowrail.machines.parts import conditions_of, texts_of
 from flowrail.machines.step import StepDef
-from flowrail.machines.step_contents import conditions_of, texts_of
 from flowrail.text import placeholders
 
 MOST_FOLLOWED = 500_000
@@ -28,12 +27,32 @@ Names = int
 """A set of names as bits of an integer, because thousands of names follow thousands of transitions."""
 
 
+class Guard(NamedTuple):
+    """What a condition guarantees: names that have a value, and that the step is entered again."""
+
+    names: frozenset[str]
+    again: bool
+
+
+def guard_of(when: object) -> Guard:
+    """Return what the condition *when* guarantees; nothing if it is a function."""
+    if not isinstance(when, str):
+        return Guard(frozenset(), again=False)
+    expression = parse(when)
+    again = any(
+        name == "visit" and ((mark == ">" and value >= 1) or (mark == ">=" and value >= 2))  # noqa: PLR2004
+        for name, mark, value in expression.comparisons()
+        if isinstance(value, int)
+    )
+    return Guard(expression.names, again)
+
+
 class NameUse(NamedTuple):
     """A name that a step uses. In a text, a missing value leaves a gap; in a condition, it is null."""
 
     name: str
     path: Path
-    label: str
+    part: str
     is_text: bool
     variant: str | None = None
     """The condition of the variant that uses the name."""
@@ -126,7 +145,7 @@ class _Paths:
         return known
 
 
-def _values(scope: Scope) -> Iterator[UnplacedFinding]:
+def unknown_values(scope: Scope) -> Iterator[UnplacedFinding]:
     """Find values that are read before they are known, unless a handler may return them."""
     if scope.is_open:
         return
@@ -134,54 +153,49 @@ def _values(scope: Scope) -> Iterator[UnplacedFinding]:
         paths = _Paths(scope)
         for index, step in enumerate(scope.workflow.steps):
             if step.id in paths.always:
-                for raw in _unknown_values(step, paths, scope):
+                for raw in _in_step(step, paths, scope):
                     yield replace(raw, path=("steps", index, *raw.path))
 
 
-def _unknown_values(step: StepDef, paths: _Paths, scope: Scope) -> Iterator[UnplacedFinding]:
+def _in_step(step: StepDef, paths: _Paths, scope: Scope) -> Iterator[UnplacedFinding]:
     params = scope.workflow.params
     seen: set[tuple[str, str]] = set()
     known = cache(lambda variant: paths.known(step, variant))
     for use in _uses(step):
-        name, label = use.name, use.label
+        name, part = use.name, use.part
         if name == "limit" and step.bound is None and use.is_text:
-            message = f"{label} has `$limit`, and step `{step.id}` has no limit"
+            message = f"{part} has `$limit`, and step `{step.id}` has no limit"
             yield UnplacedFinding("FR161", use.path, message, "add a `limit` to the step, or remove `$limit`")
         arg = params.get(name)
         is_given = arg is not None and (arg.required or arg.has_default)
         is_in_this_report = use.path[0] == "rules" and name in step.reports
-        if name not in scope.values or (name, label) in seen or is_given or is_in_this_report:
+        if name not in scope.values or (name, part) in seen or is_given or is_in_this_report:
             continue
         if known(use.variant) & paths.bits.get(name, 0):
             continue
-        seen.add((name, label))
+        seen.add((name, part))
         is_reported = name in paths.ever(step.id) or (guard_of(use.variant).again and name in step.reports)
         if arg is None and not is_reported:
-            message = f"{label} reads `{name}`, which no step before `{step.id}` reports"
+            message = f"{part} reads `{name}`, which no step before `{step.id}` reports"
             yield UnplacedFinding("FR126", use.path, message)
         elif use.path == ("dispatch", "over"):
             message = f"step `{step.id}` goes over `{name}`, which is not reported on every path to it"
             yield UnplacedFinding("FR160", use.path, message)
         elif use.is_text:
-            message = f"{label} has `${name}`, which has no value on every path to `{step.id}`"
-            hint = "make it required where it is reported, or write a variant for the case without it"
-            yield UnplacedFinding("FR161", use.path, message, hint)
+            message = f"{part} has `${name}`, which has no value on every path to `{step.id}`"
+            yield UnplacedFinding("FR161", use.path, message)
 
 
 def _uses(step: StepDef) -> Iterator[NameUse]:
     variants = [variant.when if isinstance(variant.when, str) else None for variant in step.variants]
     for text in texts_of(step):
-        variant = variants[int(text.path[1])] if text.kind == "variants" else None
-        for name in sorted(placeholders.placeholders(text.text) - text.names - guard_of(variant).names):
+        variant = variants[int(text.path[1])] if text.key == "variants" else None
+        for name in sorted(placeholders.placeholders(text.value) - text.names - guard_of(variant).names):
             yield NameUse(name, (*text.path, f"${name}"), text.label, is_text=True, variant=variant)
-    for condition in conditions_of(step):
-        if isinstance(condition.when, str):
-            variant = condition.when if condition.kind == "variants" else None
-            names = (name for name in parse(condition.when).names if not name.startswith(EVIDENCE))
-            for name in sorted(names):
-                yield NameUse(name, condition.path, condition.label, is_text=False, variant=variant)
+    for part in conditions_of(step):
+        if part.kind == "condition":
+            variant = part.value if part.key == "variants" else None
+            for name in sorted(name for name in parse(part.value).names if not name.startswith(EVIDENCE)):
+                yield NameUse(name, part.path, part.label, is_text=False, variant=variant)
     if step.dispatch is not None and isinstance(step.dispatch.over, str):
         yield NameUse(step.dispatch.over, ("dispatch", "over"), "`over`", is_text=True)
-
-
-WORKFLOW_RULES = (_values,)

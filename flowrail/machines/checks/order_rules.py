@@ -23,7 +23,8 @@ def allows_call(workflow: Workflow, step: StepDef, pattern: str) -> bool:
     return not is_guarded and not any(tools.covers(rule, pattern) for rule in step.forbids)
 
 
-def _guards(scope: Scope) -> Iterator[UnplacedFinding]:
+def guards(scope: Scope) -> Iterator[UnplacedFinding]:
+    """Find guards that are misspelt or without effect."""
     workflow = scope.workflow
     for pattern, steps in workflow.guards.items():
         path: Path = ("guards", pattern)
@@ -57,7 +58,8 @@ def _guards(scope: Scope) -> Iterator[UnplacedFinding]:
             )
 
 
-def _order(scope: Scope) -> Iterator[UnplacedFinding]:
+def order(scope: Scope) -> Iterator[UnplacedFinding]:
+    """Find order rules that are misspelt, repeated or without effect."""
     workflow = scope.workflow
     seen: dict[str, int] = {}
     for index, text in enumerate(workflow.order):
@@ -112,6 +114,3 @@ def _reason(scope: Scope, side: Side) -> str:
         return ": no step allows it"
     outcomes = [str(outcome) for outcome in scope.workflow.step(side.step).transitions]
     return f": step `{side.step}` ends with {listed(outcomes)}" if side.outcome not in outcomes else ""
-
-
-WORKFLOW_RULES = (_guards, _order)

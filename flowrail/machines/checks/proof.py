@@ -229,11 +229,9 @@ def _values(arg: Arg) -> tuple[object, ...]:
     return (*domain, *(() if arg.required or arg.has_default else (None,)))
 
 
-def _broken_rules(scope: Scope) -> Iterator[UnplacedFinding]:
+def broken_rules(scope: Scope) -> Iterator[UnplacedFinding]:
+    """Find order rules that a path breaks."""
     for index, proof in enumerate(proofs(scope.workflow)):
         if proof.verdict is ProofVerdict.BROKEN:
             message = f"the rule `{proof.rule}` is broken on the path {' -> '.join(proof.path)}"
             yield UnplacedFinding("FR187", ("order", index), message)
-
-
-WORKFLOW_RULES = (_broken_rules,)

@@ -1,16 +1,15 @@
-"""The values and edges of a workflow that rules use, and how rules run: once for the workflow, or once for each step."""
+"""What checks know about a whole workflow: its values, its edges, and what they lead to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from flowrail.machines import graph
-from flowrail.machines.findings import UnplacedFinding, first, step_index
-from flowrail.machines.step import TEXT_NAMES, StepDef
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.step import TEXT_NAMES
 from flowrail.machines.values import Arg
 from flowrail.text import phrases, placeholders
 
@@ -30,6 +29,8 @@ class Scope:
         for index, step in enumerate(workflow.steps):
             self.index.setdefault(step.id, index)
         self.did_you_mean = phrases.Suggestions().did_you_mean
+        self.skips: dict[str, int | None] = {}
+        """Answers of `graph.skippable`."""
 
     @cached_property
     def all_edges(self) -> graph.Adjacency:
@@ -41,17 +42,69 @@ class Scope:
         """The transitions that can be taken."""
         return graph.adjacency(graph.possible_edges(self.workflow))
 
+    @cached_property
+    def unknown_targets(self) -> dict[str, list[graph.Edge]]:
+        """The transitions to each step that does not exist."""
+        unknown: dict[str, list[graph.Edge]] = {}
+        for step in self.workflow.steps:
+            for outcome, target in step.next.items():
+                if target is not None and target not in self.workflow:
+                    unknown.setdefault(target, []).append(graph.Edge(step.id, outcome, target))
+        return unknown
+
+    @cached_property
+    def unclear(self) -> set[str]:
+        """The steps of which it is unknown where they lead."""
+        return {
+            step.id
+            for step in self.workflow.steps
+            if not step.next
+            or not all(isinstance(outcome, Outcome) for outcome in step.next)
+            or any(target is not None and target not in self.workflow for target in step.next.values())
+        }
+
+    @cached_property
+    def reached(self) -> set[str]:
+        """The steps that a session can reach."""
+        return graph.reach([str(self.workflow.entry)], self.all_edges.after)
+
+    @cached_property
+    def can_end(self) -> set[str]:
+        """The steps from which a path leads to an end."""
+        return graph.reach(self.all_edges.ends, self.all_edges.before)
+
+    @cached_property
+    def may_end(self) -> set[str]:
+        """The steps from which a path may lead to an end, if those that are unclear do."""
+        return graph.reach(self.all_edges.ends | self.unclear, self.all_edges.before)
+
+    def is_unreached(self, step_id: str) -> bool:
+        """Return whether no session reaches a step; not if a misspelt transition may be the reason."""
+        is_known = self.workflow.entry in self.workflow and not self.unknown_targets
+        return is_known and step_id not in self.reached
+
+    def cannot_end(self, step_id: str) -> bool:
+        """Return whether a session that reaches a step never ends although others do."""
+        is_reached = self.workflow.entry in self.workflow and step_id in self.reached
+        return is_reached and bool(self.all_edges.ends) and step_id not in self.may_end
+
+    @cached_property
+    def repeated(self) -> set[str]:
+        """The steps that a session can enter again."""
+        return {step_id for loop in self.loops(self.possible_edges.after) for step_id in loop}
+
     def loops(self, after: graph.Neighbours) -> Iterator[list[str]]:
         """Yield the loops along the edges *after*, each in the order of its steps."""
         for members in graph.components(self.index, after):
             yield sorted(members, key=lambda step_id: self.index.get(step_id, -1))
 
-    def undeclared(self, text: str, names: Collection[str] = ()) -> list[str]:
-        """Return the placeholders in *text* that are neither values nor among *names*."""
+    def undeclared(self, text: str, names: Collection[str] = ()) -> list[tuple[str, str]]:
+        """Return the placeholders in *text* that are neither values nor among *names*, each with a remedy."""
         if self.is_open:
             return []
         used = placeholders.placeholders(text) - TEXT_NAMES
-        return sorted(name for name in used if name not in self.values and name not in names)
+        unknown = sorted(name for name in used if name not in self.values and name not in names)
+        return [(name, self.hint(name, names)) for name in unknown]
 
     def hint(self, name: str, names: Iterable[str] = ()) -> str:
         """Return a remedy for an undeclared *name*."""
@@ -59,26 +112,3 @@ class Scope:
             return "say what it goes `over`"
         known = chain(self.values, sorted(names))
         return self.did_you_mean(name, known, "declare it in `params`, or in the `reports` of a step")
-
-
-WorkflowRule = Callable[[Scope], Iterable[UnplacedFinding]]
-"""Finds problems of a workflow; the paths begin at the workflow."""
-StepRule = Callable[[StepDef, Scope], Iterable[UnplacedFinding]]
-"""Finds problems of one step; the paths begin at the step."""
-
-
-def findings_of(
-    workflow: Workflow, workflow_rules: Iterable[WorkflowRule], step_rules: Iterable[StepRule]
-) -> list[UnplacedFinding]:
-    """Return the findings of the rules in *workflow*, in the order of its steps, each with the id of its step."""
-    scope = Scope(workflow)
-
-    def in_steps(rule: StepRule) -> Iterator[UnplacedFinding]:
-        for index, step in enumerate(workflow.steps):
-            for raw in rule(step, scope):
-                yield replace(raw, path=("steps", index, *raw.path))
-
-    rules = [*(rule(scope) for rule in workflow_rules), *map(in_steps, step_rules)]
-    ids = [step.id for step in workflow.steps] + [None]  # the last one is for findings about the workflow
-    findings = sorted(first(rules), key=step_index)
-    return [replace(raw, step=ids[step_index(raw)]) for raw in findings]

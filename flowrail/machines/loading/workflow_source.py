@@ -11,7 +11,7 @@ from functools import cache
 from itertools import islice
 
 from flowrail.errors import DocumentError
-from flowrail.machines.checks.validation import part_of, raw_findings
+from flowrail.machines.checks.check import part_of, raw_findings
 from flowrail.machines.findings import (
     MOST_FOUND,
     Finding,
@@ -25,8 +25,8 @@ from flowrail.machines.loading import python_file
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile, read_inside
 from flowrail.machines.loading.step_texts import with_texts
+from flowrail.machines.parts import texts_of
 from flowrail.machines.step import LARGEST_TOGETHER
-from flowrail.machines.step_contents import texts_of
 from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import MissingFileError
 from flowrail.text.placeholders import fences
@@ -136,7 +136,7 @@ class SkillTexts:
     ) -> Iterator[Finding]:
         """Add the texts in ``flow:resource`` fences of steps to *resources*; yield a finding for an unreadable one."""
         for index, step in enumerate(workflow.steps):
-            texts = [text.text for text in texts_of(step) if text.kind in {"actions", "variants", "prompt"}]
+            texts = [text.value for text in texts_of(step) if text.key in {"actions", "variants", "prompt"}]
             lines = (
                 line
                 for text in texts

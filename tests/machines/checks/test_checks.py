@@ -16,7 +16,7 @@ from support.random_workflows import workflows
 from support.workflows import AREAS, fan, linear, loop, step, unchecked, workflow, yes_no
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.checks.structure import LARGEST_ACTIONS, MOST_TRANSITIONS
+from flowrail.machines.checks.errors import LARGEST_ACTIONS, MOST_TRANSITIONS
 from flowrail.machines.dispatch import MOST_DISPATCHES, Dispatch
 from flowrail.machines.gate import GateConfig
 from flowrail.machines.outcome import Outcome

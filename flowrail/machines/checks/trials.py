@@ -19,11 +19,10 @@ from flowrail.machines.demanded_evidence import Verdict
 from flowrail.machines.expressions import EVIDENCE, Expression, RuleError, parse
 from flowrail.machines.findings import Path, UnplacedFinding
 from flowrail.machines.outcome import Outcome
+from flowrail.machines.parts import conditions_of
 from flowrail.machines.step import StepDef
-from flowrail.machines.step_contents import conditions_of
 from flowrail.machines.values import Arg
 from flowrail.machines.walks.actions import values_to_try
-from flowrail.text.safe_text import in_quotes
 
 MOST_TRIED = 20_000
 """Combinations of values for one step."""
@@ -34,7 +33,7 @@ _RESULTS = {"passed": (True, False), "verdict": tuple(map(str, Verdict))}
 _COMPARES = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 
 
-def _never(scope: Scope) -> Iterator[UnplacedFinding]:
+def never_true(scope: Scope) -> Iterator[UnplacedFinding]:
     """Find rules that are never the first to hold, and conditions that never hold."""
     trial = _Trial(scope)
     for index, step in enumerate(scope.workflow.steps):
@@ -46,16 +45,14 @@ def _never(scope: Scope) -> Iterator[UnplacedFinding]:
                     message = (
                         f"rule {number + 1} of step `{step.id}`, `{rule.when}`, is never the first that holds"
                     )
-                    hint = "the rules are tried in order: move it up, or fix the condition"
-                    yield UnplacedFinding("FR177", (*path, "rules", number), message, hint)
-        for condition in conditions_of(step):
-            if condition.kind == "rules" or not isinstance(condition.when, str):
+                    yield UnplacedFinding("FR177", (*path, "rules", number), message)
+        for part in conditions_of(step):
+            if part.kind == "function" or part.key == "rules":
                 continue
-            if trial.first_to_hold(step, [condition.when]) == set():
-                message = f"{condition.label} of step `{step.id}`, `{in_quotes(condition.when)}`, never holds"
-                yield UnplacedFinding(
-                    "FR177", (*path, *condition.path), message, "fix the condition, or remove it"
-                )
+            if trial.first_to_hold(step, [part.value]) == set():
+                message = f"{part} of step `{step.id}`, `{part.quoted}`, never holds"
+                hint = "fix the condition, or remove it"
+                yield UnplacedFinding("FR177", (*path, *part.path), message, hint)
 
 
 class _Trial:
@@ -145,24 +142,3 @@ def _has_name(node: Any) -> bool:
     if node[0] in {"value", "name"}:
         return bool(node[0] == "name")
     return any(_has_name(child) for child in node[1:])
-
-
-def _gates(scope: Scope) -> Iterator[UnplacedFinding]:
-    """Find gates that a session can reach without their review."""
-    after = scope.possible_edges.after
-    for index, step in enumerate(scope.workflow.steps):
-        if step.gate is None:
-            continue
-        review = step.gate.review
-        starts = {str(scope.workflow.entry), *after.get(step.id, ())} - {review, step.id}
-        if step.id in graph.reach(starts, after, past=review):
-            failed = starts.intersection([step.transitions[Outcome.FAIL]])
-            when = "after it failed" if step.id in graph.reach(failed, after, past=review) else "on some path"
-            message = (
-                f"{when} a run comes to gate `{step.id}` without its review `{review}`, and is refused there"
-            )
-            hint = f"let the transition lead to `{review}`"
-            yield UnplacedFinding("FR178", ("steps", index, "gate"), message, hint)
-
-
-WORKFLOW_RULES = (_never, _gates)

@@ -1,0 +1,57 @@
+"""Steps, outcomes and facts that instructions mention.
+
+Only words in back quotes beside "step", "outcome" or "report", words in bold after "report", and commands are looked at.
+Fenced blocks are not, except for ``flow:`` fences.
+"""
+
+from __future__ import annotations
+
+import re
+
+from flowrail.machines.checks.scope import Scope
+from flowrail.machines.checks.table import Rows
+from flowrail.machines.outcome import DONE, REPORTABLE
+from flowrail.machines.parts import Part
+from flowrail.text import phrases
+from flowrail.text.placeholders import BLOCK_PREFIX, fences
+
+_STEP = re.compile(r"\bsteps? `([A-Za-z][A-Za-z0-9_-]{0,63})`|`([A-Za-z][A-Za-z0-9_-]{0,63})` step\b")
+_OUTCOME = re.compile(r"\b(?:outcome|[Rr]eport) `([a-z_]+)`")
+_COMMAND = re.compile(r"\bflow step ([a-z0-9]+(?:[-/][a-z0-9]+)*) ([a-z]+)\b")
+_FACTS = re.compile(r"\b[Rr]eport ((?:\*\*[a-z][a-z0-9_]*\*\*(?:,? and |, )?)+)")
+_BOLD = re.compile(r"\*\*([a-z][a-z0-9_]*)\*\*")
+
+
+def mentions(part: Part, scope: Scope) -> Rows:
+    """Find what instructions mention and the workflow does not have."""
+    if part.key not in {"actions", "variants"}:
+        return
+    step, text = part.step, _without_fences(part.value)
+    owner = f"the text of step `{step.id}`"
+    for name in dict.fromkeys(word for pair in _STEP.findall(text) for word in pair if word):
+        if name not in scope.workflow:
+            hint = scope.did_you_mean(name, scope.index, "name a step of this workflow")
+            yield "FR166", f"`{name}`", f"{owner} mentions unknown step `{name}`", hint
+    run = [word for skill, word in _COMMAND.findall(text) if skill == scope.workflow.name]
+    accepted = [DONE] if step.decides else list(map(str, step.transitions))
+    for word in dict.fromkeys([*_OUTCOME.findall(text), *run]):
+        is_known = word in accepted or word in step.transitions or word in step.reports
+        if not is_known or (word in run and word not in accepted):
+            is_outcome = word == DONE or word in REPORTABLE
+            problem = "the step does not accept it" if is_outcome else "it is not an outcome"
+            hint = phrases.did_you_mean(word, accepted, f"it takes {phrases.listed(accepted)}")
+            yield "FR167", word, f"{owner} names `{word}`, but {problem}", hint
+    asked = [name for names in _FACTS.findall(text) for name in _BOLD.findall(names)]
+    for name in () if callable(step.handler) else dict.fromkeys(asked):  # a handler may accept any fact
+        if name not in step.reports:
+            hint = f"it takes {phrases.listed(step.reports) or 'nothing'}"
+            hint = scope.did_you_mean(name, step.reports, hint)
+            yield "FR181", f"**{name}**", f"{owner} asks for **{name}**, which the step does not accept", hint
+
+
+def _without_fences(text: str) -> str:
+    """Return the lines of *text* that are not in a fence, or in a ``flow:`` fence."""
+    hidden = {
+        line for fence in fences(text) if not fence.info.startswith(BLOCK_PREFIX) for line in fence.lines
+    }
+    return "\n".join(line for number, line in enumerate(text.split("\n")) if number not in hidden)

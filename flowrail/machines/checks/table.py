@@ -1,0 +1,53 @@
+"""One walk over the parts of a workflow, which gives each part to the checks of its kind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from flowrail.machines.checks.scope import Scope
+from flowrail.machines.findings import UnplacedFinding, first, step_index
+from flowrail.machines.parts import Part, parts_of
+
+if TYPE_CHECKING:
+    from flowrail.machines.workflow import Workflow
+
+Rows = Iterator[tuple[str, ...]]
+"""What is wrong: the code, the key in the part (several are parted by slashes, empty for the part itself), the message,
+and if the code does not say it, what to do. A severity may follow that is not the code's."""
+Check = Callable[[Part, Scope], Rows]
+"""Looks at one part of a workflow."""
+Analysis = Callable[[Scope], Iterable[UnplacedFinding]]
+"""Looks at the whole workflow."""
+
+
+def findings_of(
+    workflow: Workflow, checks: Mapping[str, Sequence[Check]], analyses: Sequence[Analysis]
+) -> list[UnplacedFinding]:
+    """Return the findings about *workflow*, in the order of its steps, each with the id of its step.
+
+    *checks* are listed by the kind of part that they look at.
+    """
+    scope = Scope(workflow)
+    parts: dict[str, list[tuple[int, Part]]] = defaultdict(list)
+    parts["workflow"].append((-1, Part("workflow", (), "", workflow)))
+    for name, arg in workflow.params.items():
+        parts["value"].append((-1, Part("value", ("params", name), f"`{name}`", arg)))
+    for index, step in enumerate(workflow.steps):
+        for part in parts_of(step):
+            parts[part.kind].append((index, part))
+
+    def found_by(check: Check, kind: str) -> Iterator[UnplacedFinding]:
+        for index, part in parts[kind]:
+            for code, at, message, *rest in check(part, scope):
+                keys = (int(key) if key.isdecimal() else key for key in at.split("/") if key)
+                path = (*(("steps", index) if index >= 0 else ()), *part.path, *keys)
+                remedy, severity = [*rest, "", ""][:2]
+                yield UnplacedFinding(code, path, message, remedy, severity=severity)
+
+    groups = [found_by(check, kind) for kind, listed in checks.items() for check in listed]
+    ids = [step.id for step in workflow.steps] + [None]  # the last one is for findings about the workflow
+    findings = first([*groups, *(analysis(scope) for analysis in analyses)])
+    return [replace(raw, step=ids[step_index(raw)]) for raw in sorted(findings, key=step_index)]
