@@ -176,7 +176,7 @@ def _problem_of_coverage(
     else:
         read = project_files.read(context.folder, relative(check.covers, context.folder, context.values))
         source = (read or b"").decode("utf-8", "replace")
-    ids = dict.fromkeys(item.id for item in markdown_items.items_in(source))
+    ids = dict.fromkeys(item.id for item in markdown_items.items_in(source, check.items or ""))
     missing = [item_id for item_id in ids if not markdown_items.is_named(item_id, text)]
     if not missing:
         return None

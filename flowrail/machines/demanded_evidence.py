@@ -58,7 +58,7 @@ class Evidence:
     rows or headings. With `citations`, each item must cite a line and quote words of it."""
     covers: str | None = None
     """For `file` and `files`: a heading of the same file, or another file. The part must name every item that begins
-    there."""
+    there; with `items`, those of that letter."""
     citations: bool = False
     """For `file` and `files`: each file must cite lines as FILE:LINE, from the project root or from the folder of the
     citing file. Every cited line must exist, and contain the words that are quoted after it."""

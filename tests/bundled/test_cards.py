@@ -16,7 +16,9 @@ from flowrail.discovery.declaration import FoundSkill
 from flowrail.discovery.frontmatter import read_file
 from flowrail.discovery.locations import Root, Scope, bundled_folder
 from flowrail.discovery.scan import scan
+from flowrail.machines.workflow import Workflow
 from flowrail.skills.card import departures, handoff_findings
+from flowrail.skills.catalog import listing, workflows
 from flowrail.skills.loader import Loader
 
 SKILLS = Path(bundled_folder())
@@ -45,6 +47,11 @@ def commands(skill: str) -> list[str]:
     return [(block or inline).replace("…", "a word or two") for block, inline in shown]
 
 
+def workflows_of(skill: str) -> list[Workflow]:
+    found = next(found for found in listing(()) if found.name == skill)
+    return [Loader().load(file.address).definition for file in workflows(found)]
+
+
 @pytest.mark.parametrize("skill", BUNDLED)
 def test_a_card_keeps_to_the_open_format(skill: str) -> None:
     front = read_file(str(SKILLS / skill / "SKILL.md"))
@@ -55,6 +62,7 @@ def test_a_card_keeps_to_the_open_format(skill: str) -> None:
     assert {rule.removesuffix(")").removeprefix("Bash(flow ").removesuffix(":*") for rule in allowed} == {
         *("step", "resume", "sessions", "ask", "answer", "finding", "handoff"),
         *("discover", "show"),
+        *(["run"] if any(step.commands for file in workflows_of(skill) for step in file.steps) else []),
     }
     assert len(card(skill).splitlines()) < 500
 

@@ -61,7 +61,7 @@ def test_work_for_agents_and_gates_are_shown() -> None:
     text = flow("show", "planner").out
 
     assert "context_discovery       explore           planner/explore            one" in text
-    assert "qr_code_gate          Plan Code           qr_code          5      none / 1-4 / 5+" in text
+    assert "qr_code_gate          Plan Code           qr_code          5      $policy" in text
     assert "ok → developer_fills_diffs, fail → approach_selection (decided by its gate)" in text
     assert "Other workflows\n  planner/executor\n" in text
     assert "Other workflows\n  planner\n" in flow("show", "planner/executor").out

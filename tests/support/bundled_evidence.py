@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
+from itertools import pairwise
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from flowrail.cli.main import main
 from flowrail.discovery.locations import bundled_folder
+from flowrail.evidence import markdown_items
 
 MILESTONE = """
 ### Milestone 1: A file
@@ -38,39 +40,63 @@ def provide_evidence(words: Sequence[str]) -> None:
         return
     store = Path(_option(words, "--store") or ".flow").absolute()
     named = _option(words, "--session")
+    facts = {
+        name: json.loads(value) if value.startswith("[") else value.split(",")
+        for word, pair in pairwise(words)
+        if word == "-s"
+        for name, _, value in [pair.partition("=")]
+    }
     for folder in [store / "sessions" / named] if named else sorted((store / "sessions").glob("*")):
         journal = folder / "journal.jsonl"
         if journal.is_file() and b'"evidence"' in journal.read_bytes():
             first, *_, last = map(json.loads, [*(lines := journal.read_bytes().splitlines()), lines[-1]])
-            _provide(first["definition"], last, folder)
+            _provide(first["definition"], last, folder, facts)
 
 
-def _provide(definition: dict[str, Any], snapshot: dict[str, Any], folder: Path) -> None:
+def _provide(
+    definition: dict[str, Any], snapshot: dict[str, Any], folder: Path, facts: Mapping[str, object]
+) -> None:
     session = snapshot["session"]
     steps = {step["id"]: step for step in definition["workflow"]["steps"]}
     step = steps.get(session["step"], {})
     evidence = step.get("evidence", {})
+    values = {**session["params"], **session["state"], **facts, **names_of(session, folder)}
     for check in (check for checks in evidence.values() for check in checks):
         if "review" in check:
             _submit_review(session, folder)
         pattern = check.get("file") or check.get("files")
         if pattern is None:
             continue
-        names = names_of(session, folder)
-        pattern = Template(pattern).safe_substitute({**session["params"], **session["state"], **names})
+        pattern = Template(pattern).safe_substitute(values)
         written = sorted(Path(pattern).parent.glob(Path(pattern).name)) if "files" in check else []
-        wanted = [Path(pattern.replace("*", str(number))) for number in range(check.get("at_least", 1))]
+        least = 1 if check.get("citations") or "items" in check else check.get("at_least", 1)
+        wanted = [Path(pattern.replace("*", str(number))) for number in range(least)]
         for path in written if len(written) >= len(wanted) else wanted:
-            _write_file(path, check, session["revision"], folder)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            before = path.read_text() if path.exists() else ""
+            path.write_text(
+                f"{before}\n{content_for(check, before, path.parent, values, session['revision'])}\n"
+            )
     for name, command in step.get("commands", {}).items():
-        plan = Path(
-            Template(command["reads"][0]).safe_substitute({**session["params"], **names_of(session, folder)})
-        )
-        text = plan.read_text().replace(MILESTONE, "").replace("### Milestone", "Milestone")
-        plan.write_text(f"{text}{MILESTONE}")
-        with redirect_stdout(io.StringIO()) as printed:
-            status = main(["run", name, "--session", session["id"], "--store", str(folder.parents[1])])
-        assert status == 0, printed.getvalue()
+        if any(check.get("command") == name for checks in evidence.values() for check in checks) or any(
+            str(arg.get("from", "")).startswith(f"{name}.") for arg in step.get("reports", {}).values()
+        ):
+            _run(name, command, session, folder, values)
+
+
+def _run(
+    name: str, command: dict[str, Any], session: dict[str, Any], folder: Path, values: Mapping[str, object]
+) -> None:
+    for read in command.get("reads", ()):
+        plan = Path(Template(read).safe_substitute(values))
+        text = plan.read_text() if plan.exists() else ""
+        if plan.suffix == ".md" and "$scripts/plan_diffs.py" in command["run"]:
+            text = text.replace(MILESTONE, "").replace("### Milestone", "Milestone")
+            plan.parent.mkdir(parents=True, exist_ok=True)
+            plan.write_text(f"{text}{MILESTONE}")
+    with redirect_stdout(io.StringIO()) as printed:
+        status = main(["run", name, "--session", session["id"], "--store", str(folder.parents[1])])
+    assert status == 0, printed.getvalue()
 
 
 def names_of(session: dict[str, Any], folder: Path) -> dict[str, object]:
@@ -78,14 +104,31 @@ def names_of(session: dict[str, Any], folder: Path) -> dict[str, object]:
     return {"notes": folder / "work" / "notes.md", "work": folder / "work", "session": session["id"]}
 
 
-def _write_file(path: Path, check: dict[str, Any], revision: int, folder: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    before = path.read_text() if path.exists() else ""
-    lines = "\n".join(check.get("contains", ()))
+def content_for(
+    check: Mapping[str, Any], before: str, beside: Path, values: Mapping[str, object], revision: int
+) -> str:
+    """Return content that meets *check* in a file that has *before* already."""
+    cited = ""
     if check.get("citations"):
-        lines += f"\n{path.relative_to(folder.parents[2])}:1"
-    text = f"{before}\n{lines}\nat revision {revision}, {len(before)}"
-    path.write_text(f"{text:.<{check.get('min_bytes', 1)}}\n")
+        (beside / "source.txt").write_text("the cited words\n")
+        cited = 'source.txt:1 "the cited words"'
+    letter, least = check.get("items"), check.get("at_least", 1)
+    lines = [check["section"]] if "section" in check else []
+    lines += [f"revision {revision}, {len(before)} characters before", cited]
+    for text in check.get("contains", ()):
+        value = values.get(text[1:]) if text.startswith("$") else None
+        lines += map(str, value) if isinstance(value, list) else [Template(text).safe_substitute(values)]
+    if letter:
+        lines += [f"{letter}{number}: {cited}" for number in range(1, least + 1)]
+    if "covers" in check:
+        covers = check["covers"]
+        if covers.startswith("#"):
+            source = markdown_items.section_of(before, covers)
+        else:
+            path = Path(Template(covers).safe_substitute(values))
+            source = path.read_text() if path.exists() else ""
+        lines += [f"{item.id}: {cited}" for item in markdown_items.items_in(source, letter or "")]
+    return f"{os.linesep.join(lines):.<{check.get('min_bytes', 1)}}"
 
 
 def _submit_review(session: dict[str, Any], folder: Path) -> None:
