@@ -21,7 +21,7 @@ from flowrail.handoff.lifecycle import NO_ANSWERS, next_phase
 from flowrail.handoff.payload.document import digest_of
 from flowrail.machines.session_store import Store, UnknownSessionError
 from flowrail.storage import files
-from flowrail.storage.file_store import FileStore, prepare_folder
+from flowrail.storage.file_store import FileLines, prepare_folder
 from flowrail.storage.files import sha256_hex
 from flowrail.storage.record_store import HeldEntry, Kind, RecordStore
 from flowrail.text.phrases import did_you_mean, moment
@@ -107,8 +107,10 @@ class Handoffs:
 
     def __init__(self, store: Store) -> None:
         kind = Kind("handoff", HandoffRecord, HANDOFF_ID, ("handoff", "id"), _unknown, _foreign, _accepted)
-        self.entries: RecordStore[HandoffRecord] = (
-            FileStore(store.path, kind, store.owner) if store.backend is None else store.backend.records(kind)
+        self.entries = (
+            RecordStore(FileLines(store.path, kind, store.owner), kind)
+            if store.backend is None
+            else store.backend.records(kind)
         )
         self.store = store
         self.path = f"{store.path}/handoffs"

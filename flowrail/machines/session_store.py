@@ -16,7 +16,7 @@ from flowrail.machines.plain_form import from_plain
 from flowrail.machines.session import ENDED, OPEN, WORK, Session, default_work_folder
 from flowrail.machines.session_record import Record, RecordNote, StoredDefinition
 from flowrail.machines.workflow import Workflow
-from flowrail.storage.file_store import FileStore, prepare_folder, remove_folder
+from flowrail.storage.file_store import FileLines, prepare_folder, remove_folder
 from flowrail.storage.journal import too_large
 from flowrail.storage.ownership import Owner
 from flowrail.storage.record_store import HeldEntry, JournalFullError, Kind, RecordStore, Stamp
@@ -67,7 +67,7 @@ class Store:
         )
         self.backend = backend
         self.entries: RecordStore[Record] = (
-            FileStore(path, kind, owner) if backend is None else backend.records(kind)
+            RecordStore(FileLines(path, kind, owner), kind) if backend is None else backend.records(kind)
         )
         self.path = path
         self.sessions = f"{path}/sessions"

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, MetaData, Transaction, create_engine, event, inspect
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
@@ -27,8 +25,6 @@ from flowrail.storage.files import LockTimeoutError
 DIALECTS = {"postgresql": "postgresql+psycopg", "sqlite": "sqlite"}
 WAIT_SECONDS = 10.0
 """How long a change waits for a lock by default."""
-_IDLE_SECONDS = 0.1
-"""A connection that was not used for so long is tested first: the server may have restarted."""
 _SECRETS = ("password", "sslpassword")
 """Parameters of an address that are never shown."""
 _CONNECTION = {
@@ -285,31 +281,19 @@ def open_engine(url: URL) -> Engine:
         engine = create_engine(url, paramstyle="named")
         _prepare_sqlite(engine)
     else:
-        engine = create_engine(url, connect_args={**_CONNECTION, **url.query})
+        engine = create_engine(url, connect_args={**_CONNECTION, **url.query}, pool_pre_ping=True)
         _prepare_postgresql(engine)
     return engine
 
 
 def _prepare_postgresql(engine: Engine) -> None:
-    """Notice a server that restarted, and let the server notice a client that is gone."""
+    """Let the server notice a client that is gone."""
 
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _record: object) -> None:
         connection.autocommit = True
         connection.execute(_SETTINGS)
         connection.autocommit = False
-
-    @event.listens_for(engine, "checkin")
-    def returned(_connection: Any, record: ConnectionPoolEntry) -> None:
-        record.info["used_at"] = time.monotonic()
-
-    @event.listens_for(engine, "checkout")
-    def taken(connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
-        if time.monotonic() - record.info.get("used_at", time.monotonic()) > _IDLE_SECONDS:
-            try:
-                engine.dialect.do_ping(connection)
-            except engine.dialect.loaded_dbapi.Error as error:
-                raise DisconnectionError from error  # the pool opens a new connection
 
 
 def _prepare_sqlite(engine: Engine) -> None:

@@ -1,6 +1,6 @@
-"""What every store of records does: sessions and handoffs are sequences of records, each with the whole present state.
+"""A store of records: sessions and handoffs are sequences of records, each with the whole present state.
 
-`FileStore` keeps them in files, `SqlStore` in a database; both pass the same tests.
+A record is a line. `FileLines` keeps lines in files, `SqlLines` in a database; both pass the same tests.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 import operator
 import os
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Generic, Protocol, TypeVar
 
 from flowrail.errors import FlowError, StorageError
 from flowrail.storage import journal
 from flowrail.storage.journal import DamagedError, TooLargeError
+from flowrail.storage.ownership import Owner
 from flowrail.storage.records import RecordError, from_plain, to_plain
 from flowrail.text import json as strict_json
 from flowrail.text import limits
@@ -26,6 +26,7 @@ _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 Stamp = tuple[int, int]
 """A value that changes with each record."""
 NO_LABELS: Mapping[str, Collection[str]] = {}
+_ACCEPT_SECONDS = 10.0
 
 
 class JournalFullError(TooLargeError):
@@ -72,6 +73,17 @@ class Kind(Generic[T]):
     labels: Callable[[T], Mapping[str, str]] = lambda _: {}
     """Return the labels by which a database finds a session or handoff."""
 
+    def position(self, record: T, digest: str) -> Position:
+        """Return what a database keeps of *record* as the newest one."""
+        return Position(record.seq, digest, record.prev, self.labels(record))
+
+    def exists_already(self, key: str) -> StorageError:
+        """Return the error for an id that is in use."""
+        return StorageError(
+            f"{self.noun} `{key}` exists already",
+            hint="nothing was changed; name another store to have it twice",
+        )
+
     def encode(self, record: T, mark: Callable[[bytes], str] | None = None) -> tuple[bytes, str]:
         """Return the line of *record* and its hash; `TooLargeError` if it is too long."""
         data = to_plain(record)
@@ -115,62 +127,128 @@ class Kind(Generic[T]):
             after = record
 
 
-class HeldEntry(ABC, Generic[T]):
-    """A session or handoff under its lock."""
+@dataclass(frozen=True)
+class Position:
+    """What a database keeps of the newest record, to find it and to append to it."""
 
-    torn = 0
-    """How many bytes of an interrupted write follow the newest record."""
-
-    def __init__(self, shown_name: str, newest: T, *, size: int, last_length: int) -> None:
-        self.newest = newest
-        self._shown_name = shown_name
-        self._size = size
-        self._last_length = last_length
-
-    def append(self, record: T, *, reserve: int = 0) -> str:
-        """Add the record that follows ``newest``, and return its hash. *reserve* bytes of the limit must stay free."""
-        text, digest = self._encode(record)
-        if self._size + len(text) > limits.JOURNAL_BYTES - reserve:
-            raise JournalFullError(
-                f"{self._shown_name} has {self._size} bytes and no room for another record",
-                hint="start again",
-                bytes=self._size,
-            )
-        self._size += len(text)
-        self._last_length = len(text)
-        self._write(record, text, digest)
-        return digest
-
-    def has_room(self, reserve: int) -> bool:
-        """Return whether another record like the newest one fits twice and leaves *reserve* bytes free."""
-        return self._size + 2 * self._last_length <= limits.JOURNAL_BYTES - reserve
-
-    @abstractmethod
-    def _encode(self, record: T) -> tuple[bytes, str]:
-        """Return the line of a record and its hash."""
-
-    @abstractmethod
-    def _write(self, record: T, text: bytes, digest: str) -> None:
-        """Store a record."""
+    seq: int
+    hash: str
+    prev: str
+    labels: Mapping[str, str]
 
 
-class RecordStore(ABC, Generic[T]):
-    """All sessions, or all handoffs, of a store."""
+@dataclass
+class HeldLines:
+    """The lines of one session or handoff under its lock."""
 
-    def __init__(self, kind: Kind[T]) -> None:
-        self._kind = kind
+    newest: bytes
+    """The newest line."""
+    size: int
+    """The bytes of all lines."""
+    torn: int
+    """How many bytes of an interrupted write follow the newest line."""
+    write: Callable[[bytes, Position], None]
+    """Adds a line."""
 
-    @abstractmethod
-    def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
+
+class Lines(Protocol):
+    """Where the lines of all sessions, or of all handoffs, are kept. A missing id is refused with the error of its kind."""
+
+    owner: Owner | None
+    """The user who marks each line, or `None` if the database says who may write."""
+
+    def place(self, key: str) -> str:
+        """Return the file, or the address in the database, for messages."""
+
+    def ids(self, labels: Mapping[str, Collection[str]], since: str) -> list[str]:
+        """Return the ids that `stamps` would return, in order."""
+
+    def stamps(self, labels: Mapping[str, Collection[str]], since: str) -> dict[str, Stamp]:
         """Return a value that changes with each record, by id.
 
         With *labels*, only ids that may have one of the values of each label; with *since*, only those whose label
         `moved_at` is not earlier. A store without an index returns all ids, so the caller checks the records.
         """
 
+    def exists(self, key: str) -> bool:
+        """Return whether an id is in use."""
+
+    def create(self, key: str, lines: Sequence[bytes], newest: Position) -> None:
+        """Store the first lines; the id must be new, or its creation was interrupted."""
+
+    def newest(self, key: str) -> bytes:
+        """Return the newest line."""
+
+    def line(self, key: str, seq: int) -> bytes:
+        """Return the line with this number."""
+
+    def lines(self, key: str) -> Iterator[bytes]:
+        """Yield all lines, oldest first."""
+
+    def lines_backwards(self, key: str) -> Iterator[bytes]:
+        """Yield all lines, newest first."""
+
+    def change(self, key: str, *, wait: float) -> AbstractContextManager[HeldLines]:
+        """Hold the lock and yield the lines."""
+
+    def delete(self, key: str) -> None:
+        """Delete all lines, and all files."""
+
+    def delete_leftovers(self) -> None:
+        """Finish deletions that were interrupted."""
+
+
+class HeldEntry(Generic[T]):
+    """A session or handoff under its lock; ``newest`` is its newest record."""
+
+    def __init__(
+        self, key: str, newest: T, held: HeldLines, kind: Kind[T], encode: Callable[[T], tuple[bytes, str]]
+    ) -> None:
+        self.newest = newest
+        self.torn = held.torn
+        self._key, self._held, self._kind, self._encode = key, held, kind, encode
+        self._last_length = len(held.newest)
+
+    def append(self, record: T, *, reserve: int = 0) -> str:
+        """Add the record that follows ``newest``, and return its hash. *reserve* bytes of the limit must stay free."""
+        text, digest = self._encode(record)
+        if self._held.size + len(text) > limits.JOURNAL_BYTES - reserve:
+            raise JournalFullError(
+                f"{self._kind.noun} `{self._key}` has {self._held.size} bytes and no room for another record",
+                hint="start again",
+                bytes=self._held.size,
+            )
+        self._held.size += len(text)
+        self._last_length = len(text)
+        self._held.write(text, self._kind.position(record, digest))
+        self.torn = 0
+        return digest
+
+    def has_room(self, reserve: int) -> bool:
+        """Return whether another record like the newest one fits twice and leaves *reserve* bytes free."""
+        return self._held.size + 2 * self._last_length <= limits.JOURNAL_BYTES - reserve
+
+
+class RecordStore(Generic[T]):
+    """All sessions, or all handoffs, of a store.
+
+    In files, each line has the mark of the user who wrote it. A session whose newest line has no such mark is *foreign*:
+    it came with a clone, or was copied or moved by hand. It is refused until its user accepts it, with a record of
+    their own.
+    """
+
+    def __init__(self, lines: Lines, kind: Kind[T]) -> None:
+        self._lines, self._kind = lines, kind
+        self.exists, self.delete = lines.exists, lines.delete
+        self.delete_leftovers = lines.delete_leftovers
+
     def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
         """Return the ids that `stamps` would return, in order."""
-        return sorted(self.stamps(labels, since))
+        return self._lines.ids(labels, since)
+
+    def stamps(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> dict[str, Stamp]:
+        """Return a value that changes with each record, by id; see `Lines.stamps`."""
+        return self._lines.stamps(labels, since)
 
     def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
         """Return an unused id that begins with *stem*."""
@@ -179,59 +257,94 @@ class RecordStore(ABC, Generic[T]):
             if not self.exists(key):
                 return key
 
-    @abstractmethod
-    def exists(self, key: str) -> bool:
-        """Return whether an id is in use."""
-
-    @abstractmethod
     def create(self, key: str, record: T) -> str:
         """Store a first record and return its hash; the id must be new, or its creation was interrupted."""
+        text, digest = self._encode(key, record)
+        self._lines.create(key, [text], self._kind.position(record, digest))
+        return digest
 
-    @abstractmethod
+    def restore(self, key: str, lines: Sequence[bytes], *, at: str, by: str) -> None:
+        """Store records that were written elsewhere, each checked against the one before it; the id must be new.
+
+        In files, a record that accepts them follows. A database trusts every account that may write to it.
+        """
+        records = list(self._kind.chained(lines, key, key))
+        newest, digest = records[-1], records[-1].hash
+        if self._lines.owner is not None:
+            newest = self._kind.accepted(records, at, by)
+            text, digest = self._encode(key, newest)
+            lines = [*lines, text]
+        self._lines.create(key, lines, self._kind.position(newest, digest))
+
     def newest(self, key: str) -> T:
         """Return the newest record."""
+        return self._newest(key, self._lines.newest(key))
 
-    @abstractmethod
     def record(self, key: str, seq: int) -> T:
         """Return the record with this number; it must exist."""
+        return self._own(key, self._lines.line(key, seq), seq + 1)
 
-    @abstractmethod
     def records(self, key: str, *, foreign: bool = False) -> Iterator[T]:
         """Yield all records, oldest first, each checked against the one before it. *foreign* ones are only shown."""
+        if not foreign and self.is_foreign(key):
+            raise self._kind.foreign(key)
+        yield from self._kind.chained(self._lines.lines(key), key, self._lines.place(key))
 
-    @abstractmethod
     def newest_first(self, key: str) -> Iterator[T]:
         """Yield all records, newest first, each checked against the one after it."""
+        lines = self._lines.lines_backwards(key)
+        newest = self._newest(key, next(lines))
+        yield from self._kind.chained_backwards(newest, lines, key, self._lines.place(key))
 
-    @abstractmethod
     def lines(self, key: str) -> list[bytes]:
         """Return all records as they were written, oldest first."""
+        self.newest(key)
+        return list(self._lines.lines(key))
 
-    @abstractmethod
-    def restore(self, key: str, lines: Sequence[bytes], *, at: str, by: str) -> None:
-        """Store records that were written elsewhere, each checked against the one before it; the id must be new."""
-
-    @abstractmethod
-    def change(self, key: str, *, wait: float) -> AbstractContextManager[HeldEntry[T]]:
+    @contextmanager
+    def change(self, key: str, *, wait: float) -> Iterator[HeldEntry[T]]:
         """Hold the lock and yield the session or handoff."""
-
-    @abstractmethod
-    def delete(self, key: str) -> None:
-        """Delete a session or handoff with all its files."""
+        with self._lines.change(key, wait=wait) as held:
+            newest = self._newest(key, held.newest)
+            yield HeldEntry(key, newest, held, self._kind, partial(self._encode, key))
 
     def is_foreign(self, key: str) -> bool:
-        """Return whether another user or machine wrote it. Databases control this with their own permissions."""
-        del key
-        return False
+        """Return whether another user or machine wrote it. If its last line is damaged, the first one decides."""
+        if self._lines.owner is None:
+            return False
+        for text in (self._lines.newest(key), self._lines.line(key, 0)):
+            with suppress(DamagedError):
+                return not self._owns(key, journal.parse(text, self._lines.place(key), 0))
+        return False  # reading it reports the damage
 
     def accept(self, key: str, *, at: str, by: str) -> None:
-        """Make records of another user this user's own."""
+        """Make records of another user this user's own, with a record that says so."""
+        with self._lines.change(key, wait=_ACCEPT_SECONDS) as held:
+            accepted = self._kind.accepted([*self.records(key, foreign=True)], at, by)
+            text, digest = self._encode(key, accepted)
+            held.write(text, self._kind.position(accepted, digest))
 
-    def delete_leftovers(self) -> None:
-        """Finish deletions that were interrupted."""
+    def _newest(self, key: str, text: bytes) -> T:
+        try:
+            return self._own(key, text, 0)
+        except DamagedError as error:  # counting the lines takes long, so only a damaged journal pays for it
+            number = sum(1 for _ in self._lines.lines(key))
+            raise DamagedError(self._lines.place(key), number, error.problem) from None
 
-    def _exists_already(self, key: str) -> StorageError:
-        return StorageError(
-            f"{self._kind.noun} `{key}` exists already",
-            hint="nothing was changed; name another store to have it twice",
-        )
+    def _own(self, key: str, text: bytes, number: int) -> T:
+        """Return the record in a line that this user wrote; refuse any other line before it is read."""
+        place = self._lines.place(key)
+        line = journal.parse(text, place, number)
+        if not self._owns(key, line):
+            raise self._kind.foreign(key)
+        return self._kind.decode(line, key, place, number)
+
+    def _owns(self, key: str, line: journal.Line) -> bool:
+        owner = self._lines.owner
+        return owner is None or owner.owns(os.path.dirname(self._lines.place(key)), line.body, line.mark)
+
+    def _encode(self, key: str, record: T) -> tuple[bytes, str]:
+        """Return the line of a record with this user's mark, and its hash."""
+        owner = self._lines.owner
+        mark = None if owner is None else partial(owner.mark, os.path.dirname(self._lines.place(key)))
+        return self._kind.encode(record, mark)

@@ -86,11 +86,11 @@ def payload(data: bytes) -> None:
 
 
 def session(data: bytes) -> None:
-    """A record with a correct hash is read, or reported as damaged."""
+    """A record with a correct hash is read, or reported as damaged or missing."""
     import tempfile
 
     from flowrail.errors import StorageError
-    from flowrail.machines.session_store import Store
+    from flowrail.machines.session_store import Store, UnknownSessionError
     from flowrail.storage.ownership import Owner
 
     body = data.removesuffix(b"}")
@@ -103,7 +103,7 @@ def session(data: bytes) -> None:
             path.write_bytes(line)
             try:
                 list(store.records("a-abcdef", foreign=True))
-            except StorageError:
+            except (StorageError, UnknownSessionError):
                 continue
 
 

@@ -17,11 +17,11 @@ pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
 
 from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.storage.database import Database
-from flowrail.storage.file_store import FileStore
+from flowrail.storage.file_store import FileLines
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.ownership import Owner
 from flowrail.storage.record_store import JournalFullError, Kind, RecordStore
-from flowrail.storage.sql_store import SqlStore
+from flowrail.storage.sql_store import SqlLines
 from flowrail.text import limits
 
 
@@ -52,6 +52,14 @@ def kind() -> Kind[Entry]:
     )
 
 
+def in_files(path: str, owner: Owner) -> RecordStore[Entry]:
+    return RecordStore(FileLines(path, kind(), owner), kind())
+
+
+def in_database(database: Database) -> RecordStore[Entry]:
+    return RecordStore(SqlLines(database, kind()), kind())
+
+
 Open = Callable[[], RecordStore[Entry]]
 
 
@@ -73,13 +81,13 @@ def database() -> Iterator[Callable[[str], Database]]:
 def open_store(request: pytest.FixtureRequest, tmp_path: Path, database: Callable[[str], Database]) -> Open:
     """Return a function that opens the store as another process would."""
     if request.param == "files":
-        return lambda: FileStore(str(tmp_path / ".flow"), kind(), Owner(str(tmp_path / "state")))
+        return lambda: in_files(str(tmp_path / ".flow"), Owner(str(tmp_path / "state")))
     if request.param == "sqlite":
         address = f"sqlite:///{tmp_path / 'flow.db'}"
     else:
         address = request.getfixturevalue("postgresql").fresh_database()
     database(address).init()
-    return lambda: SqlStore(database(address), kind())
+    return lambda: in_database(database(address))
 
 
 def started(store: RecordStore[Entry], text: str = "first") -> str:
@@ -193,7 +201,7 @@ def test_a_deleted_session_is_gone(open_store: Open) -> None:
 
 
 def test_records_are_restored_as_they_were_written(open_store: Open, tmp_path: Path) -> None:
-    elsewhere = FileStore(str(tmp_path / "elsewhere"), kind(), Owner(str(tmp_path / "their-state")))
+    elsewhere = in_files(str(tmp_path / "elsewhere"), Owner(str(tmp_path / "their-state")))
     key = started(elsewhere)
     add(elsewhere, key, "second")
     lines = elsewhere.lines(key)
@@ -227,12 +235,12 @@ def test_a_database_without_our_tables_says_how_to_create_them(
     address: str, database: Callable[[str], Database]
 ) -> None:
     with refused("SCHEMA_DIFFERS", match="has no tables of flowrail") as caught:
-        SqlStore(database(address), kind()).ids()
+        in_database(database(address)).ids()
 
     assert "flow store init" in str(caught.value.hint)
     database(address).init()
     database(address).init()
-    assert SqlStore(database(address), kind()).ids() == []
+    assert in_database(database(address)).ids() == []
 
 
 def test_a_record_that_was_changed_in_the_database_is_found(
@@ -240,7 +248,7 @@ def test_a_record_that_was_changed_in_the_database_is_found(
 ) -> None:
     file = tmp_path / "flow.db"
     database(f"sqlite:///{file}").init()
-    store: SqlStore[Entry] = SqlStore(database(f"sqlite:///{file}"), kind())
+    store: RecordStore[Entry] = in_database(database(f"sqlite:///{file}"))
     key = started(store)
     add(store, key, "second")
     with sqlite3.connect(file) as connection:
@@ -257,7 +265,7 @@ def test_a_database_file_that_vanished_acknowledges_nothing(
 ) -> None:
     file = tmp_path / "flow.db"
     database(f"sqlite:///{file}").init()
-    store: SqlStore[Entry] = SqlStore(database(f"sqlite:///{file}"), kind())
+    store: RecordStore[Entry] = in_database(database(f"sqlite:///{file}"))
     key = started(store)
 
     def add_while_it_vanishes() -> None:
@@ -270,8 +278,8 @@ def test_a_database_file_that_vanished_acknowledges_nothing(
 
 
 def test_records_of_another_user_are_foreign_until_they_are_accepted(tmp_path: Path) -> None:
-    def as_user(name: str, folder: str = ".flow") -> FileStore[Entry]:
-        return FileStore(str(tmp_path / folder), kind(), Owner(str(tmp_path / name)))
+    def as_user(name: str, folder: str = ".flow") -> RecordStore[Entry]:
+        return in_files(str(tmp_path / folder), Owner(str(tmp_path / name)))
 
     key = started(as_user("them"))
     add(as_user("them"), key, "second")
@@ -291,7 +299,7 @@ def test_records_of_another_user_are_foreign_until_they_are_accepted(tmp_path: P
 
 
 def test_a_store_of_files_that_cannot_be_read_says_so(tmp_path: Path) -> None:
-    store = FileStore(str(tmp_path / ".flow"), kind(), Owner(str(tmp_path / "state")))
+    store = in_files(str(tmp_path / ".flow"), Owner(str(tmp_path / "state")))
     key = started(store)
     journal = tmp_path / ".flow" / "sessions" / key / "journal.jsonl"
     journal.chmod(0)
