@@ -4,8 +4,7 @@ An author's function has a time limit, and its output does not mix with the answ
 `flowrail.machines.reviews`.
 """
 
-
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 import json
 import os

@@ -13,18 +13,10 @@ from itertools import pairwise
 
 from flowrail.machines.graph import adjacency, edges, reach
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 
 GOVERNED = (Outcome.ITERATE, Outcome.FAIL)
 """The outcomes that a limit governs if they lead back to its step."""
-
-
-def loop_of(workflow: Workflow, step: StepDef) -> frozenset[str]:
-    """Return the steps of the loop that the limit of *step* counts; empty if it governs none."""
-    return next(
-        (loop for limited, loop in loops_around(workflow, step.id) if limited == step.id), frozenset()
-    )
 
 
 def loops_around(workflow: Workflow, step_id: str) -> Iterator[tuple[str, frozenset[str]]]:

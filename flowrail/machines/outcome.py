@@ -19,8 +19,8 @@ class Outcome(StrEnum):
     DEFAULT = "_default"
 
 
-REPORTABLE = (Outcome.OK, Outcome.FAIL, Outcome.SKIP, Outcome.ITERATE)
 Reportable: TypeAlias = Literal["ok", "fail", "skip", "iterate"]
 """An outcome that a step can have."""
+REPORTABLE: tuple[Outcome, ...] = tuple(outcome for outcome in Outcome if outcome is not Outcome.DEFAULT)
 DONE = "done"
 """The word that an agent reports if the step itself decides the outcome."""

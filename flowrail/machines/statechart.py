@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from statemachine import State, StateChart
 from statemachine.exceptions import TransitionNotAllowed
@@ -29,16 +29,13 @@ from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
 from flowrail.machines.decision import applies, in_context
-from flowrail.machines.frozen import Frozen
 from flowrail.machines.graph import leads_back, outcome_at_limit, possible_edges, skip_outcome
 from flowrail.machines.limits import GOVERNED, counted_again
 from flowrail.machines.outcome import REPORTABLE, Outcome
 from flowrail.machines.reported_values import default_params
+from flowrail.machines.session import COMPLETED, FAILED, Move, Session
 from flowrail.machines.step import StepContext, StepDef
 from flowrail.machines.workflow import Workflow
-
-if TYPE_CHECKING:
-    from flowrail.machines.session import Move, Session
 
 _OF_THE_STEP = r"\b(?:visit|limit)\b"
 """Names that have a different value in each step, so that equal conditions may differ in their result."""
@@ -48,7 +45,8 @@ TransitionKey = tuple[str, str]
 """A step, and the outcome by which it is left: `stop` if the user ended the session at its limit."""
 
 
-class Transition(NamedTuple):
+@dataclass(frozen=True)
+class Transition:
     """One possible transition of an outcome. The first whose conditions hold is taken.
 
     ``to`` is `None` if it ends the run. ``at_limit`` is `None` if the limit of the step does not matter;
@@ -103,6 +101,15 @@ def _possible_transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -
             yield Transition(to, skipped, at_limit=True, capped=True)
 
 
+def open_transitions(
+    workflow: Workflow, step: StepDef, session: Session, outcome: Outcome
+) -> tuple[Transition, ...]:
+    """Return the possible transitions of *outcome* that the limit of *step* leaves in *session*."""
+    at_limit = is_limit_reached(step, session.visit, session.granted(step.id).rounds)
+    possible = transitions(workflow, step, outcome)
+    return tuple(transition for transition in possible if transition.at_limit in {None, at_limit})
+
+
 def find_transition(
     workflow: Workflow,
     step: StepDef,
@@ -111,19 +118,17 @@ def find_transition(
     does_apply: Callable[[StepDef, Sequence[str]], bool],
 ) -> Transition:
     """Return the transition that *outcome* takes from *step*, given which steps apply if they are entered on a path."""
-    for transition in _at_limit_of(workflow, step, session, outcome):
+    for transition in open_transitions(workflow, step, session, outcome):
         target = workflow.get(transition.to)
         if target is None or target.when is None or does_apply(target, _path(step, transition)):
             return transition
     raise ValueError(f"no transition from step {step.id!r} for {outcome.value!r}")
 
 
-def taken_transition(
-    workflow: Workflow, step: StepDef, session: Session, outcome: Outcome, to: str | None
-) -> Transition:
-    """Return the transition by which *outcome* led from *step* to the step *to*, or to the end."""
-    possible = _at_limit_of(workflow, step, session, outcome)
-    return next(transition for transition in possible if transition.to == to)
+def effective_outcome(workflow: Workflow, step: StepDef, session: Session, outcome: Outcome) -> Outcome:
+    """Return the outcome whose transition is taken: `ok` for an `iterate` that leads back at the limit."""
+    is_capped = any(transition.capped for transition in open_transitions(workflow, step, session, outcome))
+    return Outcome.OK if is_capped else outcome
 
 
 def declared_transitions(workflow: Workflow) -> Iterator[TransitionKey]:
@@ -141,35 +146,6 @@ def followed_transitions(workflow: Workflow, move: Move) -> tuple[TransitionKey,
     outcome = outcome_at_limit(workflow.step(move.step), move.outcome) if move.capped else move.outcome
     skipped = ((step, str(skip_outcome(workflow.step(step)))) for step in move.skipped)
     return ((move.step, str(outcome)), *skipped)
-
-
-def effective_outcome(workflow: Workflow, step: StepDef, session: Session, outcome: Outcome) -> Outcome:
-    """Return the outcome whose transition is taken: `ok` for an `iterate` that leads back at the limit."""
-    if not (_has_reached_limit(step, session) and is_limited(workflow, step, outcome)):
-        return outcome
-    return Outcome(outcome_at_limit(step, outcome))
-
-
-def asks_user(workflow: Workflow, step: StepDef, session: Session, outcome: Outcome) -> bool:
-    """Return whether *outcome* leads back at the limit, and the user decides what happens."""
-    if not (_has_reached_limit(step, session) and is_limited(workflow, step, outcome)):
-        return False
-    return outcome_at_limit(step, outcome) == outcome
-
-
-def with_extra_round(step: StepDef, session: Session, *, must_only: bool) -> Session:
-    """Return *session* with the round that the user allowed at the limit of *step*.
-
-    Other steps may have entered it more often than its limit. The round is added to those attempts.
-    """
-    before = session.granted(step.id)
-    grant = replace(
-        before,
-        rounds=max(before.rounds, session.visit - (step.bound or 0)) + 1,
-        another=before.another + (not must_only),
-        must_only=must_only or before.must_only,
-    )
-    return replace(session, grants=Frozen({**session.grants, step.id: grant}))
 
 
 def landings(workflow: Workflow, target: str | None) -> Iterator[tuple[str | None, tuple[str, ...]]]:
@@ -199,21 +175,7 @@ def landings(workflow: Workflow, target: str | None) -> Iterator[tuple[str | Non
         target = step.next_step(over)
 
 
-def _has_reached_limit(step: StepDef, session: Session) -> bool:
-    return is_limit_reached(step, session.visit, session.granted(step.id).rounds)
-
-
-def _at_limit_of(
-    workflow: Workflow, step: StepDef, session: Session, outcome: Outcome
-) -> Iterator[Transition]:
-    at_limit = _has_reached_limit(step, session)
-    for transition in transitions(workflow, step, outcome):
-        if transition.at_limit in {None, at_limit}:
-            yield transition
-
-
-COMPLETED = ":completed"
-FAILED = ":failed"
+END_COMPLETED, END_FAILED = f":{COMPLETED}", f":{FAILED}"
 """Values of the two ends; no step id can have a colon."""
 
 EVENTS = {outcome: f"report_{outcome.value}" for outcome in REPORTABLE}
@@ -312,11 +274,6 @@ def accepted_outcomes(workflow: Workflow, step: StepDef) -> list[Outcome]:
     return [outcome for outcome in map(Outcome, step.transitions) if EVENTS[outcome] in events]
 
 
-def state_name(step_id: str) -> str:
-    """Return the name of a step's state."""
-    return f"step_{step_id}"
-
-
 def event_name(outcome: Outcome | str) -> str:
     """Return the name of an outcome's event."""
     return EVENTS[Outcome(outcome)]
@@ -325,17 +282,14 @@ def event_name(outcome: Outcome | str) -> str:
 def position(machine: StateChart[Any]) -> str | None:
     """Return the current step of *machine*, or `None` at the end."""
     value = machine.current_state_value
-    return None if value in {COMPLETED, FAILED} else str(value)
+    return None if value in {END_COMPLETED, END_FAILED} else str(value)
 
 
 def _build(workflow: Workflow) -> type[WorkflowMachine]:
     states = {
         step.id: State(step.name, value=step.id, initial=step.id == workflow.entry) for step in workflow.steps
     }
-    ends = {
-        COMPLETED: State("completed", value=COMPLETED, final=True),
-        FAILED: State("failed", value=FAILED, final=True),
-    }
+    ends = {value: State(value[1:], value=value, final=True) for value in (END_COMPLETED, END_FAILED)}
     events: dict[str, TransitionList] = {}
     used: set[str] = set()
     for step in workflow.steps:
@@ -346,7 +300,7 @@ def _build(workflow: Workflow) -> type[WorkflowMachine]:
             events.setdefault(event, TransitionList()).add_transitions(compiled)
     description = workflow.description.encode("utf-8", "replace").decode()  # Python refuses a lone surrogate
     body: dict[str, object] = {"__module__": __name__, "__doc__": description, "workflow": workflow}
-    body.update({state_name(step_id): state for step_id, state in states.items()})
+    body.update({f"step_{step_id}": state for step_id, state in states.items()})
     body.update({f"end_{value[1:]}": state for value, state in ends.items() if value in used})
     body.update(events)
     name = "".join(part.title() for part in workflow.name.replace("/", "-").split("-"))
@@ -361,7 +315,7 @@ def _compiled_transitions(
     for outcome in step.transitions:
         for transition in transitions(workflow, step, outcome):
             event = STOP if transition.asks_user else EVENTS[outcome]
-            target = transition.to or (FAILED if transition.fails else COMPLETED)
+            target = transition.to or (END_FAILED if transition.fails else END_COMPLETED)
             guard = _guard(workflow, step, transition)
             yield event, target, guard, None if transition.to is None else _action(step, transition)
 
@@ -384,24 +338,18 @@ def _guard(workflow: Workflow, step: StepDef, transition: Transition) -> Guard |
 
     The steps tried before it did not apply, so their conditions are not evaluated again.
     """
-    limit = None if transition.at_limit is None else _limit_guard(step, at_limit=transition.at_limit)
     target = workflow.get(transition.to)
-    if target is None or target.when is None:
-        return limit
-    conditional: StepDef = target
+    conditional = target if target is not None and target.when is not None else None
+    if transition.at_limit is None and conditional is None:
+        return None
 
     def allowed(model: MachineState) -> bool:
-        context = model.context(conditional, _path(step, transition))
-        return (limit is None or limit(model)) and applies(conditional, context)
+        if transition.at_limit is not None:
+            visits, granted = model.visits.get(step.id, 0), model.granted.get(step.id, 0)
+            if is_limit_reached(step, visits, granted) != transition.at_limit:
+                return False
+        return conditional is None or applies(
+            conditional, model.context(conditional, _path(step, transition))
+        )
 
     return allowed
-
-
-def _limit_guard(step: StepDef, *, at_limit: bool) -> Guard:
-    def limit_reached(model: MachineState) -> bool:
-        return is_limit_reached(step, model.visits.get(step.id, 0), model.granted.get(step.id, 0))
-
-    def below_limit(model: MachineState) -> bool:
-        return not limit_reached(model)
-
-    return limit_reached if at_limit else below_limit

@@ -42,18 +42,14 @@ from flowrail.machines.session import (
     Session,
 )
 from flowrail.machines.statechart import (
-    COMPLETED,
     EVENTS,
-    FAILED,
     STOP,
     MachineState,
     accepted_outcomes,
-    asks_user,
     compile_workflow,
-    effective_outcome,
     is_accepted,
-    taken_transition,
-    with_extra_round,
+    open_transitions,
+    position,
 )
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
@@ -68,7 +64,6 @@ VERDICTS = {"pass": str(Outcome.OK)}
 """Words of reviewers for outcomes; `fail` is one itself."""
 REPORTED = frozenset({*WORDS, *VERDICTS, DONE})
 """Every word that can be reported."""
-ENDS = {COMPLETED: "completed", FAILED: "failed"}
 LONGEST_TOPIC = 80
 
 
@@ -170,20 +165,20 @@ def follow(
     state = (
         Frozen({**session.state, **facts, **decision.values}) if facts or decision.values else session.state
     )
-    if not (decision.stop or decision.granted) and asks_user(workflow, step, session, decision.outcome):
+    if decision.granted:
+        session = _with_extra_round(step, session, must_only=decision.must_only)
+    possible = () if decision.stop else open_transitions(workflow, step, session, decision.outcome)
+    if any(transition.asks_user for transition in possible):
         asking = session.with_note(report.note, step=step.id, at=now, source="report")
         return _ask_about_limit(workflow, step, replace(asking, state=state))
-    if decision.granted:
-        session = with_extra_round(step, session, must_only=decision.must_only)
-    effective = effective_outcome(workflow, step, session, decision.outcome)
+    is_capped = any(transition.capped for transition in possible)
+    effective = Outcome.OK if is_capped else decision.outcome
     if session.dispatches and not at_limit:
         agents.check_joined(workflow, step, session, children, effective)
     if evidence is not None and step.evidence and not decision.stop:
         evidence = _demanded(step, session, effective, evidence)
-    value, model = _send_event(workflow, step, session, decision, state)
-    ended = ENDS.get(value)
-    to = None if ended else value
-    taken = None if decision.stop else taken_transition(workflow, step, session, decision.outcome, to)
+    status, to, model = _send_event(workflow, step, session, decision, state)
+    taken = next((transition for transition in possible if transition.to == to), None)
     move = Move(
         step=step.id,
         reported=str(report.outcome),
@@ -191,7 +186,7 @@ def follow(
         to=to,
         facts=facts,
         skipped=taken.skipped if taken is not None else (),
-        capped=taken is not None and taken.capped,
+        capped=is_capped,
         at=now,
         answers=_answers(session),
         note=report.note,
@@ -202,7 +197,7 @@ def follow(
     moved = replace(
         session,
         step=to,
-        status=ended or ACTIVE,
+        status=status,
         revision=session.revision + 1,
         state=state,
         visits=Frozen(model.visits),
@@ -285,17 +280,12 @@ def check_reportable(
     if session.questions:
         asked_questions.check_answered(session, step)
     if step.gate is not None and reported in WORDS:
-        gate_outcome(step, session, reported=reported)  # refuses it
+        decide_gate(step, session, reported=reported)  # refuses it
     outcomes = reportable_outcomes(workflow, step, session)
     if reported not in outcomes:
         raise OutcomeNotOpenError(session=session.id, step=step.id, outcome=reported, accepted=outcomes)
     if session.dispatches and _limit_answer(session) is None:
         agents.check_joined(workflow, step, session, children, reported)
-
-
-def gate_outcome(step: StepDef, session: Session, *, reported: str = DONE) -> Outcome:
-    """Return the outcome of the gate at *step*; refuse an outcome that was *reported*."""
-    return decide_gate(step, session, reported=reported)
 
 
 def _answers(session: Session) -> tuple[GivenAnswer, ...]:
@@ -322,7 +312,7 @@ def _decide(
     if not step.decides:
         return Decision(WORDS[report.outcome])
     if step.gate is not None:
-        return Decision(gate_outcome(step, session))
+        return Decision(decide_gate(step, session))
     if step.questions:
         decision = Decision(WORDS[asked_questions.decided_by_answers(session.questions)])
     else:
@@ -409,10 +399,25 @@ def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Ses
     return asked_questions.with_questions(session, [*answered, question])
 
 
+def _with_extra_round(step: StepDef, session: Session, *, must_only: bool) -> Session:
+    """Return *session* with the round that the user allowed at the limit of *step*.
+
+    Other steps may have entered it more often than its limit. The round is added to those attempts.
+    """
+    before = session.granted(step.id)
+    grant = replace(
+        before,
+        rounds=max(before.rounds, session.visit - (step.bound or 0)) + 1,
+        another=before.another + (not must_only),
+        must_only=must_only or before.must_only,
+    )
+    return replace(session, grants=Frozen({**session.grants, step.id: grant}))
+
+
 def _send_event(
     workflow: Workflow, step: StepDef, session: Session, decision: Decision, state: Mapping[str, object]
-) -> tuple[str, MachineState]:
-    """Put the engine at the session's step, send the event, and read the new step and the counts."""
+) -> tuple[str, str | None, MachineState]:
+    """Put the engine at the session's step, send the event, and return the new status, the new step and the counts."""
     machine = compile_workflow(workflow)()
     machine.current_state_value = step.id
     model = machine.model
@@ -424,4 +429,5 @@ def _send_event(
         raise OutcomeNotOpenError(
             session=session.id, step=step.id, outcome=decision.outcome.value, accepted=accepted
         )
-    return str(machine.current_state_value), model
+    to = position(machine)
+    return ACTIVE if to is not None else str(machine.current_state_value)[1:], to, model

@@ -12,7 +12,7 @@ from support.workflows import answered, report, step, workflow
 from flowrail.machines.asked_questions import ANOTHER, STOP
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.gate import GateConfig
-from flowrail.machines.limits import loop_of
+from flowrail.machines.limits import loops_around
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import Report, Session
@@ -63,8 +63,7 @@ def test_loops_with_one_header_are_counted_apart() -> None:
 
     session = go(flow, start(flow), ["iterate", "ok", "fail"])
 
-    assert loop_of(flow, flow.step("head")) == {"head"}
-    assert loop_of(flow, flow.step("tail")) == {"head", "tail"}
+    assert dict(loops_around(flow, "head")) == {"head": {"head"}, "tail": {"head", "tail"}}
     assert dict(session.visits) == {"head": 1, "tail": 1}
 
 

@@ -37,6 +37,7 @@ from flowrail.machines.guidance.views import (
 from flowrail.machines.limits import counted_again
 from flowrail.machines.outcome import DONE, Outcome
 from flowrail.machines.reported_values import ReviewPendingError
+from flowrail.machines.reviews import decide_gate
 from flowrail.machines.session import (
     COMPLETED,
     GivenAnswer,
@@ -48,7 +49,7 @@ from flowrail.machines.session import (
 )
 from flowrail.machines.statechart import effective_outcome, find_transition
 from flowrail.machines.step import WORKFLOW_NAME, StepDef, fact_args
-from flowrail.machines.transition import NOTHING, gate_outcome, reportable_outcomes
+from flowrail.machines.transition import NOTHING, reportable_outcomes
 from flowrail.machines.values import Arg, range_text
 from flowrail.machines.workflow import Workflow
 from flowrail.text.phrases import in_words, listed
@@ -590,7 +591,7 @@ def _on_record(step: StepDef, session: Session) -> Outcome | None:
     """Return the outcome that follows from findings or answers, if they are all there."""
     if step.gate is not None:
         try:
-            return gate_outcome(step, session)
+            return decide_gate(step, session)
         except ReviewPendingError:
             return None
     if any(question.is_open for question in session.questions):
