@@ -113,6 +113,9 @@ def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
         f"did you mean {', '.join(f'`{option}`' for option in near[:3])}?" if near else f"see `{path} --help`"
     )
     if isinstance(error, click.NoSuchOption):
+        name = error.option_name.lstrip("-").replace("-", "_")
+        if path == "flow step" and name.isidentifier():
+            meant += f"; a fact is given as `-s {name}=VALUE`, a parameter as `-p {name}=VALUE`"
         return UsageError(
             f"`{path}` has no option `{error.option_name}`",
             code="WRONG_USE",

@@ -91,6 +91,9 @@ def _given(parameter: Parameter, values: dict[str, Any]) -> object:
                 f"`{twice[0]}` is set twice, by {parameter.help.short} and in the file", hint="set it once"
             )
         return {**value, **loaded}
+    if value == "" and parameter.default is None:
+        name = parameter.name.upper() if parameter.is_argument else f"--{parameter.name.replace('_', '-')}"
+        raise UsageError(f"`{name}` is empty", hint="give it a value, or leave it out")
     return value
 
 

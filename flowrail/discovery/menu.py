@@ -11,6 +11,7 @@ from flowrail.discovery.index import Discovery, EmptyMenu, unusable
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.menu_cache import CacheUse
 from flowrail.discovery.scores import CATEGORIES, Offer, Query, rank, rate, shortlist
+from flowrail.text.safe_text import in_quotes
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,9 @@ def offer(
 
 def _unknown(query: Query) -> Iterator[str]:
     """Yield the names in the query that are unknown, with the known ones."""
-    problem_type = query.synthesis.problem_type if query.synthesis else ""
-    if problem_type and problem_type not in CATEGORIES:
-        yield f"unknown problem type `{problem_type}`, which gives no points; known: {', '.join(CATEGORIES)}"
-    if query.schema_version and normal_version(query.schema_version) not in VERSIONS:
-        yield f"unknown payload version `{query.schema_version}`; known: {', '.join(VERSIONS)}"
+    kind, version = query.synthesis.problem_type if query.synthesis else "", query.schema_version
+    if kind and kind not in CATEGORIES:
+        known = ", ".join(CATEGORIES)
+        yield f"unknown problem type `{in_quotes(kind[:80])}`, which gives no points; known: {known}"
+    if version and normal_version(version) not in VERSIONS:
+        yield f"unknown payload version `{in_quotes(version[:80])}`; known: {', '.join(VERSIONS)}"

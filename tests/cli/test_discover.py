@@ -161,6 +161,15 @@ def test_a_location_that_cannot_be_used_is_named() -> None:
     assert f"Locations that cannot be used\n  {Path.cwd() / 'missing'}: missing" in out
 
 
+@pytest.mark.parametrize("option", ["--problem-type", "--schema"])
+def test_an_unknown_name_is_shown_short_with_the_known_ones(option: str) -> None:
+    (note,) = told("discover", option, "x`y" * 2_000)["notes"]
+
+    assert "known: " in note
+    assert "x⟨U+0060⟩y" in note
+    assert len(note) < 500
+
+
 # --- commands that hand over ----------------------------------------------------------------------
 
 

@@ -45,6 +45,11 @@ def test_an_unknown_command_is_refused_with_near_ones(
     ("words", "message", "hint"),
     [
         (["step", "x", "--sesion", "y"], "`flow step` has no option `--sesion`", "did you mean `--session`"),
+        (
+            ["step", "x", "ok", "--failures", "3"],
+            "`flow step` has no option `--failures`",
+            "see `flow step --help`; a fact is given as `-s failures=VALUE`",
+        ),
         (["--versio"], "`flow` has no option `--versio`", "did you mean `--version`?"),
         (["show"], "missing argument 'SKILL'", "see `flow show --help`"),
         (["step", "a", "b", "c"], "got unexpected extra argument (c)", "see `flow step --help`"),
@@ -63,6 +68,24 @@ def test_wrong_use_is_refused_with_what_to_do(words: list[str], message: str, hi
     error = refused(*words)[1]
     assert (error["code"], error["message"]) == ("WRONG_USE", message)
     assert error["hint"].startswith(hint)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["step", "small", "ok", "--session", ""],
+        ["discover", "--session", ""],
+        ["handoff", "send", "planner", "--session", ""],
+        ["diagram", "small", "--session", ""],
+    ],
+)
+def test_an_empty_session_is_refused_and_never_means_another(words: list[str]) -> None:
+    put_skill("small")
+    told("step", "small")
+
+    status, error = refused(*words)
+
+    assert (status, error["message"]) == (2, "`--session` is empty")
 
 
 @pytest.mark.parametrize("form", [["--json"], ["--format", "json"], ["--format=json"]])

@@ -81,7 +81,7 @@ def send_handoff(
     environment: Environment,
     target: Annotated[str, Help("The skill that takes over.")],
     *,
-    session: Annotated[str, Help("The session whose work is handed off.", metavar="ID")] = "",
+    session: Annotated[str | None, Help("The session whose work is handed off.", metavar="ID")] = None,
     from_: Annotated[str, Help("The skill that hands off, if it has no session.", metavar="SKILL")] = "",
     payload: Annotated[
         str, Help("With --from: the payload that the skill received, or one that it wrote.", metavar="FILE")
@@ -116,7 +116,7 @@ def send_handoff(
         if isinstance(value, str):
             refuse_left_open(name, value)
     request = HandoffRequest(
-        target, session, from_, payload, reason.strip(), yes, approved, health_check, schema or "", fact,
+        target, session or "", from_, payload, reason.strip(), yes, approved, health_check, schema or "", fact,
         again, new,
     )  # fmt: skip
     if not session and not from_:
