@@ -1,4 +1,4 @@
-"""Measure a report for a step with ten file checks, compared with a step without evidence, as processes.
+"""Measure a report with ten file checks, and `flow run` of the command `true`, compared with a report, as processes.
 
 Run: python benchmarks/evidence.py [ROUNDS]
 """
@@ -22,9 +22,9 @@ CHECKS = [
 WORKFLOW = """\
 name: NAME
 steps:
-  - {id: build, title: Build, actions: [Build it.], evidence: EVIDENCE, next: {iterate: build, ok: null}}
+  - {id: build, title: Build, actions: [Build it.], evidence: EVIDENCE, commands: COMMANDS, next: {iterate: build, ok: null}}
 """
-AIMS = {"ten file checks": 1.3}
+AIMS = {"ten file checks": 1.3, "flow run true": 1.5}
 
 
 def main(rounds: int = 15) -> None:
@@ -40,6 +40,7 @@ def main(rounds: int = 15) -> None:
         contestants = {
             "no evidence": _reporting(user, project, "plain", {}),
             "ten file checks": _reporting(user, project, "proven", {"iterate": CHECKS}),
+            "flow run true": _running(user, project, "runs"),
         }
         best = best_of(contestants, rounds=rounds)
     report("A report, as a process", best, "no evidence", AIMS)
@@ -47,20 +48,38 @@ def main(rounds: int = 15) -> None:
 
 def _reporting(user: User, project: Path, name: str, evidence: object) -> Callable[[], object]:
     """Return a function that reports `iterate` for the only step of a new skill."""
+    session = _session(user, project, name, evidence, {})
+    return lambda: _run(user, project, "step", name, "iterate", "--session", session)
+
+
+def _running(user: User, project: Path, name: str) -> Callable[[], object]:
+    """Return a function that runs the command `true` of the only step of a new, approved skill."""
+    session = _session(user, project, name, {}, {"nothing": {"run": ["true"]}})
+    refusal = subprocess.run(
+        [user.flow, "trust", name, "--json"],
+        cwd=project,
+        env=user.environment,
+        capture_output=True,
+        check=False,
+    )
+    _run(user, project, "trust", name, "--digest", json.loads(refusal.stdout)["error"]["details"]["digest"])
+    return lambda: _run(user, project, "run", "nothing", "--session", session)
+
+
+def _session(user: User, project: Path, name: str, evidence: object, commands: object) -> str:
+    """Write a skill and start a session of it."""
     skill = project / ".claude" / "skills" / name
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Measures.\n---\n")
     text = WORKFLOW.replace("NAME", name).replace("EVIDENCE", json.dumps(evidence))
-    (skill / "workflow.yaml").write_text(text)
+    (skill / "workflow.yaml").write_text(text.replace("COMMANDS", json.dumps(commands)))
+    return str(json.loads(_run(user, project, "step", name, "--new", "--json"))["session"])
 
-    def run(*words: str) -> str:
-        done = subprocess.run(
-            [user.flow, *words], cwd=project, env=user.environment, capture_output=True, text=True, check=True
-        )
-        return done.stdout
 
-    session = json.loads(run("step", name, "--new", "--json"))["session"]
-    return lambda: run("step", name, "iterate", "--session", session)
+def _run(user: User, project: Path, *words: str) -> str:
+    return subprocess.run(
+        [user.flow, *words], cwd=project, env=user.environment, capture_output=True, text=True, check=True
+    ).stdout
 
 
 if __name__ == "__main__":
