@@ -25,6 +25,7 @@ from flowrail.operations.steps.current_step import look
 from flowrail.operations.steps.dispatched_work import lost_dispatch
 from flowrail.storage.configuration import FleetLimits
 from flowrail.storage.files import make_private_dir, write_atomic
+from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import visible
 
 NOT_INHERITED = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
@@ -154,15 +155,13 @@ def run_agent(
     )
     summary = programs.read_log(log)
     outcome = patient(lambda: result(environment, work.session)) or _without_result(ended, summary)
-    return replace(
-        run,
-        outcome=outcome,
-        exit_status=ended.status,
-        cost=summary.cost,
-        log=log,
-        note="the program could not be started; see its log" if ended.status == process.NOT_STARTED else "",
-        quota_until=summary.quota_until if outcome is RunOutcome.QUOTA else None,
-    )
+    done = replace(run, outcome=outcome, exit_status=ended.status, cost=summary.cost, log=log)
+    if outcome is RunOutcome.QUOTA and summary.quota_until is not None:
+        return replace(
+            done, quota_until=summary.quota_until, note=f"waits until {iso_time(summary.quota_until)}"
+        )
+    is_started = ended.status != process.NOT_STARTED
+    return done if is_started else replace(done, note="the program could not be started; see its log")
 
 
 def agent_environment(environment: Environment, conversation: str) -> dict[str, str]:

@@ -108,13 +108,8 @@ def worker(
             fleet, program, limits, say=lambda line: tell(one_line(line)), lost_seconds=lost_after
         )
 
-        def stop(*_: object) -> None:
-            if running.is_stopping:  # it waits for a database, and the user does not
-                os._exit(1)
-            running.stop()
-
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, stop)
+            signal.signal(number, lambda *_: running.stop())
         tell(f"{running.id} runs up to {count(limits.slots, 'agent')} of {program}; press Ctrl+C to stop")
         status = 1
         try:

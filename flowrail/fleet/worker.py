@@ -28,6 +28,7 @@ LOST_SECONDS = 60.0
 """A worker without a heartbeat for so long is lost."""
 _PATIENCE_SECONDS = 600.0
 _LONGEST_PAUSE = 3600.0
+_PATIENT_STOP = 1.0
 
 T = TypeVar("T")
 
@@ -53,16 +54,18 @@ class Worker:
         self._machine = os.uname().nodename
         self._project = find_project_root(fleet.environment.cwd)
         self._stop = threading.Event()
-        self._heard_at = time.monotonic()
-
-    @property
-    def is_stopping(self) -> bool:
-        """Whether `stop` was called."""
-        return self._stop.is_set()
+        self._heard_at = self._stopped_at = time.monotonic()
 
     def stop(self) -> None:
-        """Kill the agents and put their jobs back into the queue."""
-        self._stop.set()
+        """Kill the agents and put their jobs back into the queue. If that takes longer and is asked again, end at once.
+
+        Some programs send a signal twice.
+        """
+        if self._stop.is_set() and time.monotonic() - self._stopped_at > _PATIENT_STOP:
+            os._exit(1)
+        if not self._stop.is_set():
+            self._stopped_at = time.monotonic()
+            self._stop.set()
 
     def run(self) -> None:
         """Run jobs until `stop` is called; `WORKER_REPLACED` if other workers took over its jobs."""
