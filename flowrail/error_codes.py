@@ -248,6 +248,11 @@ CODES = {
         "A command that must not run twice failed, or its end is unknown: the user decides.",
         "Ask the user, as the step says.",
     ),
+    "CALL_DENIED": ErrorCode(
+        4,
+        "A guard of a skill, or `forbids` of the step, denies the command that would be run.",
+        "Follow the skill that guards it: `flow step SKILL`.",
+    ),
     "COMMAND_RUNNING": ErrorCode(
         4, "The session cannot move while a command runs.", "Wait for it: `flow run NAME`."
     ),
@@ -305,6 +310,11 @@ CODES = {
     ),
     "OUTCOME_NOT_OPEN": ErrorCode(
         4, "The current step does not accept the reported outcome.", "Report an outcome that the step lists."
+    ),
+    "ORDER_BROKEN": ErrorCode(
+        4,
+        "A report or a command would break an order rule of the workflow. The session is unchanged.",
+        "Do what is missing first: `flow resume ID` shows the step.",
     ),
     "PERSON_NEEDED": ErrorCode(
         4,

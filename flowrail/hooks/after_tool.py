@@ -1,4 +1,4 @@
-"""After a tool was used: note shell commands, record the user's answers, and report once what an edit made stale."""
+"""After a tool was used: note commands and answers, open the session of a skill, report once what an edit made stale."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flowrail.hooks.first_look import (
     session_at,
     store_folders,
 )
-from flowrail.rules.tools import QUESTIONS, written_files
+from flowrail.rules.tools import QUESTIONS, SKILL_TOOL, written_files
 from flowrail.text.safe_text import in_quotes, shortened
 
 _SAID = "stale-said"
@@ -36,6 +36,10 @@ def answer(event: str, call: Call, host: str) -> Mapping[str, object]:
         from flowrail.hooks.question_tool import record_answers  # brings the engine and the operations
 
         said = record_answers(call)
+    elif call.tool == SKILL_TOOL:
+        from flowrail.hooks.skill_call import open_session  # brings the engine and the operations
+
+        said = open_session(call) if call.agent is None else ""
     elif is_in_database(call):
         return {}
     else:

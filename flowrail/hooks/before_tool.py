@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.hooks.call import Call
-from flowrail.hooks.first_look import FoundSession, own_sessions, project_of, step_of
+from flowrail.hooks.first_look import FoundSession, own_sessions, project_of, step_of, workflow_of
+from flowrail.hooks.guards import refusal_of, with_ancestors
 from flowrail.rules.tools import QUESTIONS, forbidding
 from flowrail.text.safe_text import in_quotes, shortened
 
@@ -44,16 +45,34 @@ def _denials(call: Call) -> Iterator[_Denial]:
     if call.tool in QUESTIONS and call.tool_input.get("answers"):
         yield _Denial("Only the user gives the answers to a question. Ask it without `answers`.")
     if "flow" in f"{call.cwd} {call.tool_input}":
-        from flowrail.hooks.people_commands import refusal_of  # compiles expressions that few calls need
+        from flowrail.hooks import people_commands  # compiles expressions that few calls need
 
-        refused = refusal_of(call)
+        refused = people_commands.refusal_of(call)
         if refused:
             yield _Denial(refused)
-    for found in own_sessions(call):
-        step = step_of(found)
+    guarded = refusal_of(call)
+    if guarded:
+        yield _Denial(guarded)
+    own = own_sessions(call)
+    workflows = {found.id: (found, workflow_of(found)) for found in with_ancestors(own)}
+    for found in own:
+        step = step_of(found, workflows[found.id][1])
         reason = _forbidden(found, step, call) or _typed_command(found, step, call)
         if reason:
             yield _Denial(reason, found)
+    for found, workflow in workflows.values():
+        reason = _broken_order(found, workflow, call)
+        if reason:
+            yield _Denial(reason)
+
+
+def _broken_order(found: FoundSession, workflow: Mapping[str, Any], call: Call) -> str | None:
+    """Return why an order rule of a session denies the tool."""
+    if not workflow.get("order"):
+        return None
+    from flowrail.hooks import order  # dataclasses, only for a session with order rules
+
+    return order.refusal_of(found, workflow, call)
 
 
 def _forbidden(found: FoundSession, step: Mapping[str, Any], call: Call) -> str | None:

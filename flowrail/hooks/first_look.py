@@ -120,12 +120,19 @@ def session_at(folder: StoreFolder, session_id: str) -> FoundSession | None:
     return next(_read(folder, session_id, (b"",), OPEN), None)
 
 
-def step_of(found: FoundSession) -> Mapping[str, Any]:
-    """Return the current step as the session's definition describes it."""
+def workflow_of(found: FoundSession) -> Mapping[str, Any]:
+    """Return the workflow as the session's definition describes it."""
     with suppress(*_UNREADABLE), open(os.path.join(found.folder, _JOURNAL), "rb") as journal:
         line = next(line for number, line in enumerate(journal) if number == found.data["definition"])
-        steps = json.loads(line)["definition"]["workflow"]["steps"]
-        step: Mapping[str, Any] = next(step for step in steps if step["id"] == found.data["step"])
+        workflow: Mapping[str, Any] = json.loads(line)["definition"]["workflow"]
+        return workflow
+    return {}
+
+
+def step_of(found: FoundSession, workflow: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the current step in the session's *workflow*."""
+    with suppress(*_UNREADABLE):
+        step: Mapping[str, Any] = next(step for step in workflow["steps"] if step["id"] == found.data["step"])
         return step
     return {}
 

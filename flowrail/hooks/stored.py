@@ -7,28 +7,33 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from flowrail.command import Command
 from flowrail.errors import FlowError
+from flowrail.evidence.shell_history import LONGEST_LINE
 from flowrail.hooks import subagents
 from flowrail.hooks.call import Call
-from flowrail.hooks.first_look import FoundSession, StoreFolder, store_folders
+from flowrail.hooks.first_look import FoundSession, StoreFolder, is_in_database, store_folders
 from flowrail.hosts.host import LONGEST_ANSWER
 from flowrail.machines.agents import Children
+from flowrail.machines.order_watch import CALL, DENIED, called
 from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
 from flowrail.operations.environment import sql_backend
 from flowrail.operations.steps.dispatched_work import children_of
+from flowrail.rules.tools import ToolUse
 from flowrail.storage.ownership import Owner
-from flowrail.text.safe_text import in_quotes, shortened
+from flowrail.text.safe_text import in_quotes, one_line, shortened
 
 DATABASE_SECONDS = 5.0
 """A hook that opens a database says nothing after so many seconds; hosts end hooks after 10."""
 _LONGEST_NAME = 80
+_WAIT = 2.0
+_BY = "hook"
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,50 @@ def database_child(call: Call) -> HookSession | None:
     own = [each for each in database_sessions(call) if each.session.belongs_to((call.agent or "",))]
     children = (each for each in own if each.session.parent and each.session.is_open)
     return next(children, None) if claim is None and call.agent is not None else None
+
+
+def is_at(allowed: Collection[tuple[str, str]], found: Iterable[FoundSession], call: Call) -> bool:
+    """Return whether one of these sessions, or of the conversation's in the database, is at an allowed step of a skill.
+
+    A session that this user did not start allows nothing.
+    """
+    if is_in_database(call):
+        with time_limit():
+            sessions = [each.session for each in _database_chain(call)]
+    else:
+        sessions = [each.session for each in stored_sessions(found, call)]
+    return any(session.is_open and (session.skill, session.step) in allowed for session in sessions)
+
+
+def record_call(found: FoundSession, use: ToolUse, call: Call) -> str | None:
+    """Record a tool call that counts for the order rules of a session; return why a rule denies it, if one does."""
+    for each in stored_sessions([found], call):
+        with suppress(FlowError), each.store.change(each.session.id, wait=_WAIT) as change:
+            session = change.kept.session
+            after, broken = called(each.store.workflow(session), session, use)
+            note = {"call": shortened(one_line(call.shell_line or call.tool), LONGEST_LINE)}
+            if broken:
+                note["rule"] = broken[0].text
+                change.commit(session, kind=DENIED, at=call.now, by=_BY, note=note)
+                return (
+                    f"The order rule `{plain(broken[0].text)}` of `{plain(session.skill)}` denies this: "
+                    f"{plain(broken[0].missing)}. `{each.command('resume')}` shows the current step."
+                )
+            if after != session:
+                change.commit(after, kind=CALL, at=call.now, by=_BY, note=note)
+    return None
+
+
+def _database_chain(call: Call) -> Iterator[HookSession]:
+    """Yield this conversation's sessions in the database, and the sessions that they work for."""
+    folder, child = _database(call), database_child(call)
+    pending = [*([child] if child is not None else []), *database_sessions(call)]
+    while pending and folder is not None:
+        each = pending.pop(0)
+        yield each
+        parent = each.session.parent
+        above = session_in_database(parent.session, folder) if parent is not None else None
+        pending += [above] if above is not None else []
 
 
 def session_in_database(session_id: str, folder: StoreFolder) -> HookSession | None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from flowrail.hooks import first_look, subagents
+from flowrail.hooks import first_look, guards, subagents
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import ENDED, FoundSession
+
+if TYPE_CHECKING:
+    from flowrail.hosts.host import Host
 
 MOST_READ = 200
 """When a conversation begins, at most this many sessions are read, newest first."""
@@ -26,7 +30,16 @@ def answer(event: str, call: Call, host: str) -> Mapping[str, object]:
         with time_limit():
             return _answer_from_stores(event, call, host, None)
     found = _sessions(event, call)
-    return _answer_from_stores(event, call, host, found) if found else {}
+    if found:
+        return _answer_from_stores(event, call, host, found)
+    text = guards.overview(call) if event == "session-start" else ""
+    return _host(host).context(event, text) if text else {}
+
+
+def _host(name: str) -> Host:
+    from flowrail.hosts.host import host_named  # dataclasses, which take as long as starting Python
+
+    return host_named(name)
 
 
 def _sessions(event: str, call: Call) -> list[FoundSession]:
@@ -53,7 +66,6 @@ def _answer_from_stores(
 ) -> Mapping[str, object]:
     """Return the answer from the stores; *found* is `None` if the store is a database."""
     from flowrail.hooks import session_start, stored, turns  # brings cattrs and the engine
-    from flowrail.hosts.host import host_named  # dataclasses, which take as long as starting Python
 
     if found is not None:
         sessions = list(stored.stored_sessions(found, call))
@@ -67,13 +79,13 @@ def _answer_from_stores(
         if event == "stop":
             sessions = [each for each in sessions if not each.session.parent]
     if event == "session-start":
-        text = session_start.overview(sessions, call)
-        return host_named(host).context(event, text) if text else {}
+        text = "\n".join(filter(None, [session_start.overview(sessions, call), guards.overview(call)]))
+        return _host(host).context(event, text) if text else {}
     if event == "session-end":
         turns.release_sessions(sessions, call)
         return {}
     reason = turns.reason_to_continue(sessions, call)
-    return host_named(host).block(reason) if reason else {}
+    return _host(host).block(reason) if reason else {}
 
 
 def _export_conversation(call: Call) -> None:

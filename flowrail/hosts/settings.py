@@ -18,7 +18,7 @@ from typing import Any
 
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.host import CLAUDE_CODE, POST_TOOL_USE, POST_TOOL_USE_FAILURE, SESSION_START, Host
-from flowrail.rules.tools import EDITS, QUESTIONS, SHELLS
+from flowrail.rules.tools import EDITS, QUESTIONS, SHELLS, SKILL_TOOL
 from flowrail.storage import files
 from flowrail.text import json as strict_json
 from flowrail.text import limits
@@ -40,7 +40,7 @@ _MISSING = json.dumps(
         "Install flowrail, or remove its hooks from the settings."
     }
 )
-_OF_TOOLS = {POST_TOOL_USE: SHELLS | EDITS | QUESTIONS, POST_TOOL_USE_FAILURE: SHELLS}
+_OF_TOOLS = {POST_TOOL_USE: SHELLS | EDITS | QUESTIONS | {SKILL_TOOL}, POST_TOOL_USE_FAILURE: SHELLS}
 """The tools that an event is for, if it is not for all."""
 Settings = dict[str, Any]
 

@@ -355,6 +355,8 @@ class Session:
     """The project root in which the session started, if it does not follow from the store."""
     work_digest: str = ""
     """The digest of the working files at the last report."""
+    order: Mapping[str, int] = Frozen()
+    """The state of each order rule that is not in its first state, by the rule's text."""
 
     @property
     def is_open(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, UsageError
-from flowrail.machines import agents, asked_questions
+from flowrail.machines import agents, asked_questions, order_watch
 from flowrail.machines.agents import Children
 from flowrail.machines.decision import (
     Decision,
@@ -93,7 +93,7 @@ def start(
         moved_at=now,
         parent=parent,
     )
-    return entered(workflow, begun)
+    return order_watch.begun(workflow, entered(workflow, begun))
 
 
 def topic_of(workflow: Workflow, params: Mapping[str, object]) -> str:
@@ -210,7 +210,7 @@ def follow(
         decided=_decided(step, session),
         notes=session.with_note(report.note, step=step.id, at=now, source="report").notes,
     )
-    return entered(workflow, moved) if to is not None else moved
+    return order_watch.moved(workflow, session, entered(workflow, moved) if to is not None else moved)[0]
 
 
 def entered(workflow: Workflow, session: Session) -> Session:

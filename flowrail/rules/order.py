@@ -21,8 +21,8 @@ from flowrail.rules import tools
 from flowrail.text.phrases import did_you_mean, near
 
 OUTCOMES = ("ok", "fail", "skip", "iterate")
-MOST = 99
-"""The highest number in `at most`."""
+WATCHED = "watched"
+"""The file in a session's folder that says that hooks see the tool calls of its conversation."""
 _SIDE = rf'"[^"\n]*"|(?:{"|".join(OUTCOMES)}) of [^\s"]+|[^\s"]+'
 _FORMS = (
     rf"never (?P<then>{_SIDE}) after (?P<first>{_SIDE})(?: until (?P<until>{_SIDE}))?",
@@ -145,7 +145,7 @@ class OrderRule:
     def missing(self) -> str:
         """What is missing if the rule is broken, in words."""
         if self.form is Form.AT_MOST:
-            return f"{self.first} happened {self.most} times already"
+            return f"{self.first} already happened {'once' if self.most == 1 else f'{self.most} times'}"
         if self.form is Form.NEVER:
             return f"{self.first} came before" + (f", and {self.until} is missing" if self.until else "")
         return f"{self.first if self.form is Form.BEFORE else self.then} is missing"

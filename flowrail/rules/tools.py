@@ -33,6 +33,8 @@ EDITS = _SAME["Edit"]
 """The tools that change files."""
 QUESTIONS = frozenset({"AskUserQuestion"})
 """The tools in which a host asks the user an agent's questions."""
+SKILL_TOOL = "Skill"
+"""The tool with which an agent reads a skill."""
 _NAMED_BY = {"Agent": "subagent_type", "Task": "subagent_type", "Skill": "skill", "WebSearch": "query"}
 _PATHS = ("file_path", "path", "notebook_path")
 _OWN_TOOL = r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z"

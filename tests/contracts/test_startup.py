@@ -103,6 +103,8 @@ def test_a_hook_without_an_answer_loads_few_modules_even_in_the_callers_own_step
     if event == "session-start":  # it has an answer where sessions are open
         event_data["cwd"] = str(Path.cwd().parent)
 
+    process("hook", event, stdin=json.dumps(event_data))  # makes the index of guards
+
     modules = loaded("hook", event, stdin=json.dumps(event_data))
 
     assert not modules & {

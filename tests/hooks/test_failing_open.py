@@ -129,7 +129,7 @@ def test_a_session_that_came_with_a_clone_says_nothing(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(Path.cwd() / "fresh"))
     assert answers() == SILENT
-    assert not Path("fresh").exists(), "no key is made by looking"
+    assert not Path("fresh/flowrail/key").exists(), "no key is made by looking"
     put_skill("other", STRICT)
     flow("step", "other", "--new", "--store", "elsewhere")
 

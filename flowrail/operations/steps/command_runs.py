@@ -37,6 +37,7 @@ from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession
 from flowrail.operations.steps import conversations, working_files
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
+from flowrail.operations.steps.order import check_command
 from flowrail.operations.steps.workflow_source import open_session
 from flowrail.skills.bundled_copies import runs_bundled_script
 from flowrail.storage.files import make_private_dir, write_atomic
@@ -200,7 +201,7 @@ def machine_name() -> str:
 
 def _record_start(environment: Environment, change: SessionChange, at: _AtStep) -> CommandRun:
     """Write the files of a new run, and record that it starts."""
-    session = at.session
+    session = check_command(environment, change, at.opened.workflow, at.session, at.words)
     program = _approved_program(environment, at)
     project = working_files.work_tree(environment, session)
     started = CommandRun(

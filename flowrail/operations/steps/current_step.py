@@ -47,6 +47,7 @@ from flowrail.operations.parameters import (
 from flowrail.operations.steps import command_runs, conversations, step_evidence, working_files
 from flowrail.operations.steps.child_sessions import replace_agent, start_if_reserved
 from flowrail.operations.steps.dispatched_work import check_still_dispatched, children_of
+from flowrail.operations.steps.order import check_move
 from flowrail.operations.steps.session_start import begin
 from flowrail.operations.steps.shown_step import ShownStep, show_record, show_step
 from flowrail.operations.steps.workflow_source import open_session
@@ -321,6 +322,7 @@ def _follow(
         if environment.demands_evidence:
             step_evidence.record_refusal(environment, change, workflow, session, refusal)
         raise
+    check_move(environment, change, workflow, session, after)
     if after.revision != session.revision:
         after = step_evidence.entered(environment, workflow, after)
     return working_files.with_digest(environment, after)

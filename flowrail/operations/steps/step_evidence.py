@@ -29,6 +29,7 @@ from flowrail.operations.parameters import OptionalSession, Reason
 from flowrail.operations.steps import command_runs, working_files
 from flowrail.operations.steps.conversations import own_session, ownership_note
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
+from flowrail.operations.steps.order import LiftedGuard, lift_guard
 from flowrail.operations.steps.people import require_person
 from flowrail.operations.steps.workflow_source import open_session
 from flowrail.text import placeholders
@@ -151,18 +152,29 @@ class DecidedEvidence:
         yield one_line(f"{', '.join(self.checks)}: {'waived in this attempt' if self.waived else 'approved'}")
 
 
-@operation("approve", "flow approve", "flow approve sign_off --session release-k3x9q2")
+@operation(
+    "approve",
+    "flow approve",
+    "flow approve sign_off --session release-k3x9q2",
+    "flow approve --guard 'Bash(git push*)'",
+)
 def approve_command(
     environment: Environment,
     check: Annotated[str | None, Help("The check, by default the only one that waits for a person.")] = None,
     *,
     session: OptionalSession = None,
     reason: Reason = "",
-) -> DecidedEvidence:
+    guard: Annotated[
+        str | None, Help("Allow the next call that this guard denies, instead.", metavar="PATTERN")
+    ] = None,
+) -> DecidedEvidence | LiftedGuard:
     """Confirm a check that only a person can confirm
 
-    For a person at a terminal. The approval counts for this attempt of the step.
+    For a person at a terminal. The approval counts for this attempt of the step. With --guard, allow one call, within
+    an hour, that a guard of a skill denies.
     """
+    if guard is not None:
+        return lift_guard(environment, guard)
     return _decide(environment, "approve", session, (check,) if check else (), reason)
 
 

@@ -1,0 +1,45 @@
+"""Order rules of sessions: a tool call that would break one is denied, one that counts is recorded.
+
+A hook loads this module only for a session whose workflow has order rules.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from flowrail.hooks.call import Call
+from flowrail.hooks.first_look import FoundSession, project_of
+from flowrail.rules.order import WATCHED, Event, OrderRule, OrderSyntaxError, parse_rule
+
+
+def refusal_of(found: FoundSession, workflow: Mapping[str, Any], call: Call) -> str | None:
+    """Return why an order rule denies the tool, or `None`. What counts for a rule is recorded in the session."""
+    rules = _rules(workflow)
+    if not any(rule.patterns for rule in rules):
+        return None
+    _mark(found)
+    use = call.tool_use(project_of(found, call), os.path.join(found.folder, "work"))
+    if not any(True in rule.matched(Event(call=use)) for rule in rules):
+        return None
+    from flowrail.hooks.stored import record_call  # brings cattrs and the engine
+
+    return record_call(found, use, call)
+
+
+def _rules(workflow: Mapping[str, Any]) -> list[OrderRule]:
+    steps = [step["id"] for step in workflow["steps"]]
+    rules = []
+    for text in workflow["order"]:
+        with suppress(OrderSyntaxError):
+            rules.append(parse_rule(text, steps))
+    return rules
+
+
+def _mark(found: FoundSession) -> None:
+    path = os.path.join(found.folder, WATCHED)
+    if not os.path.exists(path):
+        with suppress(OSError):
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))

@@ -1,0 +1,33 @@
+"""The host's call of a skill opens or resumes the session of its workflow."""
+
+from __future__ import annotations
+
+from flowrail.command import Command
+from flowrail.errors import FlowError
+from flowrail.hooks.call import Call
+from flowrail.operations.environment import Environment
+from flowrail.operations.steps import current_step, workflow_source
+from flowrail.skills.catalog import UnknownSkillError
+from flowrail.text.safe_text import in_quotes
+
+
+def open_session(call: Call) -> str:
+    """Return what the agent reads about the session of the skill, or an empty text for a skill without a workflow."""
+    named = call.tool_input.get("skill") or call.tool_input.get("command") or ""
+    skill = str(named).rpartition(":")[2]  # a plugin's skill has the name of the plugin before it
+    environment = Environment(conversation=call.conversation or "", cwd=call.cwd)
+    try:
+        shown = current_step.step_again(environment, skill)
+    except UnknownSkillError:
+        return ""
+    except FlowError:  # for example a parameter without a value
+        try:
+            start = in_quotes(str(workflow_source.start_command(environment, skill)))
+        except FlowError:
+            return ""
+        return f"Skill `{in_quotes(skill)}` has a workflow. Start it now: `{start}`. It prints one step at a time."
+    resume = in_quotes(str(Command("resume", shown.session, store=environment.shown_store)))
+    return (
+        f"Skill `{in_quotes(skill)}` has a workflow, and its session `{in_quotes(shown.session)}` is open. "
+        f"Run `{resume}` now. It prints the step; report each step to get the next one."
+    )

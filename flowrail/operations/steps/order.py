@@ -1,0 +1,156 @@
+"""Guards and order rules at reports and at the commands that flow runs, and a person's permission for one call.
+
+Hooks do the same for the tools of an agent. A command that flow runs counts as a call of the shell with its arguments.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flowrail.command import Command, Hint
+from flowrail.errors import ConflictError, UsageError
+from flowrail.machines import order_watch
+from flowrail.machines.session import Session
+from flowrail.machines.session_record import RecordNote
+from flowrail.machines.session_store import SessionChange
+from flowrail.machines.step import StepDef
+from flowrail.machines.workflow import Workflow
+from flowrail.operations.environment import Confirmation, Environment
+from flowrail.rules.order import WATCHED, OrderRule
+from flowrail.rules.tools import ToolUse, forbidding
+from flowrail.skills.guard_index import lift, matching, take_lift
+from flowrail.skills.guard_scan import guards_of
+from flowrail.text.phrases import did_you_mean, listed
+from flowrail.text.report import Report
+from flowrail.text.safe_text import one_line, shortened
+
+
+@dataclass(frozen=True)
+class LiftedGuard:
+    """A call that a person allowed once."""
+
+    pattern: str
+    """The pattern of the guard."""
+    skills: tuple[str, ...]
+    """The skills that guard it."""
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        yield one_line(f"{self.pattern}: the next call within an hour is allowed")
+
+
+def check_move(
+    environment: Environment, change: SessionChange, workflow: Workflow, before: Session, after: Session
+) -> None:
+    """Refuse a report whose move would break an order rule, and record that.
+
+    A rule about tool calls counts only if hooks see the calls of the session.
+    """
+    if not workflow.order or after.revision == before.revision:
+        return
+    broken = order_watch.moved(workflow, before, after)[1]
+    is_watched = os.path.exists(os.path.join(environment.store.folder(before.id), WATCHED))
+    for rule in broken:
+        if is_watched or not rule.patterns:
+            raise _broken(environment, change, before, rule, f"the report on step `{before.step}`")
+
+
+def check_command(
+    environment: Environment,
+    change: SessionChange,
+    workflow: Workflow,
+    session: Session,
+    words: tuple[str, ...],
+) -> Session:
+    """Return *session* after a command that flow is about to run; refuse one that a rule or a guard denies."""
+    line, project = shlex.join(words), environment.project
+    use = ToolUse("Bash", {"command": line}, project, project, environment.home)
+    step = workflow.step(str(session.step))
+    _check_allowed(environment, session, step, use)
+    if not workflow.order:
+        return session
+    after, broken = order_watch.called(workflow, session, use)
+    if broken:
+        raise _broken(environment, change, session, broken[0], f"the command `{shortened(line, 80)}`")
+    return after
+
+
+def lift_guard(environment: Environment, pattern: str) -> LiftedGuard:
+    """Allow the next call that a guard denies, as a person at a terminal."""
+    guards = guards_of(
+        environment.project, state=environment.state, environ=environment.environ, home=environment.home
+    )
+    skills = tuple(guard.skill for guard in guards if guard.pattern == pattern)
+    if not skills:
+        known = [guard.pattern for guard in guards]
+        remedy = f"use one of {listed(known)}" if known else "no skill of this project guards commands"
+        raise UsageError(
+            f"no skill guards `{shortened(pattern, 80)}`", hint=did_you_mean(pattern, known, remedy)
+        )
+    typed = Command("approve", guard=pattern)
+    if environment.conversation is not None:
+        raise ConflictError(
+            "only a person can allow a call that a guard denies",
+            code="PERSON_NEEDED",
+            hint=Hint("tell the user what it is about; they type in a terminal of their own: ", typed),
+        )
+    lines = [f"project {environment.project}", f"guarded by {listed(skills)}"]
+    environment.confirm(Confirmation(f"Allow one call of {pattern}?", lines, Hint("a person runs: ", typed)))
+    lift(environment.state, environment.project, pattern)
+    return LiftedGuard(pattern, skills)
+
+
+def _check_allowed(environment: Environment, session: Session, step: StepDef, use: ToolUse) -> None:
+    """Refuse a command that the step forbids, or that a guard denies at the step and at those above it."""
+    rule = forbidding(step.forbids, use)
+    if rule is not None:
+        raise ConflictError(
+            f"step `{step.id}` forbids `{rule}`",
+            code="CALL_DENIED",
+            hint="change the skill: it declares a command that it forbids",
+        )
+    project = environment.project
+    guards = guards_of(project, state=environment.state, environ=environment.environ, home=environment.home)
+    denying = matching(guards, use)
+    allowed = {(guard.skill, name) for guard in denying for name in guard.steps}
+    if not denying or allowed & set(_positions(environment, session)):
+        return
+    if not any(take_lift(environment.state, project, guard.pattern) for guard in denying):
+        guard = denying[0]
+        raise ConflictError(
+            f"skill `{guard.skill}` guards `{guard.pattern}`, which is allowed only at {listed(guard.steps) or 'no step'}",
+            code="CALL_DENIED",
+            hint=Hint("follow that skill: ", Command("step", guard.skill)),
+            skill=guard.skill,
+            pattern=guard.pattern,
+        )
+
+
+def _positions(environment: Environment, session: Session) -> Iterator[tuple[str, str]]:
+    """Yield the skill and the step of a session, and of those that it works for."""
+    current: Session | None = session
+    while current is not None:
+        yield current.skill, str(current.step)
+        record = environment.store.find(current.parent.session) if current.parent is not None else None
+        current = record.session if record is not None and record.session.is_open else None
+
+
+def _broken(
+    environment: Environment, change: SessionChange, session: Session, rule: OrderRule, what: str
+) -> ConflictError:
+    """Record that a rule denies something, and return the refusal."""
+    note: RecordNote = {"rule": rule.text, "call": what}
+    change.commit(
+        change.kept.session, kind=order_watch.DENIED, at=environment.now, by=environment.by, note=note
+    )
+    resume = Command("resume", session.id, store=environment.shown_store)
+    return ConflictError(
+        f"{what} would break the order rule `{rule.text}`: {rule.missing}",
+        code="ORDER_BROKEN",
+        hint=Hint("see the step and its commands: ", resume),
+        session=session.id,
+        rule=rule.text,
+    )

@@ -1,0 +1,112 @@
+"""The guards of a project's skills, as an index that hooks read for every tool that an agent uses.
+
+The index is plain JSON in the user's state folder. It names every file and folder that it was made from; if one of
+them changed, the skills are scanned again. No dataclasses: importing them takes as long as starting Python.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from flowrail.rules.tools import ToolUse, forbidding
+
+LIFTED_SECONDS = 3600.0
+"""A person's permission for one call ends after an hour."""
+_FOLDER = "guards"
+_LARGEST = 1_000_000
+
+
+class Guard(NamedTuple):
+    """A pattern of calls that a skill guards."""
+
+    skill: str
+    """The address of the workflow."""
+    pattern: str
+    """The calls that are denied."""
+    steps: tuple[str, ...]
+    """The steps that allow them."""
+
+
+def known_guards(
+    project: str, *, state: str, environ: Mapping[str, str], home: str
+) -> tuple[Guard, ...] | None:
+    """Return the guards of the skills of a project and of the user; `None` if the index is not up to date."""
+    key = [project, home, environ.get("CLAUDE_CONFIG_DIR", "")]
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        index = _read(_path(state, key))
+        if index["of"] == key and all(stamp(path) == before for path, before in index["stamps"].items()):
+            return tuple(Guard(skill, pattern, tuple(steps)) for skill, pattern, steps in index["guards"])
+    return None
+
+
+def write_index(
+    guards: Iterable[Guard],
+    paths: Iterable[str],
+    project: str,
+    *,
+    state: str,
+    environ: Mapping[str, str],
+    home: str,
+) -> None:
+    """Replace the index. *paths* are the files and folders whose change can change the guards."""
+    key = [project, home, environ.get("CLAUDE_CONFIG_DIR", "")]
+    stamps = {path: stamp(path) for path in paths}
+    _write(_path(state, key), {"of": key, "stamps": stamps, "guards": list(guards)})
+
+
+def matching(guards: Iterable[Guard], used: ToolUse) -> list[Guard]:
+    """Return the guards that deny a call."""
+    return [guard for guard in guards if forbidding([guard.pattern], used) is not None]
+
+
+def stamp(path: str) -> list[int] | None:
+    """Return what identifies the state of a file or folder; `None` if it is missing."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return [status.st_mtime_ns, status.st_size, status.st_ino]
+
+
+def lift(state: str, project: str, pattern: str) -> None:
+    """Allow one call that a guard denies. Only a person decides that."""
+    key = [project, pattern]
+    _write(_path(state, key), {"of": key})
+
+
+def take_lift(state: str, project: str, pattern: str) -> bool:
+    """Return whether a person allowed one call, and use the permission up."""
+    path = _path(state, [project, pattern])
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        is_new = time.time() - os.stat(path).st_mtime < LIFTED_SECONDS
+        is_meant = _read(path)["of"] == [project, pattern]
+        os.unlink(path)
+        return is_new and is_meant
+    return False
+
+
+def _path(state: str, key: Sequence[str]) -> str:
+    """Return a file by a short name; what it is of is in the file."""
+    name = zlib.crc32("\0".join(key).encode("utf-8", "surrogateescape"))
+    return os.path.join(state, _FOLDER, f"{name:08x}.json")
+
+
+def _read(path: str) -> Any:
+    with open(path, "rb") as file:
+        return json.loads(file.read(_LARGEST))
+
+
+def _write(path: str, value: object) -> None:
+    """Replace a file of the user's state; without one, the next hook scans again."""
+    with suppress(OSError):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        partial = f"{path}.{os.getpid()}"
+        with open(partial, "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        os.replace(partial, path)
