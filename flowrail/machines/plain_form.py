@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections.abc
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import Field, fields, is_dataclass, replace
-from functools import lru_cache, partial
+from dataclasses import fields, is_dataclass, replace
+from functools import cache, lru_cache, partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NoReturn, Union, cast, get_args, get_origin, get_type_hints
 from xml.parsers import expat
@@ -15,33 +15,13 @@ from cattrs import Converter, transform_error
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from flowrail.errors import FlowError
-from flowrail.machines.demanded_evidence import CommandFact, Evidence, StepCommand
-from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.frozen import put
-from flowrail.machines.gate import GateConfig
-from flowrail.machines.question import Option, Question
-from flowrail.machines.step import Rule, StepContext, StepDef, Variant
+from flowrail.machines.step import StepContext, StepDef
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 from flowrail.storage.records import strict_converter
 from flowrail.text.safe_text import Markup, parts
 
-CLASSES = (
-    *(
-        Evidence,
-        CommandFact,
-        StepCommand,
-        Arg,
-        Rule,
-        Variant,
-        Option,
-        Question,
-        GateConfig,
-        Dispatch,
-        StepDef,
-    ),
-    Workflow,
-)
 CODE = "code"
 """The key of a stored step that lists which of `handler` and `when` are functions."""
 _ALWAYS: Mapping[str, object] = {"when": None, "limit": None, "reports": {}, "rules": [], "next": {}}
@@ -60,12 +40,12 @@ def code_not_stored(context: StepContext) -> NoReturn:
 
 def to_plain(part: object) -> Any:
     """Return a definition, or a part of one, as plain data, without keys that have their default and functions."""
-    return _stored.unstructure(part)
+    return _converter(deciding=False).unstructure(part)
 
 
 def structure(part: object) -> Any:
     """Return a definition, or a part of one, as plain data with only the keys that decide the path of a session."""
-    return _deciding.unstructure(part)
+    return _converter(deciding=True).unstructure(part)
 
 
 def from_plain(data: Mapping[str, object]) -> Workflow:
@@ -80,7 +60,7 @@ def from_plain(data: Mapping[str, object]) -> Workflow:
 @lru_cache(maxsize=16)
 def _from_text(text: str) -> Workflow:
     try:
-        return _stored.structure(json.loads(text), Workflow)
+        return _converter(deciding=False).structure(json.loads(text), Workflow)
     except Exception as error:  # noqa: BLE001 - any error of a hook means another form
         raise TypeError("; ".join(transform_error(error)[:5])[:500]) from None
 
@@ -104,36 +84,44 @@ def _is_union(kind: Any) -> bool:
     return get_origin(kind) in {Union, UnionType}
 
 
+@cache
 def _converter(*, deciding: bool) -> Converter:
     """Return a converter; with *deciding*, it leaves out the keys that cannot change the path of a session."""
     converter = strict_converter()
     converter.register_structure_hook(float, _number)
     converter.register_structure_hook(str, _text)
     converter.register_structure_hook_func(_is_union, partial(_member, converter))
+    converter.register_structure_hook_factory(is_dataclass, _reader)
     converter.register_unstructure_hook(str, _text_to_plain)
-    for part in CLASSES:
-        names: dict[str, Any] = {
-            field.name: override(**_key(field, deciding=deciding)) for field in fields(part)
-        }
-        write = make_dict_unstructure_fn(part, converter, _cattrs_omit_if_default=True, **names)
-        converter.register_unstructure_hook(part, write)
-        converter.register_structure_hook(part, make_dict_structure_fn(part, converter, **names))
-        if part is Arg:
-            converter.register_unstructure_hook(Arg, partial(_arg_to_plain, write))
-        elif part is StepDef:
-            converter.register_unstructure_hook(StepDef, partial(_step_to_plain, write, always=deciding))
-            converter.register_structure_hook(StepDef, partial(_step, converter.get_structure_hook(StepDef)))
-    converter.register_structure_hook(Workflow, partial(_workflow, converter))
+    converter.register_unstructure_hook_factory(is_dataclass, _deciding_writer if deciding else _writer)
     return converter
 
 
-def _key(field: Field[Any], *, deciding: bool) -> dict[str, Any]:
-    is_left_out = deciding and not field.metadata.get("decides", True)
-    return {"rename": field.metadata.get("alias"), "omit": True if is_left_out else None}
+def _reader(part: type[Any], converter: Converter) -> Callable[[Any, Any], Any]:
+    if part is Workflow:
+        return partial(_workflow, converter)
+    names = {field.name: override(rename=field.metadata.get("alias")) for field in fields(part)}
+    read = make_dict_structure_fn(part, converter, **names)  # type: ignore[arg-type]
+    return partial(_step, read) if part is StepDef else read
 
 
-def _arg_to_plain(write: Callable[[Arg], dict[str, Any]], arg: Arg) -> dict[str, Any]:
-    return write(arg.as_written())
+def _writer(
+    part: type[Any], converter: Converter, *, deciding: bool = False
+) -> Callable[[Any], dict[str, Any]]:
+    names: dict[str, Any] = {
+        field.name: override(
+            rename=field.metadata.get("alias"),
+            omit=True if deciding and not field.metadata.get("decides", True) else None,
+        )
+        for field in fields(part)
+    }
+    write = make_dict_unstructure_fn(part, converter, _cattrs_omit_if_default=True, **names)
+    if part is Arg:
+        return lambda arg: write(arg.as_written())
+    return partial(_step_to_plain, write, always=deciding) if part is StepDef else write
+
+
+_deciding_writer = partial(_writer, deciding=True)
 
 
 def _step_to_plain(
@@ -228,6 +216,3 @@ def _is_complete(markup: str) -> bool:
     except expat.ExpatError:
         return False
     return True
-
-
-_stored, _deciding = _converter(deciding=False), _converter(deciding=True)

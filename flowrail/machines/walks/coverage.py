@@ -12,7 +12,8 @@ from flowrail.machines.frozen import Frozen
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.statechart import TransitionKey, declared_transitions
-from flowrail.machines.walks.plan import Walk, transitions_between
+from flowrail.machines.walks.plan import Walk
+from flowrail.machines.walks.search import transitions_between
 from flowrail.machines.workflow import Workflow
 from flowrail.text.phrases import seconds_between
 

@@ -1,29 +1,27 @@
 """Plan walks through a workflow in memory, with the real machine, that take every transition and every pair.
 
-A breadth-first search over acts. It continues from a session only if that shows something
-new: a transition or a pair never taken, an attempt never counted, a value never seen at a step. Its cost therefore
-depends on the size of the workflow and not on the number of its possible runs, and the first walk that it finds is
-a shortest one. If a workflow is very large, only a part of it is walked, and the plan says so.
+A search follows a session only if that shows something new: a transition or a pair never taken, an attempt never counted,
+a value never seen at a step. Its cost therefore depends on the size of the workflow and not on the number of its possible
+runs, and the first walk that it finds is a shortest one. If a workflow is very large, only a part of it is walked, and the
+plan says so.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
-from flowrail.errors import FlowError
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.reported_values import EvidenceMissingError
 from flowrail.machines.session import Session
-from flowrail.machines.statechart import TransitionKey, followed_transitions
+from flowrail.machines.statechart import TransitionKey
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import start
-from flowrail.machines.walks.actions import Act, acts, perform, read_in, starts
-from flowrail.machines.walks.endings import Effort, to_end
+from flowrail.machines.walks.actions import Act, read_in, starts
+from flowrail.machines.walks.search import Effort, Node, search, to_end
 from flowrail.machines.workflow import Workflow
 
 FUNCTION_ROUNDS = 5
@@ -36,101 +34,101 @@ STEPS_PER_ACT = 40
 """A command reads the whole workflow; this many steps take as long to read as a command takes to run."""
 
 Atom = tuple[Any, ...]
-STOP = "stop"
+"""One thing that a walk can show: its kind, and what it is about."""
 _MEANS = frozenset({"status", "value"})
 """Kinds of atoms that lead to others; no walk is made to show one."""
 
 
-class Walk(NamedTuple):
-    """One session from start to end: its parameters, the act at each step, and its purpose.
-
-    ``error`` is the code of the refusal of its last act, ``loose`` is true if no end was found.
-    """
+@dataclass(frozen=True)
+class Walk:
+    """One session from start to end."""
 
     name: str
+    """Its purpose."""
     params: Mapping[str, Any]
     acts: tuple[Act, ...]
+    """What is done at each step."""
     transitions: tuple[TransitionKey, ...] = ()
     error: str | None = None
+    """The code of the refusal of its last act."""
     loose: bool = False
+    """Whether no end was found."""
 
 
-class Plan(NamedTuple):
-    """Walks, shortest first, with the steps that all of them skip.
-
-    ``is_part`` says that the workflow is too large for all of it to be walked.
-    """
+@dataclass(frozen=True)
+class Plan:
+    """The walks through a workflow."""
 
     walks: tuple[Walk, ...]
+    """The shortest first."""
     unentered: tuple[str, ...] = ()
+    """The steps that all walks skip."""
     is_part: bool = False
-
-
-class _SearchNode(NamedTuple):
-    session: Session | None
-    before: int | None
-    act: Act | None
-    transitions: tuple[TransitionKey, ...]
-    atoms: tuple[Atom, ...]
-    """Their order is the same in every process, because walks are named after them."""
-    last: TransitionKey | None = None
-    """The last transition before the session of this node, by whichever act."""
-    error: str | None = None
-    params: Mapping[str, Any] = Frozen()
-
-
-class _Tail(NamedTuple):
-    acts: tuple[Act, ...] = ()
-    transitions: tuple[TransitionKey, ...] = ()
+    """Whether the workflow is too large for all of it to be walked."""
 
 
 def plan(workflow: Workflow) -> Plan:
     """Return walks that take every possible transition and pair of transitions, and repeat every loop."""
-    search = _Search(workflow)
-    search.run()
-    chosen = _covering(search)
-    chosen.sort(key=lambda walk: (len(walk.acts), walk.name))
-    entered = {atom[1] for atom in search.first if atom[0] == "visits"}
+    planner = _Planner(workflow)
+    walks = sorted(planner.covering(), key=lambda walk: (len(walk.acts), walk.name))
+    entered = {atom[1] for atom in planner.first if atom[0] == "visits"}
     unentered = tuple(step.id for step in workflow.steps if step.id not in entered)
-    return Plan(tuple(_named(chosen)), unentered, search.is_part)
+    return Plan(tuple(_named(walks)), unentered, planner.is_part)
 
 
-def transitions_between(before: Session, after: Session, workflow: Workflow) -> tuple[TransitionKey, ...]:
-    """Return the transitions that one report took."""
-    move = after.last
-    if after.revision == before.revision or move is None:
-        return ()
-    return followed_transitions(workflow, move)
+class _Planner:
+    """What the search has shown first where, and the walks that show it."""
 
-
-class _Search:
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
-        self.nodes: list[_SearchNode] = []
-        self.first: dict[Atom, int] = {}
-        self.tails: dict[bytes, _Tail | None] = {}
         self.effort = Effort()
+        self.first: dict[Atom, Node] = {}
+        self.shown: dict[Node, list[Atom]] = {}
+        self.tails: dict[bytes, list[Node] | None] = {}
         self.values: dict[tuple[str | None, str], set[str]] = {}
-        self.is_part = False
-
-    def run(self) -> None:
-        waiting: deque[int] = deque()
-        for params in starts(self.workflow):
-            self._put(self._begin(params), waiting)
-            if self.effort.is_used_up:
-                break
-        while waiting and not self.effort.is_used_up:
-            number = waiting.popleft()
-            session = self.nodes[number].session
-            if session is not None and session.is_open:
-                for act in acts(self.workflow, session):
-                    node = self._next(number, session, act)
-                    if node.error != EvidenceMissingError.code:  # the refusal is intended
-                        self._put(node, waiting)
-        self.is_part = bool(waiting)
+        for _ in search(workflow, self._starts(), self._is_new, self.effort):
+            pass
+        self.is_part = self.effort.is_used_up
         self.effort = Effort()
 
-    def wants(self, atom: Atom) -> bool:
+    def covering(self) -> list[Walk]:
+        """Return a small set of walks that show every transition, pair, round, answer and refusal of the search."""
+        order = {node: number for number, node in enumerate(self.shown)}
+        wanted = [(atom, node) for atom, node in self.first.items() if self._wants(atom)]
+        shown: set[Atom] = set()
+        walks: list[Walk] = []
+        acts_left = MOST_ACTS // (1 + self.workflow.total_steps // STEPS_PER_ACT)
+        for atom, node in sorted(wanted, key=lambda item: -order[item[1]]):
+            if atom in shown:
+                continue
+            walk = self._walk(node, _purpose(atom))
+            acts_left -= len(walk.acts) if walk is not None else 0
+            if walk is None or (walks and acts_left < 0):
+                self.is_part = True
+                break
+            walks.append(walk)
+            shown.update(chain.from_iterable(self.shown[passed] for passed in node.path()))
+            shown |= {("transition", transition) for transition in walk.transitions}
+            shown |= {("pair", *pair) for pair in pairwise(walk.transitions)}
+        return walks
+
+    def _starts(self) -> Iterator[Node]:
+        for params in starts(self.workflow):
+            session = start(self.workflow, params)
+            self.effort.spend(session)
+            yield Node(session, params=params)
+
+    def _is_new(self, node: Node) -> bool:
+        if node.error == EvidenceMissingError.code:  # the refusal is intended
+            return False
+        atoms = list(self._atoms(node))
+        new = [atom for atom in atoms if atom not in self.first]
+        if new:
+            self.first.update(dict.fromkeys(new, node))
+            self.shown[node] = atoms
+        return bool(new)
+
+    def _wants(self, atom: Atom) -> bool:
         """Return whether a walk must show *atom*. If rounds are equal, the first few and the last are shown."""
         if atom[0] not in {"answer", "found", "visits"}:
             return atom[0] not in _MEANS
@@ -139,80 +137,61 @@ class _Search:
         visit = int(atom[-1])
         return visit < ROUNDS or visit >= bound > 0
 
-    def path(self, number: int | None) -> list[_SearchNode]:
-        """Return the nodes from the start to a node."""
-        nodes: list[_SearchNode] = []
-        while number is not None:
-            nodes.append(self.nodes[number])
-            number = nodes[-1].before
-        return nodes[::-1]
-
-    def walk(self, number: int, name: str) -> Walk | None:
+    def _walk(self, node: Node, name: str) -> Walk | None:
         """Return the walk to a node and from there to the nearest end; `None` if the limit is reached."""
-        nodes = self.path(number)
-        last = nodes[-1]
-        acts_taken = tuple(node.act for node in nodes if node.act is not None)
-        transitions = tuple(transition for node in nodes for transition in node.transitions)
-        tail: _Tail | None = _Tail() if last.session is None else self._tail(last.session)
-        if tail is None:
-            loose = Walk(name, nodes[0].params, acts_taken, transitions, loose=True)
-            return None if self.effort.is_used_up else loose
-        all_acts, all_transitions = (*acts_taken, *tail.acts), (*transitions, *tail.transitions)
-        return Walk(name, nodes[0].params, all_acts, all_transitions, error=last.error)
-
-    def _tail(self, session: Session) -> _Tail | None:
-        """Return the acts and transitions from *session* to the nearest end, searched once for equivalent sessions."""
-        mark = _mark(session)
-        if mark not in self.tails:
-            path = to_end(self.workflow, session, effort=self.effort)
-            sessions = [session, *(after for _, after in path or ())]
-            transitions = (transitions_between(*pair, self.workflow) for pair in pairwise(sessions))
-            self.tails[mark] = (
-                None if path is None else _Tail(tuple(act for act, _ in path), tuple(chain(*transitions)))
-            )
-        return self.tails[mark]
-
-    def _begin(self, params: Mapping[str, object]) -> _SearchNode:
-        session = start(self.workflow, params)
-        self.effort.spend(session)
-        return _SearchNode(session, None, None, (), tuple(self._atoms(session, ())), params=params)
-
-    def _next(self, number: int, session: Session, act: Act) -> _SearchNode:
-        after = self._performed(session, act)
-        if not isinstance(after, Session):
-            return _SearchNode(None, number, act, (), (("error", str(session.step), after),), error=after)
-        transitions = transitions_between(session, after, self.workflow)
-        before = self.nodes[number].last
-        atoms = [*self._atoms(after, transitions, session)]
-        if transitions and before:
-            atoms.append(("pair", before, transitions[0]))
-        step = self.workflow.step(str(session.step))
-        visit = min(session.visit, _most(step))
-        if not transitions:
-            atoms.append(("asks", session.step, visit))
-        atoms += [("answer", session.step, name, *labels, visit) for name, labels in act.answers]
-        atoms += [("found", session.step, visit)] if act.findings else []
-        atoms += [("ended", session.step, tuple(sorted(set(act.agents))), act.report)] if act.agents else []
-        return _SearchNode(
-            after, number, act, transitions, tuple(atoms), transitions[-1] if transitions else before
+        path = node.path()
+        tail = [] if node.session is None else self._tail(node.session)
+        if tail is None and self.effort.is_used_up:
+            return None
+        nodes = [*path, *(tail or ())]
+        return Walk(
+            name,
+            path[0].params,
+            tuple(node.act for node in nodes if node.act is not None),
+            tuple(chain.from_iterable(node.transitions for node in nodes)),
+            error=node.error,
+            loose=tail is None,
         )
 
-    def _performed(self, session: Session, act: Act) -> Session | str:
-        try:
-            after = perform(self.workflow, session, act)
-        except FlowError as error:
-            self.effort.spend(session)
-            return error.code
-        self.effort.spend(after)
-        return after
+    def _tail(self, session: Session) -> list[Node] | None:
+        """Return the nodes from *session* to the nearest end, searched once for equivalent sessions."""
+        mark = _mark(session)
+        if mark not in self.tails:
+            self.tails[mark] = to_end(self.workflow, session, effort=self.effort)
+        return self.tails[mark]
 
-    def _atoms(
-        self, session: Session, transitions: tuple[TransitionKey, ...], before: Session | None = None
-    ) -> Iterator[Atom]:
-        """Yield what *session* shows, without the attempts that it has in common with the one *before*."""
-        yield from (("transition", transition) for transition in transitions)
+    def _atoms(self, node: Node) -> Iterator[Atom]:
+        """Yield what a node shows. The order is the same in every process, because walks are named after atoms."""
+        before, act, after = node.before, node.act, node.session
+        if before is None or before.session is None or act is None:
+            yield from self._state(node, Frozen())
+            return
+        step = self.workflow.step(str(before.session.step))
+        if after is None:
+            yield "error", step.id, node.error
+            return
+        yield from (("transition", transition) for transition in node.transitions)
+        yield from self._state(node, before.session.visits)
+        passed: Node | None = before
+        while passed is not None and not passed.transitions:
+            passed = passed.before
+        if node.transitions and passed is not None:
+            yield "pair", passed.transitions[-1], node.transitions[0]
+        visit = min(before.session.visit, _most(step))
+        if not node.transitions:
+            yield "asks", step.id, visit
+        for name, labels in act.answers:
+            yield "answer", step.id, name, *labels, visit
+        if act.findings:
+            yield "found", step.id, visit
+        if act.agents:
+            yield "ended", step.id, tuple(sorted(set(act.agents))), act.report
+
+    def _state(self, node: Node, known: Mapping[str, int]) -> Iterator[Atom]:
+        """Yield the state of a node's session, without the attempts that are *known*."""
+        session = node.session
+        assert session is not None  # noqa: S101 - the callers checked it
         yield "status", session.step, session.status
-        known = before.visits if before is not None else Frozen()
         for step_id, visits in session.visits.items():
             step = self.workflow.get(step_id)
             if step is not None and known.get(step_id) != visits:
@@ -231,15 +210,6 @@ class _Search:
         if value not in known and len(known) < _rounds(step):
             known.add(value)
         return value in known
-
-    def _put(self, node: _SearchNode, waiting: deque[int]) -> None:
-        new = [atom for atom in node.atoms if atom not in self.first]
-        if not new:
-            return
-        number = len(self.nodes)
-        self.nodes.append(node._replace(atoms=tuple(atom for atom in node.atoms if atom[0] not in _MEANS)))
-        self.first.update(dict.fromkeys(new, number))
-        waiting.append(number)
 
 
 def _mark(session: Session) -> bytes:
@@ -265,45 +235,23 @@ def _most(step: StepDef) -> int:
     return step.bound + 4 if step.bound else _rounds(step)
 
 
-def _covering(search: _Search) -> list[Walk]:
-    """Return a small set of walks that show every transition, pair, round, answer and refusal of the search."""
-    wanted = {atom: number for atom, number in search.first.items() if search.wants(atom)}
-    shown: set[Atom] = set()
-    walks: list[Walk] = []
-    acts_left = MOST_ACTS // (1 + search.workflow.total_steps // STEPS_PER_ACT)
-    for atom, number in sorted(wanted.items(), key=lambda item: -item[1]):
-        if atom in shown:
-            continue
-        walk = search.walk(number, _purpose(atom))
-        acts_left -= len(walk.acts) if walk is not None else 0
-        if walk is None or (walks and acts_left < 0):
-            search.is_part = True
-            break
-        walks.append(walk)
-        for node in search.path(number):
-            shown.update(node.atoms)
-        shown |= {("transition", transition) for transition in walk.transitions}
-        shown |= {("pair", *pair) for pair in pairwise(walk.transitions)}
-    return walks
-
-
 def _purpose(atom: Atom) -> str:
-    kind, *parts = atom
-    if kind == "transition":
-        return f"{parts[0][0]}.{parts[0][1]}"
-    if kind == "pair":
-        return f"{parts[0][0]}.{parts[0][1]}-then-{parts[1][0]}.{parts[1][1]}"
-    if kind == "visits" and parts[1] == 1:
-        return f"reaches-{parts[0]}"
-    if kind == "visits":
-        return f"{parts[0]}-entered-{parts[1]}-times"
-    if kind == "answer":
-        return f"{parts[0]}-answered-{'-'.join(parts[2].lower().split())}"
-    if kind == "found":
-        return f"{parts[0]}-finds-in-round-{parts[-1]}"
-    if kind == "ended":
-        return f"{parts[0]}-agents-{'-and-'.join(parts[1])}"
-    return f"{parts[0]}-{kind}"
+    match atom:
+        case "transition", (step, outcome):
+            return f"{step}.{outcome}"
+        case "pair", (step, outcome), (then, after):
+            return f"{step}.{outcome}-then-{then}.{after}"
+        case "visits", step, 1:
+            return f"reaches-{step}"
+        case "visits", step, number:
+            return f"{step}-entered-{number}-times"
+        case "answer", step, _, label, *_:
+            return f"{step}-answered-{'-'.join(label.lower().split())}"
+        case "found", step, number:
+            return f"{step}-finds-in-round-{number}"
+        case "ended", step, results, _:
+            return f"{step}-agents-{'-and-'.join(results)}"
+    return f"{atom[1]}-{atom[0]}"
 
 
 def _named(walks: list[Walk]) -> Iterator[Walk]:
@@ -311,4 +259,4 @@ def _named(walks: list[Walk]) -> Iterator[Walk]:
     seen: dict[str, int] = {}
     for walk in walks:
         number = seen[walk.name] = seen.get(walk.name, 0) + 1
-        yield walk if number == 1 else walk._replace(name=f"{walk.name}-{number}")
+        yield walk if number == 1 else replace(walk, name=f"{walk.name}-{number}")

@@ -11,8 +11,8 @@ from flowrail.errors import FlowError
 from flowrail.machines.session import ABANDONED, COMPLETED, FAILED
 from flowrail.machines.transition import start
 from flowrail.machines.walks.actions import REASON, Act
-from flowrail.machines.walks.endings import to_end
 from flowrail.machines.walks.plan import Walk
+from flowrail.machines.walks.search import to_end
 from flowrail.testing.walks import rules
 from flowrail.testing.walks.stage import Reply, Stage
 
@@ -134,7 +134,7 @@ class Player:
             workflow = self.stage.workflow(address)
             status = COMPLETED if succeeds else FAILED
             path = to_end(workflow, start(workflow, params), status)
-            self._ends[key] = None if path is None else [act for act, _ in path]
+            self._ends[key] = None if path is None else [node.act for node in path if node.act is not None]
         return self._ends[key]
 
     def _check(self, reply: Reply) -> None:

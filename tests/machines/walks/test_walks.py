@@ -20,8 +20,8 @@ from flowrail.machines.transition import start
 from flowrail.machines.values import Arg
 from flowrail.machines.walks.actions import perform, starts
 from flowrail.machines.walks.coverage import of_walks
-from flowrail.machines.walks.endings import to_end
-from flowrail.machines.walks.plan import Walk, plan, transitions_between
+from flowrail.machines.walks.plan import Walk, plan
+from flowrail.machines.walks.search import to_end, transitions_between
 from flowrail.machines.workflow import Workflow
 
 ASK = Question(
@@ -161,7 +161,9 @@ def test_the_path_to_an_end_leads_to_the_one_that_is_asked_for(status: str) -> N
     path = to_end(REVIEWED, start(REVIEWED), status)
 
     assert path is not None
-    assert path[-1][1].status == status
+    reached = path[-1].session
+    assert reached is not None
+    assert reached.status == status
 
 
 @given(workflows(most=4))
@@ -182,7 +184,7 @@ def tangle(count: int) -> Workflow:
     return workflow(*steps, step(f"s{count - 1}"))
 
 
-@pytest.mark.parametrize(("bound", "most"), [("endings.EFFORT", 20_000), ("plan.MOST_ACTS", 50)])
+@pytest.mark.parametrize(("bound", "most"), [("search.EFFORT", 20_000), ("plan.MOST_ACTS", 50)])
 def test_of_a_large_workflow_so_much_is_walked_and_the_plan_says_so(
     bound: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
