@@ -14,13 +14,16 @@ def main() -> int:
         sys.stderr.write("flow: flowrail runs on Linux and macOS, not on Windows\n  use WSL\n")
         return 2
     words = sys.argv[1:]
-    if words[:1] == ["hook"] and words[1:2] and words[1] in _HOOKS and words[2:3] in ([], ["--host"]):
-        from flowrail.hooks.entry import run as run_hook  # a host calls it for every tool: without click
+    try:
+        if words[:1] == ["hook"] and words[1:2] and words[1] in _HOOKS and words[2:3] in ([], ["--host"]):
+            from flowrail.hooks.entry import run as run_hook  # a host calls it for every tool: without click
 
-        return run_hook(words[1], *words[3:4])
-    from flowrail.cli.main import main as run_command  # with click, which a hook does without
+            return run_hook(words[1], *words[3:4])
+        from flowrail.cli.main import main as run_command  # with click, which a hook does without
 
-    return run_command()
+        return run_command()
+    except KeyboardInterrupt:  # also while modules are imported
+        return 130
 
 
 if __name__ == "__main__":

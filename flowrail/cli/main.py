@@ -19,6 +19,8 @@ from flowrail.errors import ExtraMissingError, FlowError, UsageError, require_ex
 from flowrail.operations.command_table import AGENTS, COMMANDS, OCCASIONALLY, CommandEntry
 from flowrail.text.phrases import did_you_mean
 
+LONGEST_QUOTED = 200
+"""Characters of an argument that a refusal shows."""
 GUIDE = """Make an agent follow a procedure, step by step.
 
 \b
@@ -89,10 +91,21 @@ def _refused(error: FlowError | click.UsageError, words: Sequence[str]) -> int:
     if isinstance(error.hint, Hint):
         with suppress(OSError):  # the current folder may be gone
             error.hint = error.hint.with_store(_named_store(words))
+    error.message = _without_long(error.message, words)
+    error.hint = _without_long(str(error.hint), words)
     if list(words[:1]) == ["handoff"] and not error.beside:
         error.beside = {"recoverable": True, "payload_preserved": None}  # as in every error of a handoff
     as_json = "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
     return output.refuse(error, as_json=as_json)
+
+
+def _without_long(text: str, words: Sequence[str]) -> str:
+    """Return *text* with at most the first characters of each argument that it quotes."""
+    for word in words:
+        for value in (word, *word.partition("=")[::2]):
+            if len(value) > LONGEST_QUOTED:
+                text = text.replace(value, f"{value[:LONGEST_QUOTED]}…")
+    return text
 
 
 def _named_store(words: Sequence[str]) -> str | None:
@@ -115,7 +128,9 @@ def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
     if isinstance(error, click.NoSuchOption):
         name = error.option_name.lstrip("-").replace("-", "_")
         if path == "flow step" and name.isidentifier():
+            is_fact = name in _fact_names(words)
             meant += f"; a fact is given as `-s {name}=VALUE`, a parameter as `-p {name}=VALUE`"
+            meant = f"it is a fact of the step: `-s {name}=VALUE`" if is_fact else meant
         return UsageError(
             f"`{path}` has no option `{error.option_name}`",
             code="WRONG_USE",
@@ -124,6 +139,18 @@ def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
         )
     message = error.format_message().rstrip(".")
     return UsageError(f"{message[:1].lower()}{message[1:]}", code="WRONG_USE", hint=meant)
+
+
+def _fact_names(words: Sequence[str]) -> Collection[str]:
+    """Return the facts of the step that a `flow step` with these *words* is about."""
+    steps = import_module("flowrail.operations.steps.current_step")
+    session = next((value for option, value in pairwise(words) if option == "--session"), None)
+    skill = words[1] if words[1:2] and not words[1].startswith("-") else None
+    try:
+        names: Collection[str] = steps.fact_names(skill, session, store=_named_store(words))
+    except FlowError:
+        return ()
+    return names
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

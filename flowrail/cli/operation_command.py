@@ -13,7 +13,13 @@ from flowrail.cli.progress import ProgressBar
 from flowrail.errors import UsageError
 from flowrail.formatters.data import as_data
 from flowrail.operations.environment import Environment
-from flowrail.operations.operation import Operation, Parameter, exit_status_of, load_operation
+from flowrail.operations.operation import (
+    Operation,
+    Parameter,
+    check_not_empty,
+    exit_status_of,
+    load_operation,
+)
 
 __all__ = ["command_of", "load_operation"]
 
@@ -72,6 +78,7 @@ def show(result: Any, form: str | None) -> None:
 
 def _given(parameter: Parameter, values: dict[str, Any]) -> object:
     value = values[parameter.name]
+    check_not_empty(parameter, value)
     if parameter.help.is_document:
         return read_given(value, label=parameter.help.text)[0]
     if parameter.help.file_option and parameter.kind is str:
@@ -91,9 +98,6 @@ def _given(parameter: Parameter, values: dict[str, Any]) -> object:
                 f"`{twice[0]}` is set twice, by {parameter.help.short} and in the file", hint="set it once"
             )
         return {**value, **loaded}
-    if value == "" and parameter.default is None:
-        name = parameter.name.upper() if parameter.is_argument else f"--{parameter.name.replace('_', '-')}"
-        raise UsageError(f"`{name}` is empty", hint="give it a value, or leave it out")
     return value
 
 
@@ -110,7 +114,7 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
                 metavar=_metavar(parameter),
             )
         ]
-    flag = f"--{parameter.name.replace('_', '-')}"
+    flag = parameter.flag
     found: list[click.Parameter]
     if parameter.kind is Mapping:
         names = (about.short, f"{flag}") if about.short else (flag,)

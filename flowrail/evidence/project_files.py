@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from flowrail import git
 from flowrail.errors import DocumentError
 from flowrail.storage.files import MissingFileError, NotRegularFileError, read_bounded, sha256_hex
-from flowrail.text.placeholders import fill
+from flowrail.text.placeholders import PLACEHOLDER, fill
 
 MOST_FILES = 2_000
 """A pattern may match this many files."""
@@ -23,6 +23,8 @@ LARGEST_FILE = 64 * 1024 * 1024
 FOLDER_DIGEST = "folder"
 _SKIPPED = frozenset({"__pycache__", "node_modules"})
 """Folders that a wildcard does not enter, besides hidden ones."""
+_OWN_PATHS = frozenset({"work", "notes", "$"})
+"""Placeholders whose values are paths of the session, not facts."""
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -33,12 +35,17 @@ class UnreadableError(Exception):
 def relative(path: str, folder: str, values: Mapping[str, object]) -> str:
     """Return *path* with its placeholders filled, relative to *folder*.
 
-    A fact can have any value, so a path that is neither in the project nor among the session's working files is refused.
+    A fact can have any value. The path stays in the folder that is written before the first fact, otherwise in the
+    project or among the session's working files.
     """
     filled = os.path.normpath(os.path.join(folder, fill(path, values))) if path else ""
     work = os.path.normpath(os.path.join(folder, str(values.get("work") or os.curdir)))
-    if "\0" in filled or not any(filled.startswith(f"{root}{os.sep}") for root in (folder, work)):
-        raise UnreadableError(f"{fill(path, values)[:80] or path} is not a path in the project")
+    facts = (found for found in PLACEHOLDER.finditer(path) if found[1] not in _OWN_PATHS)
+    before = next((os.path.dirname(path[: found.start()]) for found in facts), "")
+    roots = (os.path.normpath(os.path.join(folder, fill(before, values))),) if before else (folder, work)
+    if "\0" in filled or not any(filled.startswith(f"{root}{os.sep}") for root in roots):
+        inside = f"in {fill(before, values)}" if before else "in the project"
+        raise UnreadableError(f"{fill(path, values)[:80] or path} is not a path {inside}")
     return os.path.relpath(filled, folder)
 
 

@@ -22,7 +22,7 @@ from flowrail.formatters.data import as_data
 from flowrail.hosts.conversation import host_id
 from flowrail.operations.command_table import COMMANDS, READS
 from flowrail.operations.environment import Environment
-from flowrail.operations.operation import Operation, Parameter, load_operation
+from flowrail.operations.operation import Operation, Parameter, check_not_empty, load_operation
 from flowrail.operations.steps.conversations import release
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import error_data, visible
@@ -108,6 +108,7 @@ def _given(operation: Operation[..., Any], arguments: Mapping[str, Any]) -> dict
     given: dict[str, Any] = {}
     for parameter in operation.parameters:
         value = arguments.get(_argument_name(parameter))
+        check_not_empty(parameter, value)
         if parameter.kind is Mapping:
             value = {name: item for name, item in (value or {}).items() if item is not None}
         elif parameter.is_repeated and value is not None:

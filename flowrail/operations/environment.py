@@ -1,6 +1,6 @@
 """Where and when a command runs: the only place that looks up cwd, home, environment, clock and configuration."""
 
-# Without `from __future__ import annotations`: texts would be compiled at every start.
+from __future__ import annotations
 
 import os
 import pwd
@@ -17,6 +17,8 @@ from flowrail.discovery.project_root import find_project_root
 from flowrail.errors import TrustError, UsageError, require_extra
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.frozen import Frozen
+from flowrail.machines.session_record import StoredDefinition
+from flowrail.machines.session_store import Store
 from flowrail.machines.workflow import Workflow
 from flowrail.skills.loader import Loader
 from flowrail.storage.configuration import configured_store
@@ -26,8 +28,6 @@ from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
-    from flowrail.machines.session_record import StoredDefinition
-    from flowrail.machines.session_store import Store
     from flowrail.storage.database import Database
     from flowrail.storage.sql_store import SqlBackend
 
@@ -107,7 +107,7 @@ class Environment:
         self.extra = roots
         self.environ: Mapping[str, str] = os.environ
 
-    def replaced(self, **values: object) -> "Environment":
+    def replaced(self, **values: object) -> Environment:
         """Return a copy in which these attributes have other values. What was looked up stays as it is."""
         other = copy(self)
         other.__dict__.update(values)
@@ -139,12 +139,12 @@ class Environment:
         return skill_roots(self.cwd, self.home, self.environ, self.extra)
 
     @property
-    def database(self) -> "Database | None":
+    def database(self) -> Database | None:
         """The database that contains the store, if it is not a folder."""
         return None if self._backend is None else self._backend.database
 
     @cached_property
-    def _backend(self) -> "SqlBackend | None":
+    def _backend(self) -> SqlBackend | None:
         ambient = self._ambient_store or ""
         address = self._store or ambient
         if "://" not in address:
@@ -210,10 +210,8 @@ class Environment:
         return named or os.path.join(self.project, ".flow")
 
     @cached_property
-    def store(self) -> "Store":
+    def store(self) -> Store:
         """The store with the sessions."""
-        from flowrail.machines.session_store import Store  # brings cattrs, which `flow list` does not need
-
         return Store(
             self.store_path,
             Owner(self.state),
@@ -241,7 +239,7 @@ class Environment:
         return (named or _account())[:LONGEST_ACTOR]
 
 
-def sql_backend(address: str, folder: str) -> "SqlBackend":
+def sql_backend(address: str, folder: str) -> SqlBackend:
     """Return the store in the database at *address*; a relative path in it is relative to *folder*."""
     require_extra("sql", "sqlalchemy")
     from flowrail.storage.sql_store import SqlBackend  # needs the extra
@@ -269,7 +267,7 @@ class OpenedWorkflow(NamedTuple):
     """A workflow that may run, and its stored form."""
 
     workflow: Workflow
-    definition: "StoredDefinition"
+    definition: StoredDefinition
 
     @property
     def source(self) -> str:
@@ -287,7 +285,7 @@ class OpenedWorkflow(NamedTuple):
         return os.path.dirname(definition_folder(self.definition)) if self.source == Scope.EXTRA.value else ""
 
 
-def definition_folder(definition: "StoredDefinition") -> str:
+def definition_folder(definition: StoredDefinition) -> str:
     """Return the skill's folder of a stored definition."""
     is_bundled = definition.source == BUNDLED
     return (

@@ -32,6 +32,7 @@ from typing import (
     runtime_checkable,
 )
 
+from flowrail.errors import UsageError
 from flowrail.operations.environment import Environment
 from flowrail.text.report import Report
 
@@ -85,6 +86,11 @@ class Parameter:
     """The annotation as it is written."""
     variable: str = ""
     """The parameter's own name: a name that Python reserves, such as `from`, has a `_` at its end."""
+
+    @property
+    def flag(self) -> str:
+        """The option on a command line."""
+        return f"--{self.name.replace('_', '-')}"
 
     @property
     def is_required(self) -> bool:
@@ -144,6 +150,13 @@ def load_operation(module: str, name: str) -> Operation[..., Any]:
     found = vars(import_module(f"flowrail.{module}")).values()
     operations = (value for value in found if isinstance(value, Operation))
     return next(known for known in operations if known.name.rpartition(" ")[2] == name)
+
+
+def check_not_empty(parameter: Parameter, value: object) -> None:
+    """Refuse an empty text where it would mean the same as none, and an empty id."""
+    if value == "" and (parameter.default is None or parameter.help.metavar == "ID"):
+        name = parameter.name.upper() if parameter.is_argument else parameter.flag
+        raise UsageError(f"`{name}` is empty", hint="give it a value, or leave it out")
 
 
 def exit_status_of(result: object) -> int:

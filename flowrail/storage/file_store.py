@@ -180,8 +180,9 @@ def prepare_folder(store: str, folder: str) -> None:
 
 def _has_journal(folders: str) -> bool:
     """Return whether a session or handoff was created before: its folders were then flushed."""
-    with os.scandir(folders) as entries:
+    with suppress(PermissionError), os.scandir(folders) as entries:
         return any(os.path.lexists(f"{entry.path}/{JOURNAL}") for entry in entries)
+    return False
 
 
 def remove_folder(path: str) -> None:

@@ -70,24 +70,6 @@ def test_wrong_use_is_refused_with_what_to_do(words: list[str], message: str, hi
     assert error["hint"].startswith(hint)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["step", "small", "ok", "--session", ""],
-        ["discover", "--session", ""],
-        ["handoff", "send", "planner", "--session", ""],
-        ["diagram", "small", "--session", ""],
-    ],
-)
-def test_an_empty_session_is_refused_and_never_means_another(words: list[str]) -> None:
-    put_skill("small")
-    told("step", "small")
-
-    status, error = refused(*words)
-
-    assert (status, error["message"]) == (2, "`--session` is empty")
-
-
 @pytest.mark.parametrize("form", [["--json"], ["--format", "json"], ["--format=json"]])
 def test_an_error_is_one_json_object_on_stdout(form: list[str]) -> None:
     ran = flow("step", "nosuch", *form)

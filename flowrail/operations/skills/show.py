@@ -72,7 +72,7 @@ def show(
     step: Annotated[str | None, Help("The id or the number of a step.")] = None,
     *,
     param: Params = NO_VALUES,
-    set: Facts = NO_VALUES,  # noqa: A002 - the name of the option
+    fact: Facts = NO_VALUES,
     attempt: Annotated[
         int, Help("Which attempt at the step this is; in a review loop, its round.", metavar="N")
     ] = 1,
@@ -101,7 +101,7 @@ def show(
             total=opened.workflow.total_steps,
         )
     shown = _step(opened.workflow, skill, step)
-    session = _session(opened, skill, shown, param, set, attempt)
+    session = _session(opened, skill, shown, param, fact, attempt)
     session = _in_loop(opened.workflow, shown, session, QRState(attempt, qr_fail, qr_status))
     session = entered(opened.workflow, session)
     guidance = _without_commands(guide(opened.workflow, session, place=""))

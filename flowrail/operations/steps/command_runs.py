@@ -191,7 +191,7 @@ def _values(workflow: Workflow, session: Session, step: StepDef) -> dict[str, ob
 
 def folder_of(environment: Environment, run: CommandRun) -> str:
     """Return the folder with the files of a run."""
-    return os.path.join(environment.store.folder(run.session), FOLDER, run.id)
+    return os.path.join(environment.store.folder(run.session), FOLDER, os.path.basename(run.id))
 
 
 def machine_name() -> str:
@@ -219,6 +219,7 @@ def _record_start(environment: Environment, change: SessionChange, at: _AtStep) 
     folder = folder_of(environment, started)
     if os.path.lexists(folder):  # of a process that was killed before it recorded the start
         shutil.rmtree(folder)
+    make_private_dir(os.path.dirname(folder))  # refuses a link
     make_private_dir(folder)
     started = replace(started, reads=_record_reads(environment, at, project, folder))
     runs.prepare(

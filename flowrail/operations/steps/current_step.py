@@ -7,7 +7,7 @@ which anything changes.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Annotated
@@ -336,6 +336,18 @@ def _facts(
     if step.commands and environment.demands_evidence:
         return command_runs.facts_of(workflow, session, step, facts)
     return facts
+
+
+def fact_names(skill: str | None, session_id: str | None, *, store: str | None) -> Collection[str]:
+    """Return the facts of the step at which a session is: *session_id*, or the caller's open one of the *skill*."""
+    environment = Environment(store=store)
+    record = environment.store.read(session_id) if session_id else None
+    if record is None:
+        record, _ = conversations.choose(environment, str(skill))
+    if record is None:
+        return ()
+    workflow = open_session(environment, record.session).workflow
+    return fact_args(current_step(workflow, record.session)).keys()
 
 
 def _check_skill(environment: Environment, session: Session, address: str | None, *outcome: str) -> None:

@@ -21,7 +21,7 @@ def preview(
         address,
         step,
         param=named_values(params, "-p"),
-        set=named_values(facts, "-s"),
+        fact=named_values(facts, "-s"),
         attempt=visit,
     )
     assert isinstance(shown, PreviewedStep)
