@@ -83,7 +83,7 @@ class HandoffChange:
         elif self._seq < 0:
             self._hash = self._handoffs.create(record)
         else:
-            with entries.change(handoff.id, wait=0) as held:
+            with entries.hold(handoff.id, wait=0) as held:
                 self._hash = held.append(record)
         self._seq, self.handoff = record.seq, handoff
         return handoff
@@ -107,11 +107,9 @@ class Handoffs:
 
     def __init__(self, store: Store) -> None:
         kind = Kind("handoff", HandoffRecord, HANDOFF_ID, ("handoff", "id"), _unknown, _foreign, _accepted)
-        self.entries = (
-            RecordStore(FileLines(store.path, kind, store.owner), kind)
-            if store.backend is None
-            else store.backend.records(kind)
-        )
+        backend = store.backend
+        lines = FileLines(store.path, kind, store.owner) if backend is None else backend.lines(kind)
+        self.entries = RecordStore(lines, kind)
         self.store = store
         self.path = f"{store.path}/handoffs"
 
@@ -166,7 +164,7 @@ class Handoffs:
     @contextmanager
     def change(self, handoff_id: str, *, wait: float = 10.0) -> Iterator[HandoffChange]:
         """Hold a handoff's lock, and yield the handoff for changes."""
-        with self.entries.change(handoff_id, wait=wait) as held:
+        with self.entries.hold(handoff_id, wait=wait) as held:
             yield HandoffChange(self, held.newest.handoff, held)
 
     def accept_of(self, session_id: str, *, at: str, by: str) -> None:

@@ -345,16 +345,12 @@ class Session:
     """The texts of `--note`, oldest first."""
     work: str = ""
     """The folder for its working files, as it is printed."""
-    work_machine: str = ""
-    """The name of the machine that has the working files, if the records are in a database."""
     evidence: StepEvidence | None = None
     """The evidence of the current step, if it demands any."""
     runs: tuple[CommandRun, ...] = ()
     """The runs of commands that may still count, oldest first."""
     project: str = ""
     """The project root in which the session started, if it does not follow from the store."""
-    work_digest: str = ""
-    """The digest of the working files at the last report."""
     order: Mapping[str, int] = Frozen()
     """The state of each order rule that is not in its first state, by the rule's text."""
 

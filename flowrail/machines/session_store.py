@@ -44,12 +44,12 @@ class ForeignSessionError(TrustError):
     code = "FOREIGN_SESSION"
 
 
-class Store:
+class Store(RecordStore[Record]):
     """The sessions of one project, as *owner* may use them.
 
     *named* is the name of the store in the commands of hints, `None` for the project's own. *tell* is called with
     messages to the user besides the answer. *conversation* is the conversation of a host that uses the store.
-    *backend* is the database that holds the records, if they are not files in *path*; ``entries`` are these records.
+    *backend* is the database that holds the records, if they are not files in *path*.
     """
 
     def __init__(
@@ -65,10 +65,8 @@ class Store:
         kind = Kind(
             "session", Record, SESSION_ID, ("session", "id"), _unknown, self.foreign, _accepted, _labels
         )
+        super().__init__(FileLines(path, kind, owner) if backend is None else backend.lines(kind), kind)
         self.backend = backend
-        self.entries: RecordStore[Record] = (
-            RecordStore(FileLines(path, kind, owner), kind) if backend is None else backend.records(kind)
-        )
         self.path = path
         self.sessions = f"{path}/sessions"
         self.owner = owner
@@ -76,7 +74,7 @@ class Store:
         self.tell = tell
         self.conversation = conversation
 
-    def create(
+    def add(
         self,
         session: Session,
         definition: StoredDefinition,
@@ -101,11 +99,7 @@ class Store:
         )
         if self.is_database:
             prepare_folder(self.path, self.folder(session.id))
-        return replace(record, hash=self.entries.create(session.id, record))
-
-    def new_id(self, skill: str) -> str:
-        """Return an unused id for a session of *skill*."""
-        return self.entries.new_id(skill.replace("/", "-"))
+        return replace(record, hash=self.create(session.id, record))
 
     def folder(self, session_id: str) -> str:
         """Return the folder for the files of a session; refuse an id that is not valid."""
@@ -126,31 +120,23 @@ class Store:
         """Whether the sessions are in a database. Other machines may then use them, but do not have their files."""
         return self.backend is not None
 
-    def ids(self) -> list[str]:
-        """Return the ids of all sessions, in order."""
-        return self.entries.ids()
-
     def open_ids(self, skill: str = "") -> list[str]:
         """Return the ids of the sessions that may be open, of one skill or of all; the caller checks each."""
         labels = {"status": OPEN, "skill": (skill,)} if skill else {"status": OPEN}
-        return self.entries.ids(labels)
+        return self.ids(labels)
 
     def ended_ids(self, since: str) -> list[str]:
         """Return the ids of the sessions that may have ended since that moment; the caller checks each."""
-        return self.entries.ids({"status": ENDED}, since)
+        return self.ids({"status": ENDED}, since)
 
     def ids_of_conversations(self, conversations: Sequence[str]) -> list[str]:
         """Return the ids of the sessions that may belong to these conversations; the caller checks each."""
-        return self.entries.ids({"conversation": conversations})
-
-    def stamps(self) -> dict[str, Stamp]:
-        """Return a value for each session that changes with each record."""
-        return self.entries.stamps()
+        return self.ids({"conversation": conversations})
 
     def stamps_since(self, moment: str) -> dict[str, Stamp]:
         """Return the stamps of the open sessions and of those that ended since *moment*; a store of files returns all."""
-        open_ones = self.entries.stamps({"status": OPEN})
-        return {**self.entries.stamps({"status": ENDED}, moment), **open_ones}
+        open_ones = self.stamps({"status": OPEN})
+        return {**self.stamps({"status": ENDED}, moment), **open_ones}
 
     def work_folder(self, session_id: str, *, is_child: bool = False) -> str:
         """Return the folder for a session's working files as it is printed: absolute if other folders may be current."""
@@ -159,12 +145,12 @@ class Store:
 
     def read(self, session_id: str) -> Record:
         """Return the newest record of a session, without waiting for a lock."""
-        return self.located(self.entries.newest(session_id))
+        return self.located(self.newest(session_id))
 
     def find(self, session_id: str) -> Record | None:
         """Return the newest record of a session, or `None` if it was not started."""
         try:
-            return self.read(session_id) if self.entries.exists(session_id) else None
+            return self.read(session_id) if self.exists(session_id) else None
         except UnknownSessionError:
             return None  # its start was interrupted
 
@@ -177,19 +163,8 @@ class Store:
     @contextmanager
     def change(self, session_id: str, *, wait: float = 10.0) -> Iterator[SessionChange]:
         """Hold a session's lock and yield the session as it is under that lock."""
-        with self.entries.change(session_id, wait=wait) as held:
+        with self.hold(session_id, wait=wait) as held:
             yield SessionChange(self, held)
-
-    def records(self, session_id: str, *, foreign: bool = False) -> Iterator[Record]:
-        """Yield every record of a session in order, each checked against the one before it.
-
-        A session that is *foreign* is only shown.
-        """
-        return self.entries.records(session_id, foreign=foreign)
-
-    def newest_first(self, session_id: str) -> Iterator[Record]:
-        """Yield the records of a session from the last to the first, each checked against the next."""
-        return self.entries.newest_first(session_id)
 
     def arrival(self, session_id: str, revision: int, *, most: int) -> Record | None:
         """Return the record by which a session got to *revision*, if it is among the *most* newest."""
@@ -202,7 +177,7 @@ class Store:
 
     def definition(self, session: Session) -> StoredDefinition:
         """Return the definition that the session keeps of its workflow."""
-        definition = self.entries.record(session.id, session.definition).definition
+        definition = self.record(session.id, session.definition).definition
         if definition is None:
             raise self._without_definition(session)
         return definition
@@ -224,23 +199,11 @@ class Store:
             session=session.id,
         )
 
-    def is_foreign(self, session_id: str) -> bool:
-        """Return whether a session has no valid mark of this user."""
-        return self.entries.is_foreign(session_id)
-
-    def accept(self, session_id: str, *, at: str, by: str) -> None:
-        """Make a foreign session this user's own."""
-        self.entries.accept(session_id, at=at, by=by)
-
     def delete(self, session_id: str) -> None:
         """Delete a session with all its files."""
-        self.entries.delete(session_id)
+        super().delete(session_id)
         if self.is_database:
             remove_folder(self.folder(session_id))
-
-    def delete_leftovers(self) -> None:
-        """Finish deletions that were interrupted."""
-        self.entries.delete_leftovers()
 
     def foreign(self, session_id: str) -> ForeignSessionError:
         """Return the refusal of a foreign session."""

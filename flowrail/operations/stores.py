@@ -81,7 +81,7 @@ def copy(
     """
     source, target = Environment(store=from_).store, Environment(store=to).store
     at, by = environment.now, environment.by
-    sessions, known = _copy_records(source.entries, target.entries, at, by)
+    sessions, known = _copy_records(source, target, at, by)
     if not source.is_database and not target.is_database:
         for session_id in sessions:
             _copy_files(source.folder(session_id), target.folder(session_id))

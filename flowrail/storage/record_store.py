@@ -239,8 +239,7 @@ class RecordStore(Generic[T]):
 
     def __init__(self, lines: Lines, kind: Kind[T]) -> None:
         self._lines, self._kind = lines, kind
-        self.exists, self.delete = lines.exists, lines.delete
-        self.delete_leftovers = lines.delete_leftovers
+        self.exists, self.delete_leftovers = lines.exists, lines.delete_leftovers
 
     def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
         """Return the ids that `stamps` would return, in order."""
@@ -253,7 +252,9 @@ class RecordStore(Generic[T]):
     def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
         """Return an unused id that begins with *stem*."""
         while True:
-            key = f"{stem}-{''.join(_ALPHABET[byte % len(_ALPHABET)] for byte in random(6))}"
+            key = (
+                f"{stem.replace('/', '-')}-{''.join(_ALPHABET[byte % len(_ALPHABET)] for byte in random(6))}"
+            )
             if not self.exists(key):
                 return key
 
@@ -301,8 +302,12 @@ class RecordStore(Generic[T]):
         self.newest(key)
         return list(self._lines.lines(key))
 
+    def delete(self, key: str) -> None:
+        """Delete all records, and in a store of files the folder with them."""
+        self._lines.delete(key)
+
     @contextmanager
-    def change(self, key: str, *, wait: float) -> Iterator[HeldEntry[T]]:
+    def hold(self, key: str, *, wait: float) -> Iterator[HeldEntry[T]]:
         """Hold the lock and yield the session or handoff."""
         with self._lines.change(key, wait=wait) as held:
             newest = self._newest(key, held.newest)

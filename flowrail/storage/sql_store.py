@@ -16,7 +16,7 @@ from flowrail.errors import ConflictError
 from flowrail.storage.database import WAIT_SECONDS, Database, open_database
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.ownership import Owner
-from flowrail.storage.record_store import Chained, HeldLines, Kind, Position, RecordStore, Stamp
+from flowrail.storage.record_store import Chained, HeldLines, Kind, Position, Stamp
 from flowrail.storage.schema import ENTRIES, LABEL_LENGTH, LABELS, RECORDS
 
 _BATCH, _FIRST_BATCH = 500, 10
@@ -178,6 +178,6 @@ class SqlBackend:
         """Return the store in the database at *address*; the path of an SQLite file is relative to *folder*."""
         return cls(open_database(address, folder=folder))
 
-    def records(self, kind: Kind[T]) -> RecordStore[T]:
-        """Return all sessions, or all handoffs."""
-        return RecordStore(SqlLines(self.database, kind), kind)
+    def lines(self, kind: Kind[Any]) -> SqlLines:
+        """Return the lines of all sessions, or of all handoffs."""
+        return SqlLines(self.database, kind)

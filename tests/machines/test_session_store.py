@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def create(store: Store, session_id: str = ID) -> Record:
-    return store.create(session(session_id), DEFINITION, at="then", by="me")
+    return store.add(session(session_id), DEFINITION, at="then", by="me")
 
 
 def move(store: Store, revision: int, **values: Any) -> Record:
@@ -141,7 +141,7 @@ def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_p
     with pytest.raises(UnknownSessionError), store.change(name):
         pass  # pragma: no cover
     with pytest.raises(UnknownSessionError):
-        store.create(session(name), DEFINITION, at="", by="")
+        store.add(session(name), DEFINITION, at="", by="")
 
 
 # --- damage -------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def started(store: RecordStore[Entry], text: str = "first") -> str:
 
 
 def add(store: RecordStore[Entry], key: str, text: str, *, wait: float = 10.0) -> str:
-    with store.change(key, wait=wait) as held:
+    with store.hold(key, wait=wait) as held:
         return held.append(held.newest._replace(seq=held.newest.seq + 1, prev=held.newest.hash, text=text))
 
 
@@ -146,7 +146,7 @@ def test_a_record_that_leaves_no_room_is_refused_and_changes_nothing(
     (line,) = store.lines(key)
     monkeypatch.setattr(limits, "JOURNAL_BYTES", len(line) + 300)
 
-    with store.change(key, wait=1) as held:
+    with store.hold(key, wait=1) as held:
         record = Entry(1, held.newest.hash, key, "second")
         with pytest.raises(JournalFullError):
             held.append(record, reserve=200)
@@ -160,7 +160,7 @@ def test_a_change_that_fails_adds_nothing(open_store: Open) -> None:
     store = open_store()
     key = started(store)
 
-    with pytest.raises(RuntimeError), store.change(key, wait=1):
+    with pytest.raises(RuntimeError), store.hold(key, wait=1):
         raise RuntimeError
 
     assert [entry.text for entry in open_store().records(key)] == ["first"]
@@ -170,7 +170,7 @@ def test_another_session_can_start_while_one_is_held(open_store: Open) -> None:
     store = open_store()
     parent = started(store)
 
-    with store.change(parent, wait=1) as held:
+    with store.hold(parent, wait=1) as held:
         child = started(store, "child")
         held.append(held.newest._replace(seq=1, prev=held.newest.hash, text="with child"))
 
@@ -269,7 +269,7 @@ def test_a_database_file_that_vanished_acknowledges_nothing(
     key = started(store)
 
     def add_while_it_vanishes() -> None:
-        with store.change(key, wait=1) as held:
+        with store.hold(key, wait=1) as held:
             file.unlink()
             held.append(Entry(1, held.newest.hash, key, "second"))
 

@@ -44,7 +44,7 @@ from flowrail.operations.parameters import (
     TakeOver,
     joined_notes,
 )
-from flowrail.operations.steps import command_runs, conversations, step_evidence, working_files
+from flowrail.operations.steps import command_runs, conversations, step_evidence
 from flowrail.operations.steps.child_sessions import replace_agent, start_if_reserved
 from flowrail.operations.steps.dispatched_work import check_still_dispatched, children_of
 from flowrail.operations.steps.order import check_move
@@ -325,7 +325,7 @@ def _follow(
     check_move(environment, change, workflow, session, after)
     if after.revision != session.revision:
         after = step_evidence.entered(environment, workflow, after)
-    return working_files.with_digest(environment, after)
+    return after
 
 
 def _facts(

@@ -59,7 +59,7 @@ def start_session(
     session = replace(session, project=project, received=received, topic=topic, runs=runs).bound_to(
         environment.conversation
     )
-    session = working_files.on_this_machine(environment, session)
+    session = working_files.in_project(environment, session)
     session = step_evidence.entered(environment, opened.workflow, session)
     return store_new(environment, opened, session, at=now, kind="start", note=note)
 
@@ -76,6 +76,6 @@ def store_new(
     """Store a new session with its folder for working files."""
     shown = show_step(environment, session, opened)  # before the session exists: a text may be refused
     by = environment.by
-    stored = environment.store.create(session, opened.definition, at=at, by=by, note=note, kind=kind)
+    stored = environment.store.add(session, opened.definition, at=at, by=by, note=note, kind=kind)
     working_files.make(environment, session)
     return replace(shown, head=stored.head)

@@ -12,60 +12,36 @@ from datetime import UTC, datetime
 from stat import S_ISREG
 
 from flowrail.discovery.project_root import find_project_root
-from flowrail.errors import FlowError
 from flowrail.machines.guidance.guide import now_at
 from flowrail.machines.session import WORK, Session, WorkingFile
 from flowrail.operations.environment import Environment
 from flowrail.storage import files
-from flowrail.storage.files import sha256_hex
 from flowrail.text.safe_text import one_line
 
 MOST_LISTED = 50
 """At most this many working files are listed, those changed last."""
-MOST_BYTES = 16_000_000
-"""Working files that are larger together have no digest."""
 _STORE = ".flow"
 
 
-def on_this_machine(environment: Environment, session: Session) -> Session:
-    """Return a new session with its machine and project, if its records may be elsewhere than its files.
+def in_project(environment: Environment, session: Session) -> Session:
+    """Return a new session with its project, if that does not follow from the store.
 
     A sub-agent's session, and a copy, have the project of the session that they come from.
     """
     if not environment.store.is_database and os.path.basename(environment.store.path) == _STORE:
         return session
-    project = session.project if os.path.isdir(session.project) else os.path.realpath(project_of(environment))
-    return replace(
-        session, work_machine=os.uname().nodename if environment.store.is_database else "", project=project
-    )
-
-
-def with_digest(environment: Environment, session: Session) -> Session:
-    """Return a session in a database with the digest of its working files, if this machine has them.
-
-    Files that were copied from the machine that had them belong to this machine from then on.
-    """
-    if not environment.store.is_database:
-        return session
-    machine, digest = os.uname().nodename, _digest(path_of(environment, session))
-    if session.work_machine == machine:
-        return replace(session, work_digest=digest)
-    is_copy = bool(digest) and digest == session.work_digest
-    return replace(session, work_machine=machine) if is_copy else session
+    is_known = os.path.isdir(session.project)
+    return session if is_known else replace(session, project=os.path.realpath(project_of(environment)))
 
 
 def elsewhere(environment: Environment, session: Session) -> tuple[str, ...]:
-    """Return a note about the working files if another machine has them and they were not copied."""
-    if session.work_machine in {"", os.uname().nodename}:
+    """Return a note if the records are in a database, and this machine does not have the working files."""
+    if not environment.store.is_database or os.path.isdir(path_of(environment, session)):
         return ()
-    digest = _digest(path_of(environment, session))
-    if digest and digest == session.work_digest:
-        return ()
-    machine, folder = one_line(session.work_machine), one_line(session.work_folder)
-    note = f"the working files of this session are on {machine}, in {folder}; "
-    if digest and session.work_digest:
-        return (f"{note}those on this machine differ from them",)
-    return (f"{note}copy what you need from there",)
+    folder = one_line(session.work_folder)
+    return (
+        f"this machine does not have the working files of this session; copy {folder} from the one that does",
+    )
 
 
 def make(environment: Environment, session: Session) -> None:
@@ -162,21 +138,6 @@ def copy(environment: Environment, source: Session, target: Session) -> tuple[st
     except (OSError, shutil.Error) as error:
         return (f"the files of `{source.id}` were not all copied: {error}",)
     return ()
-
-
-def _digest(folder: str) -> str:
-    """Return a digest of the names and contents of the files in *folder*; empty if there are none, or too many."""
-    lines, room = [], MOST_BYTES
-    paths = sorted(path for path in _paths(folder) if os.path.isfile(path) and not os.path.islink(path))
-    for path in paths:
-        try:
-            data = files.read_bounded(path, limit=room, what="a working file")
-        except FlowError:
-            return ""
-        room -= len(data)
-        name = os.path.relpath(path, folder)
-        lines.append(f"{name}\0{sha256_hex(data)}\n")
-    return sha256_hex("".join(lines).encode("utf-8", "surrogateescape")) if lines else ""
 
 
 def _paths(folder: str) -> Iterator[str]:
