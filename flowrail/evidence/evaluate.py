@@ -11,7 +11,7 @@ from flowrail.evidence import citations, markdown_items, project_files
 from flowrail.evidence.project_files import UnreadableError, relative
 from flowrail.machines.demanded_evidence import Evidence, Verdict
 from flowrail.machines.evidence_results import CommandRun, EvidenceResult, StepEvidence
-from flowrail.machines.guidance.evidence_view import expected
+from flowrail.machines.guidance.step_evidence import expected
 from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill

@@ -115,7 +115,7 @@ def take(environment: Environment, target: Target) -> Work:
     if parent is not None:
         above = look(environment.replaced(conversation=None), parent)
         dispatch = next(known for known in above.dispatches if known.child == session_id)
-        model = dispatch.model
+        model = above.work.model if above.work is not None else None
         owner = None if dispatch.status == PENDING else targets.current(environment, session_id).owner
         if owner not in {None, above.kept.owner} and not is_run(owner):
             raise DispatchGoneError(f"another agent works on `{session_id}`", hint="nothing is left to do")

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 from xml.etree import ElementTree as ET
 
+from flowrail.command import Command, Hint
 from flowrail.machines.frozen import Frozen
 from flowrail.text.placeholders import in_fences
-from flowrail.text.report import Line
+from flowrail.text.report import Line, command
 from flowrail.text.safe_text import Markup, printed_block, printed_element, visible, xml_verbatim
 
 COPIED = "needs_user_input"
 """The only element that a person reads as XML: an agent returns it in exactly this form."""
+
+
+Show: TypeAlias = Callable[[Command], str]
+"""How an interface shows a command: as a shell line (`str`), or as the call of a tool."""
 
 
 @dataclass(frozen=True)
@@ -21,34 +27,53 @@ class Block:
     """An element of an answer."""
 
     tag: str
-    content: str | Sequence[str | Block] = ""
-    """A text, or lines and blocks, each of which begins on a line of its own."""
+    content: Part | Sequence[Part] = ""
+    """A part, or several of which each begins on a line of its own."""
     attributes: Mapping[str, object] = Frozen()
     """Those that are `None` are left out."""
     lines: Sequence[str | Line] = ()
     """What a person reads in place of the tag, the attributes and the texts."""
 
-
-def as_xml(block: Block) -> str:
-    """Return a block as XML. Its texts are escaped unless they are `Markup`."""
-    if isinstance(block.content, str):
-        return printed_element(block.tag, block.content, **block.attributes)
-    inside = "\n".join(map(_part, block.content)).strip("\n")
-    return printed_block(block.tag, [inside], **block.attributes)
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The content as a sequence."""
+        return [self.content] if isinstance(self.content, str | Command | Hint | Block) else self.content
 
 
-def _part(part: str | Block) -> str:
+Part: TypeAlias = str | Command | Hint | Block
+
+
+def as_xml(block: Block, show: Show = str) -> str:
+    """Return a block as XML, its commands as *show* prints them. Its texts are escaped unless they are `Markup`."""
+    if isinstance(block.content, str | Command | Hint):
+        return printed_element(block.tag, _text(block.content, show), **block.attributes)
+    inside = "\n".join(_part(part, show) for part in block.parts).strip("\n")
+    return printed_block(block.tag, [inside] if inside else [], **block.attributes)
+
+
+def _part(part: Part, show: Show) -> str:
     if isinstance(part, Block):
-        return as_xml(part)
-    return part if isinstance(part, Markup) else xml_verbatim(part)
+        return as_xml(part, show)
+    return part if isinstance(part, Markup) else xml_verbatim(_text(part, show))
 
 
-def as_lines(block: Block) -> Iterator[str | Line]:
-    """Yield what a person reads of a block and of the blocks in it."""
+def _text(part: str | Command | Hint, show: Show) -> str:
+    if isinstance(part, Command):
+        return show(part)
+    return part.render(show) if isinstance(part, Hint) else part
+
+
+def as_lines(block: Block, show: Show = str) -> Iterator[str | Line]:
+    """Yield what a person reads of a block and of the blocks and commands in it."""
     yield from block.lines
-    for part in block.content:
+    for part in block.parts:
         if isinstance(part, Block):
-            yield from as_lines(part)
+            yield from as_lines(part, show)
+        elif isinstance(part, Command) or (isinstance(part, Hint) and block.lines):
+            commands = (
+                [part] if isinstance(part, Command) else [p for p in part.parts if isinstance(p, Command)]
+            )
+            yield from (command(visible(show(shown)), 4) for shown in commands)
 
 
 def prose(text: str) -> Iterator[str | Line]:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flowrail.errors import FlowError
+from flowrail.formatters.blocks.questions import as_host_questions
 from flowrail.hooks import stored
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import is_in_database, own_sessions
 from flowrail.hooks.stored import HookSession
 from flowrail.machines.asked_questions import ACCEPTED, CONFIRM, NEEDS_REASON
-from flowrail.machines.guidance.question_relay import as_host_questions
-from flowrail.machines.guidance.views import QuestionView
+from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.question import OWN_WORDS
 from flowrail.machines.session import IN_HOST
 from flowrail.operations.environment import Environment
@@ -70,7 +70,9 @@ def _recorded(sessions: Iterable[HookSession], call: Call, answers: Mapping[str,
             )
 
 
-def _record(environment: Environment, question: QuestionView, call: Call, answers: Mapping[str, Any]) -> bool:
+def _record(
+    environment: Environment, question: QuestionToUser, call: Call, answers: Mapping[str, Any]
+) -> bool:
     """Record the answer to *question* if the host asked it; return whether it did."""
     asked = call.tool_input.get("questions")
     given = answers.get(question.text)
@@ -95,14 +97,14 @@ def _record(environment: Environment, question: QuestionView, call: Call, answer
     return True
 
 
-def _words(question: QuestionView, given: str) -> list[str]:
+def _words(question: QuestionToUser, given: str) -> list[str]:
     """Return the labels that the user chose, or the user's own words. The host joins several labels with commas."""
     labels = {option.label for option in question.options}
     chosen = given.split(", ") if question.multi else [given]
     return [given] if given in labels else chosen if labels.issuperset(chosen) else [f"{OWN_WORDS}{given}"]
 
 
-def _as_asked(question: QuestionView) -> object:
+def _as_asked(question: QuestionToUser) -> object:
     return _shown(as_host_questions([question])["questions"][0])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance.content import agents_progress
+from flowrail.formatters.guidance.briefing import agents_progress
 from flowrail.hooks.call import Call
 from flowrail.hooks.stored import HookSession
 from flowrail.hosts.conversation import FLEET, HELD

@@ -5,7 +5,8 @@ from flowrail.machines.demanded_evidence import CommandFact, Evidence, StepComma
 from flowrail.machines.dispatch import AgentRole, Dispatch
 from flowrail.machines.findings import Finding, WorkflowError
 from flowrail.machines.gate import GateConfig
-from flowrail.machines.guidance.guide import Guidance, OfferedTransition, guide
+from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.guidance.offers import OfferedTransition
 from flowrail.machines.loading.packages import discover_workflows, register_workflow
 from flowrail.machines.loading.skill_decorator import skill
 from flowrail.machines.loading.skill_folder import ResourceProvider

@@ -13,7 +13,7 @@ from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance import blocks
+from flowrail.formatters.guidance import output
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGED, PREPARED, RECEIVED, SENT, Handoff
 from flowrail.handoff.store import Handoffs, payload_path
@@ -113,7 +113,7 @@ class Pages:
             view=shown,
             entry=entry,
             drawing=self._drawing(shown.picture),
-            text=plain_text(blocks.report(shown.guidance)) if shown.guidance else "",
+            text=plain_text(output.report(shown.guidance)) if shown.guidance else "",
             children={child.session: child for child in entries if child.parent == session_id},
             handoffs=[timeline for timeline in report.handoffs if session_id in timeline.handoff.sessions],
             evidence=results,

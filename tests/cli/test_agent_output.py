@@ -12,7 +12,7 @@ def test_which_model_is_advised_is_told_in_every_form(form: str) -> None:
     put_lead("free", FREE.replace("join: JOIN", "join: JOIN, model: haiku"))
     told("step", "free", "--new")
 
-    assert flow("resume", "--format", form).out.count("haiku") == 3
+    assert flow("resume", "--format", form).out.count("haiku") == (1 if form == "json" else 3)
 
 
 def test_an_agent_that_lost_its_work_is_told_so_and_nothing_to_do() -> None:

@@ -76,10 +76,14 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
     agent = Agent()
     agent.to_gate("MUST", "COULD")
 
-    for form in ("xml", "text"):
+    banners = {
+        "xml": '<state_banner checkpoint="Quality" iteration="1" limit="5" mode="failed">',
+        "text": "State banner (checkpoint Quality, iteration 1, limit 5, mode failed)",
+    }
+    for form, banner in banners.items():
         shown = agent.shown(form)
-        assert '<state_banner checkpoint="Quality" iteration="1" limit="5" mode="failed">' in shown
-        assert "<action>Fixing anything here</action>" in shown
+        assert banner in shown
+        assert "Fixing anything here" in shown
         assert "Then it is reviewed again." in shown
         assert (
             "The gate does not pass: F1, F2. Severities that block in this round: MUST, SHOULD, COULD."

@@ -15,9 +15,8 @@ def _skill() -> None:
 def test_what_a_step_would_hand_out_is_shown_without_commands() -> None:
     previewed = told("show", "loop", "2")
 
-    assert [
-        (dispatch["workflow"], dispatch["vars"], dispatch["command"]) for dispatch in previewed["dispatches"]
-    ] == [("loop/one", {"area": "all"}, None)]
+    assert previewed["work"]["workflow"] == "loop/one"
+    assert [(work["vars"], work["command"]) for work in previewed["dispatches"]] == [({"area": "all"}, None)]
     assert "flow claim" not in flow("show", "loop", "2").out
 
 
@@ -50,5 +49,5 @@ def test_a_review_loop_is_shown_in_its_state(words: list[str], mode: str, to: st
     assert {transition["to"] for transition in previewed["next"]} == {to}
     assert {transition["command"] for transition in previewed["next"]} == {None}
     assert previewed["findings"] == []
-    for form in ("xml", "text"):
-        assert f'mode="{mode}"' in flow("show", "loop", *words, "--format", form).out
+    for form, state in (("xml", f'mode="{mode}"'), ("text", f"mode {mode})")):
+        assert state in flow("show", "loop", *words, "--format", form).out

@@ -50,7 +50,7 @@ def walk(
         if not ran.data["next"]:
             return answers
         case = choose(ran.data["next"])
-        examples = {want["name"]: want["example"] for want in case["wants"] if want["required"]}
+        examples = {name: arg["example"] for name, arg in case["wants"].items() if arg.get("required")}
         texts = [
             f"{name}={value if isinstance(value, str) else json.dumps(value)}"
             for name, value in examples.items()

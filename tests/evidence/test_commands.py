@@ -142,7 +142,7 @@ def test_facts_are_taken_from_the_output_and_cannot_be_misreported() -> None:
     allow_commands()
     session = begin()
     step = ("step", "built", "done", "--session", session)
-    assert told("resume", session)["next"][0]["wants"] == []
+    assert told("resume", session)["next"][0]["wants"] == {}
     assert "`failures` has no value, because command `tests` did not run" in flow(*step).err
     run(session)
     assert "`failures` is taken from the output of `tests`" in flow(*step, "-s", "failures=0").err

@@ -166,7 +166,7 @@ def session() -> str:
 
 def passed_checks(session: str) -> set[str]:
     return {
-        str(check["id"])
+        str(check["check"])
         for check in told("resume", session)["evidence"]
         if check["verdict"] in {"pass", "waived"}
     }

@@ -153,7 +153,10 @@ def test_the_step_lists_its_commands_and_evidence_in_every_format() -> None:
     xml = flow("resume", session, "--format", "xml").out
 
     run = f"flow run tests --session {session}"
-    assert [(check["id"], check["command"]) for check in data["evidence"]] == [("plan", None), ("tests", run)]
+    assert [(check["check"], check["command"]) for check in data["evidence"]] == [
+        ("plan", None),
+        ("tests", run),
+    ]
     assert data["commands"] == [
         {"name": "tests", "run": "pytest -q", "once": True, "command": run, "state": ""}
     ]

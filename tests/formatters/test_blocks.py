@@ -122,7 +122,7 @@ def test_joined_blocks_stay_markup_and_texts_stay_escaped(data: st.DataObject, t
     tree(action)
     assert all(block in action for block in blocks)
     texts_only = tree(formatters.format_current_action(texts))
-    assert "".join(texts_only.itertext()) == "".join(f"\n{visible(text)}" for text in texts) + "\n"
+    assert "".join(texts_only.itertext()).strip("\n") == "\n".join(map(visible, texts)).strip("\n")
 
 
 @given(TEXTS, FILLED, NUMBERS, STATES)
@@ -163,8 +163,7 @@ def test_a_failed_gate_names_the_severities_that_block_in_its_round(iteration: i
 
     actions = formatters.format_gate_actions(QRState(iteration, status="fail"), gate)
 
-    assert actions[1].startswith(f"Findings that block in round {iteration}: {severities}.")
-    assert ("do not block" in actions[1]) == (iteration > 2)
+    assert actions[1] == f"The gate does not pass. Severities that block in this round: {severities}."
 
 
 def test_the_reference_page_shows_every_block() -> None:

@@ -19,10 +19,9 @@ from support.workflows import step, workflow
 
 from flowrail.errors import FlowError
 from flowrail.formatters.data import as_data
-from flowrail.formatters.guidance.blocks import report, state_report, xml
-from flowrail.machines.guidance.agent_work import PENDING
-from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.guidance.views import Briefing, DispatchView, DoneStep
+from flowrail.formatters.guidance.output import report, state_report, xml
+from flowrail.machines.guidance.agent_work import PENDING, AgentWork
+from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance, guide
 from flowrail.machines.session import ACTIVE, COMPLETED, Report, Session, WorkingFile
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
@@ -52,13 +51,8 @@ LOOK = workflow(
 NOON = "2026-01-02T12:00:00Z"
 
 
-def _agent(number: int, status: str, moved_at: str = "") -> DispatchView:
-    child = f"a-skill-abc234.0.{number}"
-    nothing: dict[str, object] = {}
-    return DispatchView(
-        number, "explore", None, None, nothing, None, child, status, nothing, (), status == COMPLETED,
-        again=False, relayed=False, moved_at=moved_at, command=None, again_command=None, relay_command=None,
-    )  # fmt: skip
+def _agent(number: int, status: str, moved_at: str = "") -> AgentWork:
+    return AgentWork(f"a-skill-abc234.0.{number}", number=number, status=status, moved_at=moved_at)
 
 
 BRIEFING = Briefing(
@@ -140,7 +134,7 @@ def test_all_forms_contain_the_same_transitions(
         assert [element.get("outcome") for element in cases] == [
             transition["outcome"] for transition in data["next"]
         ]
-        wanted = dict.fromkeys(want["name"] for transition in data["next"] for want in transition["wants"])
+        wanted = dict.fromkeys(name for transition in data["next"] for name in transition["wants"])
         assert [element.get("name") for element in tree.findall("next/want")] == list(wanted)
         for transition in data["next"]:
             assert transition["command"] in text
@@ -190,7 +184,7 @@ def test_any_text_is_well_formed_and_visible_in_every_form(texts: list[str]) -> 
     assert action is not None
     assert header is not None
     instructions = f"{visible(first)}\n\n{visible(second)}".strip("\n")
-    assert action.text == f"\n{instructions}\n"
+    assert (action.text or "").strip("\n") == instructions
     assert (header.text or "") == visible(title)
     assert header.get("phase") == (visible(phase) if phase else None)
     wants = {want.get("name"): want for want in tree.findall("next/want")}

@@ -49,10 +49,10 @@ def command_for(answer: Any, outcome: str) -> str:
 
 def examples(answer: Any) -> list[str]:
     wants = {
-        want["name"]: want["example"]
+        name: arg["example"]
         for transition in answer["next"]
-        for want in transition["wants"]
-        if want["required"]
+        for name, arg in transition["wants"].items()
+        if arg.get("required")
     }
     return [
         word

@@ -56,7 +56,8 @@ def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
         params={"areas": Arg(type="list"), "topic": Arg(default="T")},
     )
 
-    first, second = guide(flow, start(flow, {"areas": [["x", 1], "y"]})).dispatches
+    guidance = guide(flow, start(flow, {"areas": [["x", 1], "y"]}))
+    first, second = guidance.dispatches
 
     assert first.vars == {
         "area": ("x", 1),
@@ -66,7 +67,7 @@ def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
         "none": None,
     }
     assert second.vars["text"] == "y of T"
-    assert (first.workflow, first.agent, first.model) == ("a/b", "explore", None)
+    assert guidance.work == flow.steps[0].work
 
 
 def test_the_id_of_a_child_names_its_parent_and_its_place() -> None:

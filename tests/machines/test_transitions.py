@@ -96,5 +96,5 @@ def test_facts_of_a_report_that_asks_the_user_are_kept_and_not_asked_for_again()
     session = answered(asked, "limit=another-round")
 
     assert asked.state == {"why": "red"}
-    assert guide(flow, session).next[0].wants == ()
+    assert guide(flow, session).next[0].wants == {}
     assert report(flow, session, "done").visit == 2

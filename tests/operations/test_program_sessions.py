@@ -102,7 +102,7 @@ def test_a_program_runs_a_session_from_start_to_end() -> None:
     assert (first.skill, first.topic, first.status, first.revision) == ("small", "pools", "active", 0)
     assert first.step is not None
     assert (first.step.title, first.instructions) == ("Look at pools", "Look at it, 3 times.")
-    assert [(offer.outcome, offer.facts, [want.name for want in offer.wants]) for offer in first.next] == [
+    assert [(offer.outcome, offer.facts, [*offer.wants]) for offer in first.next] == [
         ("done", {"sure": "low"}, ["where", "note"]),
         ("done", {"sure": "high"}, ["where", "note"]),
     ]

@@ -260,8 +260,9 @@ def test_a_dispatch_hands_its_step_to_an_agent(number: int, source: str) -> None
 
     session = start(workflow)
 
-    (dispatch,) = guide(workflow, session).dispatches
-    assert dispatch.agent == "quality-reviewer"
+    work = guide(workflow, session).work
+    assert work is not None
+    assert work.agent == "quality-reviewer"
     for outcome, target in zip(("pass", "fail"), targets, strict=True):
         children = ended(session, "ok" if outcome == "pass" else "fail")
         assert advance(workflow, session, Report(outcome), children=children).step == target

@@ -10,7 +10,6 @@ from support.sandbox import put_skill
 
 from flowrail.cli.environment import SessionCall
 from flowrail.machines.guidance.guide import Guidance
-from flowrail.machines.guidance.views import PendingQuestions
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import AT_TERMINAL
 from flowrail.operations.environment import Environment
@@ -18,6 +17,7 @@ from flowrail.operations.steps import current_step as steps
 from flowrail.operations.steps import user_questions as questions
 from flowrail.operations.steps.child_sessions import replace_agent
 from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.user_questions import AskedUser
 
 LEAD = """\
 name: NAME
@@ -147,7 +147,7 @@ class Team:
         self.report("ok", session)
         return self.report(outcome, session, found=found)
 
-    def ask(self, session: str, name: str = "db", **parts: Any) -> PendingQuestions:
+    def ask(self, session: str, name: str = "db", **parts: Any) -> AskedUser:
         """Ask a question as an agent."""
         return questions.ask_user(self.world, session, [question(name, **parts)])
 

@@ -67,8 +67,8 @@ def steps(session: str, kind: str) -> int:
         words = shlex.split(chosen["command"])[1:]
         if state["step"]["id"] == "work" and "." in session:
             words += ["-s", "answer=42"]
-        for want in chosen["wants"]:
-            words += ["-s", f"{want['name']}={want['example']}"]
+        for name, arg in chosen["wants"].items():
+            words += ["-s", f"{name}={arg['example']}"]
         done = flow(*words, "--json")
         if done.returncode:
             print("All done, everything works." if kind == "lie" else done.stderr, flush=True)

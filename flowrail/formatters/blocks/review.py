@@ -7,11 +7,14 @@ carries the round, so that fixes are reviewed).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flowrail.formatters.blocks.instructions import format_forbidden, format_state_banner
 from flowrail.formatters.blocks.plain_text import format_invoke_command
 from flowrail.formatters.blocks.step import format_step_output
 from flowrail.machines.dispatch import AgentRole
 from flowrail.machines.gate import GateConfig
+from flowrail.machines.guidance.review_loop import ASK_USER, FAILED, PASSED, REVIEW, ReviewLoop
 from flowrail.machines.script_steps import (
     BranchCommand,
     FlatCommand,
@@ -76,27 +79,79 @@ def format_gate_actions(
     qr: QRState, gate: GateConfig, *, limit: int = LIMIT, policy: str = DEFAULT_POLICY
 ) -> list[str]:
     """Return the actions of a gate: the state of the loop, the blocking findings, who fixes them, what is forbidden."""
-    if qr.status is None:
-        banner = format_state_banner(gate.name, qr.iteration, "review", limit=limit)
-        return [
-            banner,
-            "The review has not been reported yet. Finish it, then run the command that applies.",
-            _STOP,
-        ]
-    if qr.passed:
-        banner = format_state_banner(gate.name, qr.iteration, "passed", limit=limit)
-        return [banner, gate.pass_message or f"{gate.name}: passed.", _CONTINUE]
-    blocking = blocking_severities(qr.iteration, policy)
-    severities = ", ".join(severity for severity in Severity if severity in blocking)
-    other_findings = (
-        "" if len(blocking) == len(Severity) else " Other findings are recorded and do not block."
+    severities = blocking_severities(qr.iteration, policy)
+    is_last = qr.iteration >= limit
+    mode = REVIEW if qr.status is None else PASSED if qr.passed else ASK_USER if is_last else FAILED
+    loop = ReviewLoop(
+        gate=gate.name,
+        name=gate.name,
+        round=qr.iteration,
+        limit=limit,
+        mode=mode,
+        severities=tuple(severity for severity in Severity if severity in severities),
+        fixed_in=f"step {gate.work_step}",
     )
-    blocking_text = f"Findings that block in round {qr.iteration}: {severities}.{other_findings}"
-    if qr.iteration >= limit:
-        banner = format_state_banner(gate.name, qr.iteration, "ask-user", limit=limit)
-        return [banner, blocking_text, _limit_question(qr, gate, limit), _STOP]
-    banner = format_state_banner(gate.name, qr.iteration, "failed", limit=limit)
-    return [banner, blocking_text, *_fix_actions(gate), _STOP]
+    before, after = loop_pieces(loop)
+    more: list[str] = [gate.pass_message] if mode == PASSED and gate.pass_message else []
+    if mode == ASK_USER:
+        more = [_limit_question(qr, gate, limit)]
+    elif mode == FAILED:
+        fixer = "You fix them" if gate.self_fix else f"{_agent_text(gate.fix_target).capitalize()} fixes them"
+        pass_on = (
+            "" if gate.self_fix else " Pass on the findings, or the path of their report, word for word."
+        )
+        more = [f"{fixer}.{pass_on}", "Do not show the reviewer the earlier findings."]
+    return [*before, *more, *after]
+
+
+def loop_pieces(loop: ReviewLoop) -> tuple[list[str | Markup], list[str | Markup]]:
+    """Return the texts of a review loop before and after the step's own text.
+
+    A gate always prints three things: the banner (which round of how many), the stop condition (fix nothing here, run
+    the one printed command), and that the next review starts from the beginning.
+    """
+    banner = format_state_banner(loop.name, loop.round, loop.mode, limit=loop.limit)
+    blocking, severities = ", ".join(loop.blocking), ", ".join(loop.severities)
+    found = f": {blocking}" if blocking else ""
+    blocked_text = f"The gate does not pass{found}. Severities that block in this round: {severities}."
+    blocked_text = _UNREVIEWED if loop.unreviewed else blocked_text
+    texts: list[str | Markup] = []
+    forbidden: Sequence[str] = ()
+    match loop.mode:
+        case "passed":
+            texts = [
+                f"The gate passes: no finding of this round blocks ({severities} would). This was the last round."
+            ]
+            forbidden = ("Reviewing again what has passed",)
+        case "failed":
+            back = "Back to" if loop.unreviewed else "Fix in"
+            texts, forbidden = [blocked_text, f"{back}: {loop.fixed_in}. Then it is reviewed again."], _STOP
+        case "re-verify":
+            texts = ["This round reviews everything from the start, as if it were the first."]
+            forbidden = ("Telling the reviewer what was found before",)
+        case "ask-user":
+            texts, forbidden = [blocked_text, "No rounds are left. The user decides how to continue."], _STOP
+        case "fix" if loop.unreviewed:
+            texts = [f"{_UNREVIEWED} Fix what stopped the review."]
+        case "fix":
+            to_fix = (
+                f"To fix, because they block: {blocking}."
+                if blocking
+                else "All findings are marked as settled."
+            )
+            texts = [f"Sent back by the review of round {loop.round}. {to_fix}"]
+        case _:
+            texts = ["The review has not ended in this round, so the gate cannot decide yet."]
+            forbidden = _STOP
+    return [banner, *texts], [format_forbidden(forbidden)] if forbidden else []
+
+
+_STOP = (
+    "Fixing anything here",
+    "Calling a blocking finding minor",
+    "Continuing with any command that is not printed here",
+)
+_UNREVIEWED = "The review failed and recorded no findings, so the gate does not pass."
 
 
 def format_gate_step(
@@ -155,25 +210,6 @@ def _result(qr: QRState, gate: GateConfig, limit: int) -> tuple[str, str]:
     if qr.status is None:
         return "open", f"{gate.name} has no verdict yet ({rounds})"
     return str(qr.status), f"{gate.name} {'passed' if qr.passed else 'failed'} ({rounds})"
-
-
-_STOP = format_forbidden(
-    [
-        "Fixing anything or launching an agent in this step",
-        "Treating a blocking finding as minor",
-        "Continuing with any command but the one below",
-    ]
-)
-_CONTINUE = format_forbidden(["Asking whether to continue", "Reviewing again what has passed"])
-
-
-def _fix_actions(gate: GateConfig) -> list[str]:
-    fixer = "fix them yourself" if gate.self_fix else f"{_agent_text(gate.fix_target)} fixes them"
-    pass_on = "" if gate.self_fix else " Pass on the findings, or the path of their report, word for word."
-    return [
-        f"In step {gate.work_step}, {fixer}.{pass_on}",
-        "The next review covers the whole work again. Do not show the reviewer the earlier findings.",
-    ]
 
 
 def _agent_text(role: AgentRole | str | None) -> str:

@@ -1,26 +1,41 @@
-"""The blocks of a script's step: its number, its actions, and the next command."""
+"""The blocks of a step: its number, its actions, and the next command.
+
+`flow step` prints the same blocks of a step of a session.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowrail.machines.script_steps import (
-    BranchCommand,
-    FlatCommand,
-    NextCommand,
-    QRStatus,
-)
-from flowrail.text.safe_text import Markup, Verbatim, block, element
+from flowrail.formatters.block import Block, Part, as_xml
+from flowrail.machines.script_steps import BranchCommand, FlatCommand, NextCommand, QRStatus
+from flowrail.text.report import Line
+from flowrail.text.safe_text import Markup, Verbatim, block, content, element
+
+
+def step_output(parts: Sequence[Part], **about: object) -> Block:
+    """Return a whole step."""
+    return Block("step_output", parts, about)
+
+
+def step_header(title: str, **about: object) -> Block:
+    """Return the title of a step, with what its reader must know of its place."""
+    return Block("step_header", title, about)
+
+
+def current_action(texts: Sequence[str], *, lines: Sequence[str | Line] = ()) -> Block:
+    """Return the instructions of a step; *lines* are those for a person."""
+    return Block("current_action", texts, lines=lines)
 
 
 def format_step_header(script: str, step: int, total: int, title: str, phase: str | None = None) -> Markup:
     """Return the title of a step with its number, counted from 1, and the number of steps."""
-    return element("step_header", title, script=script, step=step, total=total, phase=phase)
+    return Markup(as_xml(step_header(title, script=script, step=step, total=total, phase=phase)))
 
 
 def format_current_action(actions: Sequence[str]) -> Markup:
     """Return the actions of a step, one per line: plain strings are escaped, blocks are not."""
-    return block("current_action", actions)
+    return Markup(as_xml(current_action([Markup(content(action)) for action in actions])))
 
 
 def format_invoke_after(command: NextCommand) -> Markup:
@@ -98,4 +113,4 @@ def format_step_output(
         format_invoke_after(next_command),
         format_next_block(next_command),
     ]
-    return block("step_output", [part for part in parts if part])
+    return Markup(as_xml(step_output([part for part in parts if part])))

@@ -27,7 +27,7 @@ from flowrail.handoff.payload.convert import (
 from flowrail.handoff.payload.document import Payload, get, put, text_at, texts_at
 from flowrail.handoff.payload.integrity import LIFETIME, sealed, stamp
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.guidance.guide import HASHED, UNHASHED, now_at
+from flowrail.machines.guidance.received_work import HASHED, UNHASHED, now_at
 from flowrail.machines.session import ReceivedWork, Session
 from flowrail.storage.files import read_bounded, sha256_hex
 from flowrail.storage.records import to_plain

@@ -1,32 +1,88 @@
-"""The guidance about a step's agents, questions and findings."""
+"""The guidance about a step's agents and the questions to the user."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from flowrail.command import Command
-from flowrail.machines import agents, reviews
-from flowrail.machines import asked_questions as engine_questions
+from flowrail.machines import agents, asked_questions
 from flowrail.machines.agents import Children, Join
-from flowrail.machines.decision import name_of, names_in, session_context
-from flowrail.machines.guidance.views import DispatchView, LoopView, QuestionView
+from flowrail.machines.decision import names_in, session_context
+from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.reported_values import ReviewPendingError
-from flowrail.machines.reviews import blocking_now, round_findings, verdict
 from flowrail.machines.session import (
+    COMPLETED,
     AnswerOption,
     AskedQuestion,
     Dispatched,
-    RecordedFinding,
     Session,
 )
-from flowrail.machines.severities import Severity
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
+from flowrail.text.phrases import in_words
 
-FIX, FAILED, REVERIFY = "fix", "failed", "re-verify"
 PENDING = "pending"
 """The status of a dispatch whose child session has not started."""
+
+
+@dataclass(frozen=True)
+class AgentWork(Dispatched):
+    """A piece of the step's work, and the session of its agent as it is now."""
+
+    number: int = 0
+    """Its number in the step, counted from 1."""
+    vars: Mapping[str, object] = Frozen()
+    status: str = PENDING
+    """The status of the child session, or `pending` if it has not started."""
+    result: Mapping[str, object] = Frozen()
+    """The facts that the child reported."""
+    notes: tuple[str, ...] = ()
+    """What the child's agent noted."""
+    moved_at: str = ""
+    """When the child last moved; empty if it has not started."""
+    relayed: bool = False
+    """Whether the leading agent reported for a sub-agent that only returned text."""
+    succeeded: bool = False
+    again: bool = False
+    """Whether it ended without success and is still needed."""
+    command: Command | None = None
+    """The command of the agent: its whole task is to run it and follow what it prints. `None` in a preview."""
+    again_command: Command | None = None
+    """Reserves a new session for a new agent; `None` if the work has succeeded, or in a preview."""
+    relay_command: Command | None = None
+    """Reports for an agent that works from a prompt and only returned text; `None` for other agents."""
+
+
+@dataclass(frozen=True)
+class QuestionToUser(AskedQuestion):
+    """A question of this session, or of an agent at work for it, and how to answer it."""
+
+    session: str = ""
+    """The id of the session that asks."""
+    command: Command | None = None
+    """Gives an answer in the user's words; `None` in a preview."""
+    choices: tuple[Command | None, ...] = ()
+    """One command for each option that has one; empty in a preview."""
+
+
+@dataclass(frozen=True)
+class WorkResult:
+    """The answer of an agent whose child session has ended."""
+
+    of: str
+    """How the session ended, and which one."""
+    facts: Mapping[str, object]
+    whole: Command
+    """Prints the facts that are too long for the answer."""
+    next: Command
+    """For the agent that launched this one."""
+
+
+def join_at(workflow: Workflow, step: StepDef, session: Session, children: Children) -> Join | None:
+    """Return the progress of the step's dispatches; `None` if it has none."""
+    goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
+    return agents.join_of(workflow, step, session, children) if session.dispatches or goes_over else None
 
 
 def dispatches_of(
@@ -36,170 +92,92 @@ def dispatches_of(
     children: Children,
     join: Join | None,
     address: str | None,
-) -> tuple[DispatchView, ...]:
-    """Return the dispatches of the current step. *address* is the store's."""
-    needed = join is not None and not join.met
-    return tuple(
-        _dispatch(workflow, step, session, dispatch, children, address=address, needed=needed)
-        for dispatch in session.dispatches
+) -> Iterator[AgentWork]:
+    """Yield the dispatches of the current step. *address* is the store's."""
+    if step.work is None:
+        return
+    is_needed = join is not None and not join.met
+    values = names_in(session_context(workflow, session, step))
+    for dispatch in session.dispatches:
+        child, number = children.get(dispatch.child), agents.number_of(dispatch)
+        succeeded = agents.has_succeeded(workflow, step, session, child)
+        work = AgentWork(
+            **vars(dispatch),
+            number=number,
+            vars=agents.variables_of(step.work, dispatch, values),
+            succeeded=succeeded,
+            command=Command("step", session=dispatch.child, store=address),
+            again_command=None
+            if succeeded
+            else Command("step", session=session.id, again=str(number), store=address),
+            relay_command=Command("step", session.skill, Outcome.OK, session=dispatch.child, store=address)
+            if step.work.workflow is None and (child is None or child.is_open)
+            else None,
+        )
+        yield work if child is None else _with_child(work, child, session, is_needed=is_needed)
+
+
+def _with_child(work: AgentWork, child: Session, session: Session, *, is_needed: bool) -> AgentWork:
+    is_elsewhere = child.owner not in {None, session.owner}
+    assert work.command is not None  # noqa: S101 - it was just made
+    return replace(
+        work,
+        status=child.status,
+        result=child.state,
+        notes=tuple(note.text for note in child.notes),
+        moved_at=child.moved_at,
+        relayed=child.last is not None and child.last.relayed,
+        again=is_needed and not child.is_open and not work.succeeded,
+        command=work.command.with_options(take_over=is_elsewhere or None),
     )
 
 
-def join_at(workflow: Workflow, step: StepDef, session: Session, children: Children) -> Join | None:
-    """Return the progress of the step's dispatches; `None` if it has none."""
-    goes_over = bool(session.id) and step.work is not None and step.work.over is not None  # no preview
-    if not (session.dispatches or goes_over):
-        return None
-    return agents.join_of(workflow, step, session, children)
+def failures_of(session: Session, children: Children) -> Iterator[str]:
+    """Yield the reasons of the agents that failed, if they made the previous step fail."""
+    last = session.last
+    if last is None or last.outcome != Outcome.FAIL:
+        return
+    for dispatch in last.dispatches:
+        child = children.get(dispatch.child)
+        if child is not None and not child.is_open and child.status != COMPLETED:
+            reasons = [*map(in_words, child.state.values()), *(note.text for note in child.notes)]
+            about = "" if dispatch.item is None else f" ({in_words(dispatch.item)})"
+            yield f"{last.step}{about} failed: {'; '.join(reasons) or 'no reason was given'}"
 
 
 def questions_of(
     session: Session, children: Children, store: str | None, address: str | None
-) -> tuple[QuestionView, ...]:
-    """Return the questions of the session, and the open ones of its agents."""
-    questions = [_question(question, session, store) for question in session.questions]
+) -> Iterator[QuestionToUser]:
+    """Yield the questions of the session, and the open ones of its agents."""
+    yield from (_question(asked, session, store) for asked in session.questions)
     for agent in children.values():
         if agent.is_open:
-            questions += [_question(asked, agent, address) for asked in agent.questions if asked.is_open]
-    return tuple(questions)
+            yield from (_question(asked, agent, address) for asked in agent.questions if asked.is_open)
 
 
-def findings_at(workflow: Workflow, step: StepDef, session: Session) -> tuple[RecordedFinding, ...]:
-    """Return the findings of this round that matter at the step: its own, its gate's, or those it fixes."""
-    review = step.id if step.gate is None else step.gate.review
-    loop = loop_at(workflow, step, session)
-    if loop is not None and loop.mode == FIX:
-        review = reviews.gates(workflow)[loop.gate].review
-    return round_findings(session, review)
-
-
-def loop_at(workflow: Workflow, step: StepDef, session: Session) -> LoopView | None:
-    """Return the state of the review loop whose gate *step* is, or in which it was entered again."""
-    gates = reviews.gates(workflow)
-    if step.gate is not None:
-        return _at_gate(workflow, step, session)
-    gate = next((name for name, config in gates.items() if config.review == step.id), None)
-    if gate is not None:
-        view = _view(workflow, workflow.step(gate), session, session.visit, REVERIFY)
-        return replace(view, severities=()) if session.visit > 1 else None
-    last = session.last
-    if last is not None and last.step in gates and last.outcome == Outcome.FAIL:
-        return _sent_back(workflow, workflow.step(last.step), session)
-    return None
-
-
-def _at_gate(workflow: Workflow, step: StepDef, session: Session) -> LoopView:
-    view = _view(workflow, step, session, session.visit, "review")
-    try:
-        judged = verdict(step, session)
-    except ReviewPendingError:
-        return view
-    fixed_in = _name(workflow, step.next_step(Outcome.FAIL), session, 1)
-    view = replace(
-        view,
-        blocking=tuple(finding.id for finding in judged.blocking),
-        fixed_in=fixed_in,
-        unreviewed=judged.unreviewed,
-    )
-    if judged.outcome is Outcome.OK:
-        return replace(view, mode="passed")
-    return replace(view, mode="ask-user" if session.visit >= view.limit else FAILED)
-
-
-def _sent_back(workflow: Workflow, gate: StepDef, session: Session) -> LoopView:
-    """Return the loop for the step that fixes the findings of the failed round."""
-    view = _view(workflow, gate, session, session.visits.get(gate.id, 1), FIX)
-    assert gate.gate is not None  # noqa: S101 - it is a gate that sent it back
-    blocking = [
-        finding.id
-        for finding in round_findings(session, gate.gate.review)
-        if finding.severity in view.severities
-    ]
-    since = session.entered.get(gate.gate.review, 0)
-    return replace(
-        view,
-        blocking=tuple(blocking),
-        fixed_in=_name(workflow, session.step, session),
-        unreviewed=bool(session.id)  # a preview has nothing on record
-        and not any(finding.revision >= since for finding in session.findings),
-    )
-
-
-def _view(workflow: Workflow, gate: StepDef, session: Session, round_: int, mode: str) -> LoopView:
-    assert gate.gate is not None  # noqa: S101 - the callers pass only gates
-    severities = blocking_now(gate.gate, session, gate.id)
-    return LoopView(
-        gate=gate.id,
-        name=gate.gate.name or _called(workflow, gate, session, session.visits.get(gate.id, 1)),
-        round=round_,
-        limit=session.allowed(gate.id, gate.bound or 1),
-        mode=mode,
-        severities=tuple(severity for severity in Severity if severity in severities),
-    )
-
-
-def _name(workflow: Workflow, step_id: str | None, session: Session, more: int = 0) -> str | None:
-    step = workflow.get(step_id)
-    return _called(workflow, step, session, session.visits.get(step.id, 0) + more) if step else None
-
-
-def _called(workflow: Workflow, step: StepDef, session: Session, visit: int) -> str:
-    return name_of(step, session_context(workflow, session, step, visit=visit))
-
-
-def _dispatch(
-    workflow: Workflow,
-    step: StepDef,
-    session: Session,
-    dispatch: Dispatched,
-    children: Children,
-    *,
-    address: str | None,
-    needed: bool,
-) -> DispatchView:
-    work, child, number = step.work, children.get(dispatch.child), agents.number_of(dispatch)
-    assert work is not None  # noqa: S101 - the step has dispatches
-    values = names_in(session_context(workflow, session, step))
-    succeeded = agents.has_succeeded(workflow, step, session, child)
-    is_elsewhere = child is not None and child.owner not in {None, session.owner}
-    return DispatchView(
-        number=number,
-        agent=work.agent,
-        workflow=work.workflow,
-        model=work.model,
-        vars=agents.variables_of(work, dispatch, values),
-        item=dispatch.item,
-        child=dispatch.child,
-        status=child.status if child is not None else PENDING,
-        result=child.state if child is not None else {},
-        notes=tuple(note.text for note in child.notes) if child is not None else (),
-        succeeded=succeeded,
-        again=needed and child is not None and not child.is_open and not succeeded,
-        relayed=child is not None and child.last is not None and child.last.relayed,
-        moved_at=child.moved_at if child is not None else "",
-        command=Command("step", session=dispatch.child, take_over=is_elsewhere or None, store=address)
-        if session.id
-        else None,
-        again_command=Command("step", session=session.id, again=str(number), store=address)
-        if session.id and not succeeded
-        else None,
-        relay_command=Command("step", session.skill, Outcome.OK, session=dispatch.child, store=address)
-        if session.id and work.workflow is None and (child is None or child.is_open)
-        else None,
-    )
-
-
-def _answer(session: Session, question: AskedQuestion, option: AnswerOption, store: str | None) -> Command:
-    """Return the command that answers with *option*. Accepting open findings needs a reason."""
-    needs_reason = question.source in engine_questions.OWN and option.outcome in engine_questions.NEEDS_REASON
-    reason = engine_questions.ACCEPTED if needs_reason else None
-    return Command("answer", session.id, answers={question.id: option.label}, reason=reason, store=store)
-
-
-def _question(question: AskedQuestion, session: Session, store: str | None) -> QuestionView:
-    return QuestionView(
-        **vars(question),
+def _question(asked: AskedQuestion, session: Session, store: str | None) -> QuestionToUser:
+    return QuestionToUser(
+        **vars(asked),
         session=session.id,
-        command=Command("answer", session.id, answers={question.id: question.placeholder}, store=store),
-        choices=tuple(_answer(session, question, option, store) for option in question.options),
+        command=Command("answer", session.id, answers={asked.id: asked.placeholder}, store=store),
+        choices=tuple(_answer(session, asked, option, store) for option in asked.options),
+    )
+
+
+def _answer(session: Session, asked: AskedQuestion, option: AnswerOption, store: str | None) -> Command:
+    """Return the command that answers with *option*. Accepting open findings needs a reason."""
+    needs_reason = asked.source in asked_questions.OWN and option.outcome in asked_questions.NEEDS_REASON
+    reason = asked_questions.ACCEPTED if needs_reason else None
+    return Command("answer", session.id, answers={asked.id: option.label}, reason=reason, store=store)
+
+
+def handed_back(session: Session, address: str | None) -> WorkResult:
+    """Return the answer of an agent whose work for another session has ended."""
+    parent = session.parent
+    assert parent is not None  # noqa: S101 - only a child session hands its work back
+    return WorkResult(
+        of=f"{session.status}: session {session.id} of {session.skill}",
+        facts=session.state,
+        whole=Command("sessions", session.id, json=True, store=address),
+        next=Command("resume", parent.session, store=address),
     )

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from flowrail.command import Command, Hint
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.errors import DocumentError, FlowError
-from flowrail.formatters.guidance.content import Show
+from flowrail.formatters.block import Show
 from flowrail.formatters.reports.handoff import HandoffAnswer, conversion_notes, receive_command
 from flowrail.handoff.checks import check_arrival, find_target
 from flowrail.handoff.errors import (
@@ -47,7 +47,7 @@ from flowrail.handoff.payload.convert import ConvertedPayload, content, convert
 from flowrail.handoff.payload.document import FORMS, Payload, get, read_file, render, text_at, texts_at
 from flowrail.handoff.payload.models import shape_of
 from flowrail.handoff.store import HandoffChange, Handoffs, payload_path
-from flowrail.machines.guidance.guide import COPY
+from flowrail.machines.guidance.received_work import COPY
 from flowrail.machines.reported_values import ValuesError, check_params, read_values
 from flowrail.machines.session_store import Store, check_size
 from flowrail.machines.values import Arg

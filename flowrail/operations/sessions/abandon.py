@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from flowrail.command import Command
-from flowrail.formatters.guidance.content import result_lines
-from flowrail.machines.guidance.guide import handed_back
-from flowrail.machines.guidance.views import WorkResult
+from flowrail.formatters.guidance.answers import result_lines
+from flowrail.machines.guidance.agent_work import WorkResult, handed_back
 from flowrail.machines.session import ABANDONED
 from flowrail.machines.session_record import Record, RecordNote
 from flowrail.operations.environment import Environment

@@ -12,8 +12,7 @@ from flowrail.command import Command
 from flowrail.evidence import shell_history
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION
 from flowrail.handoff.store import Handoffs, missing_parts, payload_path
-from flowrail.machines.guidance.guide import Guidance
-from flowrail.machines.guidance.views import Briefing, DoneStep, SentWork
+from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance, SentWork
 from flowrail.machines.session import Dispatched, Session, WorkingFile
 from flowrail.machines.session_store import Store
 from flowrail.machines.workflow import Workflow

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from flowrail.command import Command
-from flowrail.formatters.guidance import blocks
-from flowrail.formatters.guidance.content import Show
+from flowrail.formatters.block import Show
+from flowrail.formatters.guidance import output
 from flowrail.handoff.handoff import INTERNAL
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.outcome import Outcome
@@ -34,11 +34,11 @@ class ShownStep(Guidance):
 
     def xml(self, show: Show = str) -> str:
         """Return the step for an agent."""
-        return blocks.xml(self, show)
+        return output.xml(self, show)
 
     def report(self) -> Report:
         """Return the step for a person."""
-        return blocks.report(self)
+        return output.report(self)
 
     def told(self, environment: Environment) -> ShownStep:
         """Print the notes beside the answer, and return the step."""

@@ -15,7 +15,7 @@ from flowrail.machines.decision import names_in, session_context
 from flowrail.machines.demanded_evidence import MOST_REFUSALS, Evidence
 from flowrail.machines.evidence_results import CommandRun, Confirmation, EvidenceResult, StepEvidence
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.guidance.evidence_view import EvidenceView
+from flowrail.machines.guidance.step_evidence import DemandedCheck
 from flowrail.machines.reported_values import EvidenceMissingError
 from flowrail.machines.session import BY_EVIDENCE, Session
 from flowrail.machines.session_record import RecordNote
@@ -121,11 +121,11 @@ def results_of(
 
 
 def with_verdicts(
-    environment: Environment, workflow: Workflow, session: Session, views: Sequence[EvidenceView]
-) -> tuple[EvidenceView, ...]:
+    environment: Environment, workflow: Workflow, session: Session, views: Sequence[DemandedCheck]
+) -> tuple[DemandedCheck, ...]:
     """Return the checks of the current step with their results now; nothing is recorded."""
-    verdicts = {result.check: result.verdict for result in results_of(environment, workflow, session)}
-    return tuple(replace(view, verdict=verdicts[view.id]) for view in views)
+    results = {result.check: result for result in results_of(environment, workflow, session)}
+    return tuple(replace(view, **vars(results[view.check])) for view in views)
 
 
 def _values(

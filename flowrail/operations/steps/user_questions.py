@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, count
 from typing import Annotated
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.formatters.guidance.content import Show
-from flowrail.formatters.guidance.work import answered, put_text
+from flowrail.formatters.block import Show
+from flowrail.formatters.blocks.questions import as_host_questions, as_xml
+from flowrail.formatters.guidance.answers import answered
 from flowrail.machines import asked_questions
-from flowrail.machines.guidance.question_relay import as_host_questions
-from flowrail.machines.guidance.views import PendingQuestions
 from flowrail.machines.question import Question
 from flowrail.machines.question_input import parse_questions
 from flowrail.machines.reported_values import check_note
@@ -37,17 +36,22 @@ from flowrail.text.report import Report
 
 
 @dataclass(frozen=True)
-class AskedUser(PendingQuestions):
+class AskedUser:
     """Questions to the user, and the block that the agent returns as its whole answer."""
 
-    host: Mapping[str, object] = field(default_factory=dict)
+    session: str
+    questions: tuple[AskedQuestion, ...]
+    answer_command: Command
+    """Records the answers."""
+    resume_command: Command
+    host: Mapping[str, object]
     """The questions as the arguments of a host's question tool."""
-    block: str = ""
+    block: str
     """The block with the questions, and the command that records the answers."""
 
     def xml(self, show: Show = str) -> str:
         """Return the block."""
-        return put_text(self, show)
+        return as_xml(self.questions, answer=show(self.answer_command))
 
     def report(self) -> Report:
         """Return the block for a person."""
@@ -295,13 +299,15 @@ def _from_agent(question: Question, known: Sequence[AskedQuestion]) -> AskedQues
 
 def _pending(environment: Environment, session: Session, questions: Sequence[AskedQuestion]) -> AskedUser:
     answers = {question.id: question.placeholder for question in questions}
-    pending = PendingQuestions(
+    answer_command = Command("answer", session.id, answers=answers, store=environment.store.address)
+    return AskedUser(
         session=session.id,
         questions=tuple(questions),
-        answer_command=Command("answer", session.id, answers=answers, store=environment.store.address),
+        answer_command=answer_command,
         resume_command=Command("resume", session.id, store=environment.store.address),
+        host=as_host_questions(questions),
+        block=as_xml(questions, answer=str(answer_command)),
     )
-    return AskedUser(**vars(pending), host=as_host_questions(pending.questions), block=put_text(pending))
 
 
 def _answered(

@@ -93,7 +93,7 @@ class Player:
         data = reply.data
         pending = [dispatch for dispatch in data["dispatches"] if dispatch["status"] == "pending"]
         for dispatch, outcome in zip(pending, act.agents, strict=False):
-            self._work(dispatch, succeeds=outcome == "ok")
+            self._work(data["work"], dispatch, succeeds=outcome == "ok")
         for severity, text in act.findings:
             if not data.get("finding_command"):
                 raise _WalkFailedError("a review prints no command that records a finding")
@@ -106,10 +106,10 @@ class Player:
             return reply
         return self._succeed(Command("resume", reply.session))
 
-    def _work(self, dispatch: Mapping[str, Any], *, succeeds: bool) -> None:
+    def _work(self, work: Mapping[str, Any], dispatch: Mapping[str, Any], *, succeeds: bool) -> None:
         """Do a piece of work in its child session, with success or failure."""
         reply = self._succeed(dispatch["command"])
-        if dispatch["workflow"] is None:
+        if work["workflow"] is None:
             self._succeed(reply.data["next"][0 if succeeds else 1]["command"])
             return
         address, session = str(reply.data["skill"]), reply.session

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -14,7 +14,8 @@ from support.workflows import linear, step, workflow
 from flowrail.cli.options import named_values
 from flowrail.machines import agents
 from flowrail.machines.dispatch import Dispatch
-from flowrail.machines.guidance.guide import OfferedTransition, guide, wants_of
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.guidance.offers import OfferedTransition
 from flowrail.machines.question import Option, Question
 from flowrail.machines.reported_values import read_values
 from flowrail.machines.session import ReceivedWork, Report, Session
@@ -39,8 +40,8 @@ def by_report(
 
 def wanted(transition: OfferedTransition) -> st.SearchStrategy[dict[str, Any]]:
     """Return values for the facts that a transition still wants."""
-    must = {want.name: FACTS[want.name][1] for want in transition.wants if want.required}
-    may = {want.name: FACTS[want.name][1] for want in transition.wants if not want.required}
+    must = {name: FACTS[name][1] for name, arg in transition.wants.items() if arg.required}
+    may = {name: FACTS[name][1] for name, arg in transition.wants.items() if not arg.required}
     return st.fixed_dictionaries(must, optional=may)
 
 
@@ -148,13 +149,13 @@ def test_facts_are_wanted_with_their_kind_and_choices_and_no_invented_items_of_a
     guidance = guide(definition, start(definition))
 
     assert [transition.facts for transition in guidance.next] == [{"few": "a"}, {"few": "b"}, {"few": "c"}]
-    assert [astuple(want) for want in guidance.next[0].wants] == [
-        ("many", "string", "a", True, "", kinds, ""),
-        ("topic", "string", "slow login", True, "What it is about", (), ""),
-        ("areas", "list", None, False, "", (), ""),
-        ("size", "integer", 2, False, "", (), "2 to 9"),
+    assert [(name, arg.kind, arg.example) for name, arg in guidance.next[0].wants.items()] == [
+        ("many", "string", "a"),
+        ("topic", "string", "slow login"),
+        ("areas", "list", None),
+        ("size", "integer", 2),
     ]
-    assert wants_of(guidance.next) == guidance.next[0].wants
+    assert all(offer.wants == guidance.next[0].wants for offer in guidance.next)
 
 
 def test_where_a_way_leads_is_open_as_long_as_a_wanted_fact_may_change_it() -> None:

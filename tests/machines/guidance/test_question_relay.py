@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flowrail.formatters.blocks.questions import as_xml
 from flowrail.machines.asked_questions import SUB_AGENT_QUESTION_FORMAT
-from flowrail.machines.guidance.question_relay import as_xml
 from flowrail.machines.question import Option, Question, problems_in
 from flowrail.machines.question_input import QuestionsError, parse_questions, problems_of_asked
 from flowrail.operations.steps.user_questions import _from_agent

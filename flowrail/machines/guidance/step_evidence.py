@@ -1,4 +1,4 @@
-"""The evidence that a step demands, in words: listed beside its commands, and in the results of its checks."""
+"""The commands of the current step, and the evidence that it demands, in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from flowrail.command import Command
 from flowrail.machines.asked_questions import choices_for, confirmation_question
 from flowrail.machines.demanded_evidence import Evidence, Verdict
-from flowrail.machines.guidance.views import QuestionView
+from flowrail.machines.evidence_results import EvidenceResult, StepEvidence
+from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import Session
 from flowrail.machines.statechart import effective_outcome
@@ -21,29 +22,21 @@ from flowrail.text.placeholders import fill
 
 
 @dataclass(frozen=True)
-class EvidenceView:
-    """A check of the current step."""
+class DemandedCheck(EvidenceResult):
+    """A check of the current step. It has no verdict before it was evaluated."""
 
-    id: str
-    outcomes: tuple[str, ...]
-    """The outcomes that need it."""
-    kind: str
-    expected: str
-    """What must be so, in words."""
-    command: Command | None
-    """Runs the command of a check. For a review, it records that it found nothing."""
-    verdict: str
-    """The result at this moment, if the step is shown again; otherwise empty."""
-    is_always: bool
-    """Whether every report needs it."""
-    condition: str
+    outcomes: tuple[str, ...] = ()
+    """The outcomes that need it; empty if the step decides its outcome and always needs it."""
+    condition: str = ""
     """When it counts, if the step decides the outcome by rules, answers or findings."""
-    question: QuestionView | None = None
+    command: Command | None = None
+    """Runs the command of a check. For a review, it records that it found nothing."""
+    question: QuestionToUser | None = None
     """The question in which a person confirms it, as long as nobody has."""
 
 
 @dataclass(frozen=True)
-class CommandView:
+class DeclaredCommand:
     """A command that the current step declares."""
 
     name: str
@@ -56,14 +49,14 @@ class CommandView:
     """The verdict on its newest run in this step, or `running`."""
 
 
-def command_views(
-    step: StepDef, session: Session, values: Mapping[str, object], *, store: str | None
-) -> Iterator[CommandView]:
+def commands_of(
+    step: StepDef, session: Session, values: Mapping[str, object], store: str | None
+) -> Iterator[DeclaredCommand]:
     """Yield the commands of a step."""
     for name, declared in step.commands.items():
         newest = next((run for run in reversed(session.runs) if run.command == name), None)
         counts = newest is not None and (newest.is_once or newest.revision == session.revision)
-        yield CommandView(
+        yield DeclaredCommand(
             name,
             shlex.join(fill(word, values) for word in declared.run),
             declared.once is not False,
@@ -72,26 +65,22 @@ def command_views(
         )
 
 
-def views(
-    workflow: Workflow, step: StepDef, session: Session, values: Mapping[str, object], *, store: str | None
-) -> Iterator[EvidenceView]:
+def checks_of(
+    workflow: Workflow, step: StepDef, session: Session, values: Mapping[str, object], store: str | None
+) -> Iterator[DemandedCheck]:
     """Yield the checks of a step."""
-    confirmations = session.evidence.confirmations if session.evidence is not None else ()
-    verdicts = {
-        confirmation.check: Verdict.WAIVED if confirmation.waived else Verdict.PASS
-        for confirmation in confirmations
-    }
+    confirmed = {known.check: known for known in (session.evidence or StepEvidence()).confirmations}
     for check in step.checks.values():
         command, question = None, None
-        if check.person is not None and check.id not in verdicts:
+        if check.person is not None and check.id not in confirmed:
             asked = confirmation_question(check.id, fill(check.person, values))
             approve = Command("approve", check.id, session=session.id, store=store) if session.id else None
-            question = QuestionView(
+            question = QuestionToUser(
                 **vars(asked), session=session.id, command=approve, choices=(approve, None)
             )
-        if check.review == "submitted":
+        if session.id and check.review == "submitted":
             command = Command("finding none", session.id, store=store)
-        elif check.command is not None:
+        elif session.id and check.command is not None:
             command = Command("run", check.command, session=session.id, store=store)
         outcomes = tuple(outcome for outcome, checks in step.evidence.items() if check in checks)
         needed = {
@@ -99,15 +88,19 @@ def views(
             for outcome in step.transitions
             if effective_outcome(workflow, step, session, outcome) in outcomes
         }
-        yield EvidenceView(
-            id=check.id,
-            outcomes=outcomes,
-            kind=check.kind,
-            expected=expected(check, lambda path: fill(path, values), values),
-            command=command if session.id else None,
-            verdict=verdicts.get(check.id, ""),
-            is_always=needed == set(step.transitions),
-            condition="" if needed == set(step.transitions) else _condition(step, needed),
+        is_always = needed == set(step.transitions)
+        verdict = ""
+        if check.id in confirmed:
+            verdict = Verdict.WAIVED if confirmed[check.id].waived else Verdict.PASS
+        yield DemandedCheck(
+            check.id,
+            check.kind,
+            verdict,
+            expected(check, lambda path: fill(path, values), values),
+            found="",
+            outcomes=() if is_always and step.decides else outcomes,
+            condition="" if is_always else _condition(step, needed),
+            command=command,
             question=question,
         )
 

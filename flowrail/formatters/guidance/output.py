@@ -1,0 +1,305 @@
+"""A step as a list of blocks, and its two renderings: XML for agents, text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, groupby
+
+from flowrail.command import Hint
+from flowrail.formatters.block import Block, Show, as_lines, as_xml, markup_lines, prose
+from flowrail.formatters.blocks.fences import with_blocks
+from flowrail.formatters.blocks.review import loop_pieces
+from flowrail.formatters.blocks.step import current_action, step_header, step_output
+from flowrail.formatters.guidance.answers import ANSWER, result_lines
+from flowrail.formatters.guidance.briefing import briefing_text
+from flowrail.formatters.guidance.work import plain, typed_text, work_blocks
+from flowrail.machines.asked_questions import (
+    QUESTION_RELAY_HANDLER,
+    QUESTION_RELAY_UPWARDS,
+    SUB_AGENT_QUESTION_FORMAT,
+)
+from flowrail.machines.guidance.guide import Guidance
+from flowrail.machines.guidance.offers import Destination, OfferedTransition
+from flowrail.machines.session import BY_LIMIT, WorkingFile
+from flowrail.machines.values import Arg, range_text
+from flowrail.text.phrases import duration, in_words, listed, size
+from flowrail.text.placeholders import BLOCK_PREFIX, RepeatableTexts
+from flowrail.text.report import Line, Moment, Report, Span, Style, line, paragraphs, title
+from flowrail.text.safe_text import Markup, Verbatim, element, one_line, parts, shortened, visible
+
+REPLAYED = "already recorded; nothing changed"
+KEEP = "In any report: --note TEXT, a result or decision to remember."
+"""Printed at the first step, and when a session is resumed."""
+FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
+"""Printed if a report has so many facts that a command line gets unwieldy."""
+MANY = 4
+LONGEST_PARAM = 400
+"""A longer parameter is cut when it is shown; JSON has it in full."""
+LONGEST_FAILURE = 600
+
+
+def xml(guidance: Guidance, show: Show = str) -> str:
+    """Return a step and its next commands as one well-formed element."""
+    about = {
+        "session": guidance.session,
+        "revision": guidance.revision,
+        "skill": guidance.skill,
+        "status": guidance.status,
+        "replayed": REPLAYED if guidance.replayed else None,
+    }
+    return as_xml(step_output([*_instructions(guidance, show), *_work(guidance, show)], **about), show)
+
+
+def report(guidance: Guidance, show: Show = str) -> Report:
+    """Return a step and its next commands for a person: prose is wrapped, commands and code are not."""
+    blocks = [*_instructions(guidance, show), *_work(guidance, show)]
+    return paragraphs(_header(guidance), *(as_lines(block, show) for block in blocks))
+
+
+def state_report(guidance: Guidance, show: Show = str) -> Report:
+    """Return the state of a session and its next commands for a person, without the step's instructions."""
+    yield from _header(guidance)
+    is_moved = guidance.moved_at != guidance.started_at
+    last_report = ("; last report ", Moment(one_line(guidance.moved_at))) if is_moved else ()
+    yield line("started ", Moment(one_line(guidance.started_at)), _params(guidance), *last_report)
+    yield from _working_files(guidance)
+    if guidance.claim:
+        yield one_line(guidance.claim)
+    # a session that has ended, has lost its work or belongs to another conversation has only instructions
+    blocks = _work(guidance, show) if guidance.next or guidance.dispatches else _instructions(guidance, show)
+    for block in blocks:
+        yield from as_lines(block, show)
+
+
+# --- its head
+
+
+def _header(guidance: Guidance) -> Iterator[str | Line]:
+    state = f"{guidance.session} · revision {guidance.revision} · {one_line(guidance.status)}"
+    state += f" · {REPLAYED}" if guidance.replayed else ""
+    step = guidance.step
+    if step is None:
+        yield title(state)
+        return
+    words = [guidance.skill, f"step {step.number} of {step.total}", one_line(step.title)]
+    words += [one_line(step.phase)] if step.phase else []
+    words += [f"attempt {step.attempt} of {step.limit}"] if step.limit else []
+    words += [f"skipped {listed(step.skipped)}"] if step.skipped else []
+    yield title(" · ".join(words))
+    if guidance.session:  # a preview has none
+        yield line(Span(state, Style.MUTED))
+
+
+def _params(guidance: Guidance) -> str:
+    values = ", ".join(
+        f"{one_line(name)}={one_line(in_words(value))}" for name, value in in_short(guidance.params).items()
+    )
+    return f" with {values}" if values else ""
+
+
+def in_short(values: Mapping[str, object]) -> dict[str, object]:
+    """Return *values* as plain data, long ones as a shortened text."""
+    texts = {name: in_words(value) for name, value in values.items()}
+    return {
+        name: plain(value) if len(texts[name]) <= LONGEST_PARAM else shortened(texts[name], LONGEST_PARAM)
+        for name, value in values.items()
+    }
+
+
+def _working_files(guidance: Guidance) -> Iterator[str]:
+    if guidance.working_files:
+        yield f"Working files in {one_line(guidance.work_folder)}:"
+    for file in guidance.working_files:
+        path = one_line(file.path.removeprefix(f"{guidance.work_folder}/"))
+        yield f"  {path}  {size(file.bytes)}, changed {duration(file.seconds)} ago"
+
+
+# --- its instructions
+
+
+def _instructions(guidance: Guidance, show: Show) -> Iterator[Block]:
+    """Yield the briefing, the step and its instructions."""
+    if guidance.briefing is not None:
+        briefing = briefing_text(guidance, guidance.briefing)
+        yield Block("briefing", briefing, lines=[visible(briefing)])
+    step = guidance.step
+    if step is not None:
+        yield step_header(
+            step.title,
+            id=step.id,
+            number=step.number,
+            total=step.total,
+            phase=step.phase,
+            attempt=step.attempt if step.limit or step.attempt > 1 else None,
+            limit=step.limit,
+            skipped=" ".join(step.skipped) or None,
+        )
+    texts = pieces(guidance, show)
+    yield current_action(texts, lines=[*_as_prose(texts)])
+    if guidance.forbids:
+        forbidden = ", ".join(guidance.forbids)
+        yield Block("not_in_this_step", forbidden, lines=[f"Not in this step: {one_line(forbidden)}"])
+
+
+def _as_prose(texts: Iterable[str | Markup]) -> Iterator[str | Line]:
+    """Yield what a person reads of instructions."""
+    for is_markup, group in groupby(texts, lambda piece: isinstance(piece, Markup)):
+        if is_markup:
+            yield from chain.from_iterable(map(markup_lines, group))
+        else:
+            yield from prose(visible("\n".join(group).strip("\n")))
+
+
+def pieces(guidance: Guidance, show: Show = str) -> list[str | Markup]:
+    """Return all texts of a step in order: its own, and those about its review loop, its agents and its end."""
+    before, after = loop_pieces(guidance.loop) if guidance.loop is not None else ([], [])
+    before += [one_line(shortened(failure, LONGEST_FAILURE)) for failure in guidance.failures]
+    after += (Verbatim(hint.render(show)) if isinstance(hint, Hint) else hint for hint in _endings(guidance))
+    if guidance.result is not None:
+        after += [ANSWER, Verbatim("\n".join(result_lines(guidance.result, show)))]
+    is_first_text = guidance.revision == 0 or guidance.resumed
+    if guidance.ask_command and is_first_text and guidance.step is not None:
+        command = element("ask_command", Verbatim(show(guidance.ask_command)))
+        after += [SUB_AGENT_QUESTION_FORMAT, command]
+    return [*before, *_own_pieces(guidance), *after]
+
+
+def _endings(guidance: Guidance) -> Iterator[str | Hint]:
+    """Yield the texts after a step's own."""
+    if guidance.join is not None and guidance.join.open:
+        yield QUESTION_RELAY_UPWARDS if guidance.parent else QUESTION_RELAY_HANDLER
+    if guidance.take_over_command is not None:
+        yield Hint("To take it over: ", guidance.take_over_command)
+    if guidance.then_command is not None:
+        following = guidance.then_command.arguments[0]
+        yield Hint(f"It continues with {following}: ", guidance.then_command)
+    if guidance.results:
+        yield f"Result files: {', '.join(map(_result_file, guidance.results))}"
+    for handoff in guidance.sent:
+        sent = f"Handed off to {handoff.target}. "
+        received = Hint("It has received the work.")
+        yield Hint(
+            sent, received if handoff.received else Hint("To receive the work there: ", handoff.command)
+        )
+    if guidance.give_up_command is not None and guidance.next:
+        yield Hint("If you cannot do this work, say why: ", guidance.give_up_command)
+
+
+def _result_file(file: WorkingFile) -> str:
+    others = "other files in " if file.path.endswith("/") else ""
+    return f"{others}{file.path} ({size(file.bytes)})"
+
+
+def _own_pieces(guidance: Guidance) -> list[str | Markup]:
+    """Return the instructions of the step; a text without a fence is one piece."""
+    texts: list[str | Markup] = []
+    resource = RepeatableTexts(guidance.resources.__getitem__)
+    for action in guidance.actions:
+        if texts:
+            texts.append("")
+        texts += text_pieces(action, resource)
+    return texts
+
+
+def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup]:
+    """Return the blocks in a text and the texts around them, each of which begins on a line of its own."""
+    result: list[str | Markup] = []
+    found = parts(text)
+    for number, piece in enumerate(found):
+        if isinstance(piece, Markup):
+            result.append(piece)
+            continue
+        before, after = number > 0, number < len(found) - 1
+        if before and after and piece == "\n":
+            continue
+        inner = piece.removeprefix("\n") if before else piece
+        inner = inner.removesuffix("\n") if after else inner
+        result += with_blocks(inner, resources) if BLOCK_PREFIX in inner else [inner]
+    return result
+
+
+# --- its work and its next commands
+
+
+def _work(guidance: Guidance, show: Show) -> Iterator[Block]:
+    yield from work_blocks(guidance)
+    if guidance.next:
+        yield _next(guidance, is_shell=show is str)
+
+
+def _next(guidance: Guidance, *, is_shell: bool) -> Block:
+    is_new = is_shell and (guidance.revision == 0 or guidance.briefing)
+    wants = {name: arg for offer in guidance.next for name, arg in offer.wants.items()}
+    blocks = [Block("keep", KEEP)] if is_new else []
+    blocks += [_want(name, arg, is_alone=len(wants) < MANY) for name, arg in wants.items()]
+    if len(wants) >= MANY:
+        instruction = f"Append -s 'NAME=VALUE' for each, a list as JSON, {FACTS_FILE}"
+        blocks.append(Block("wants_file", instruction, lines=[f"  {FACTS_FILE}"]))
+    blocks += [_case(guidance, offer) for offer in guidance.next]
+    return Block("next", blocks, lines=["Report the outcome to get the next step:"])
+
+
+def _want(name: str, arg: Arg, *, is_alone: bool) -> Block:
+    """Return a value to append; if there are many, how to append them is printed once."""
+    is_list = arg.kind == "list"
+    example = None if arg.example is None else typed_text(arg.example)
+    choices = ", ".join(one_line(typed_text(choice)) for choice in arg.choices or ())
+    bounds = "" if choices else range_text(arg)
+    about = {
+        "name": name,
+        "type": arg.kind,
+        "example": None if choices else example,
+        "choices": choices or None,
+        "range": bounds or None,
+        "required": arg.required,
+    }
+    as_list = f"append -s '{name}=VALUE', a list as JSON"
+    texts = [as_list if is_list else f"append -s {name}=VALUE"] if is_alone else []
+    texts += [arg.description] if arg.description else []
+    typed = one_line(example or "")
+    if is_list:
+        typed = "'" + typed.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
+    which = "items of" if is_list else "one of"
+    values = f"  {which} {choices}" if choices else f"  such as {typed}" if example else ""
+    optional = "" if arg.required else "  (optional)"
+    words = f"  add -s {name}={arg.kind.upper()}{optional}{values}{f' ({bounds})' if bounds else ''}"
+    description = f"  {one_line(arg.description)}" if arg.description else ""
+    return Block("want", ": ".join(texts), about, [f"{words}{description}"])
+
+
+def _case(guidance: Guidance, offer: OfferedTransition) -> Block:
+    facts = " ".join(f"{name}={value}" for name, value in offer.facts.items())
+    destination, waits_for = _destination(guidance, offer), "; ".join(offer.waits_for)
+    about = {
+        "outcome": offer.outcome,
+        "facts": None if offer.command else facts or None,  # in a preview; otherwise they are in the command
+        "to": destination,
+        "limit_reached": offer.capped or None,
+        "waits_for": waits_for or None,
+    }
+    is_step = offer.to or (offer.routes and not offer.ends)
+    target = "ends the run" if offer.ends else f"to {destination}" if is_step else destination
+    limit = " (the limit is reached)" if offer.capped else ""
+    waiting = f" (waits for {waits_for})" if waits_for else ""
+    words = f"  {offer.outcome}{f' {one_line(facts)}' if facts else ''}: {target}{limit}{waiting}"
+    return Block("case", offer.command or "", about, [words])
+
+
+def _destination(guidance: Guidance, offer: OfferedTransition) -> str:
+    """Return the target of a transition: a step, the end, or the text that says what decides it."""
+    if offer.is_known:
+        return _target(offer)
+    if offer.routes:
+        texts = [
+            f"{_target(route)}{f' if {one_line(route.condition)}' if route.condition else ''}"
+            for route in offer.routes
+        ]
+        return ("; " if offer.routes[-1].condition else "; otherwise ").join(
+            texts
+        )  # an answer has no last resort
+    asks = guidance.open_questions or any(question.source == BY_LIMIT for question in guidance.questions)
+    return "decided by the user's answer" if asks else "decided from your report"
+
+
+def _target(destination: Destination) -> str:
+    return destination.to or ("(end)" if destination.ends else "the user decides")
