@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
-from flowrail.errors import FlowError
-from flowrail.fleet import targets
 from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.jobs import Job
 from flowrail.fleet.records import FleetSession, WorkerRecord
-from flowrail.operations.environment import Environment
 from flowrail.text.phrases import count, duration, seconds_between
 from flowrail.text.report import Moment, Part, Report, Table, columns, paragraphs
-
-
-@dataclass(frozen=True)
-class SessionStatus:
-    """A session that the fleet runs."""
-
-    session: str
-    program: str
-    state: str
-    """`running`, `queued`, `needs you`, `given up`, `unreadable`, or its status at its end."""
-    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -31,7 +16,8 @@ class FleetStatus:
     """Everything that the fleet is doing."""
 
     workers: tuple[WorkerRecord, ...] = ()
-    sessions: tuple[SessionStatus, ...] = ()
+    sessions: tuple[FleetSession, ...] = ()
+    """The sessions that workers run, and the newest that have ended. `flow sessions` shows how far they are."""
     jobs: tuple[Job, ...] = ()
     """The newest jobs, oldest first."""
 
@@ -53,7 +39,13 @@ class FleetStatus:
             for worker in self.workers
         ]
         sessions: list[list[Part]] = [
-            [known.session, known.program, known.state, known.detail] for known in self.sessions
+            [
+                known.session,
+                known.program,
+                "open" if known.open else "given up" if known.problem else "ended",
+                known.problem,
+            ]
+            for known in self.sessions
         ]
         runs: list[list[Part]] = [
             [
@@ -86,26 +78,5 @@ class FleetStatus:
 def status_of(fleet: Fleet, *, newest: int) -> FleetStatus:
     """Return what the fleet is doing now, with the jobs that have not ended and its *newest* ones."""
     jobs = {job.id: job for job in (*fleet.jobs.unfinished(), *reversed(fleet.jobs.newest(newest)))}
-    working = {job.target for job in jobs.values() if job.state == "running"}
     known = fleet.records.sessions(newest_ended=newest)
-    sessions = tuple(_session(fleet.environment, session, working) for session in known)
-    return FleetStatus(tuple(fleet.records.workers()), sessions, tuple(jobs.values()))
-
-
-def _session(environment: Environment, known: FleetSession, working: Collection[str]) -> SessionStatus:
-    session_id, program = known.session, known.program
-    if known.problem:
-        return SessionStatus(session_id, program, "given up", known.problem)
-    try:
-        session = targets.current(environment, session_id)
-        if not session.is_open:
-            return SessionStatus(session_id, program, session.status)
-        involved = [member for _, member in targets.involved(environment, session_id)]
-    except FlowError as error:
-        return SessionStatus(session_id, program, "unreadable", error.message)
-    for member in involved:
-        question = targets.open_question(member)
-        if question is not None:
-            return SessionStatus(session_id, program, "needs you", f"{member.id}: {question.text}")
-    is_running = any(target.key in working for target, _ in targets.involved(environment, session_id))
-    return SessionStatus(session_id, program, "running" if is_running else "queued", f"step {session.step}")
+    return FleetStatus(tuple(fleet.records.workers()), tuple(known), tuple(jobs.values()))

@@ -207,3 +207,9 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "Explain the code of a finding or an error, or list the codes",
     ),
 }
+
+
+def entry_of(verb: str) -> CommandEntry:
+    """Return the entry of a command such as `session abandon`."""
+    group, _, name = verb.partition(" ")
+    return COMMANDS[group].commands[name] if name else COMMANDS[group]

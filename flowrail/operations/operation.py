@@ -32,6 +32,7 @@ from typing import (
     runtime_checkable,
 )
 
+from flowrail.command import Command, value_text
 from flowrail.errors import UsageError
 from flowrail.operations.environment import Environment
 from flowrail.text.report import Report
@@ -126,6 +127,22 @@ class Operation(Generic[P, R_co]):
         hints = get_type_hints(self.function, include_extras=True)
         declared = list(inspect.signature(self.function).parameters.values())[1:]
         return [_parameter(parameter, hints[parameter.name]) for parameter in declared]
+
+    def arguments_of(self, command: Command) -> dict[str, Any]:
+        """Return the arguments that a printed *command* gives to the function, values as they are typed."""
+        words = [*command.arguments]
+        arguments: dict[str, Any] = {}
+        for parameter in self.parameters:
+            value = command.options.get(f"{parameter.name}s" if parameter.kind is Mapping else parameter.name)
+            if parameter.is_argument and words:
+                value = tuple(words) if parameter.is_repeated else words.pop(0)
+            elif isinstance(value, Mapping):
+                texts = {name: value_text(item) for name, item in value.items()}
+                is_named = parameter.kind is Mapping
+                value = texts if is_named else tuple(f"{name}={text}" for name, text in texts.items())
+            if value is not None:
+                arguments[parameter.variable] = value
+        return arguments
 
     @property
     def result_type(self) -> Any:

@@ -15,9 +15,6 @@ from contextlib import contextmanager, suppress
 
 from flowrail.errors import ConflictError, DocumentError, StorageError
 
-if sys.platform == "darwin":
-    from flowrail.storage import macos
-
 AnyPath = str | os.PathLike[str]
 
 
@@ -186,10 +183,14 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def flush(fd: int) -> None:
-    """Write everything of *fd* to the disk."""
+    """Write everything of *fd* to the disk. On macOS, `fsync` returns before the drive has written its cache."""
     os.fsync(fd)
     if sys.platform == "darwin":
-        macos.flush_drive(fd)
+        try:
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+        except OSError as error:
+            if error.errno not in {errno.EINVAL, errno.ENOTSUP, errno.ENOTTY}:  # such as network volumes
+                raise
 
 
 def temporary_in(folder: str) -> str:

@@ -51,7 +51,7 @@ class MeasuringStage(Stage):
                 if step
                 else []
             )
-            answer = reply.printed.replace(f" --store {self.environment.store.path}", "")
+            answer = reply.result.xml().replace(f" --store {self.environment.store.path}", "")
             printed = Printed(_bytes(answer), _bytes("\n".join(own)))
             self.longest[name] = max(self.longest.get(name, printed), printed)
         return reply

@@ -67,11 +67,11 @@ def test_a_session_waits_for_the_user_until_an_answer() -> None:
     session = run_session("patient")
 
     with worker():
-        status = until(lambda status: status["sessions"][0]["state"] == "needs you")
+        until(lambda status: status["workers"] and told("sessions", session)["status"] == "waiting")
         assert flow("answer", session, "go=Yes").status == 0
         status = until(ended(session))
 
-    assert {entry["state"] for entry in status["sessions"]} == {"completed"}
+    assert told("sessions", session)["status"] == "completed"
     assert outcomes(status, session) == ["finished"]
 
 

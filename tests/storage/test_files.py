@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import socket
 import stat
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.refusals import refused
 
-from flowrail.storage import files, macos
+from flowrail.storage import files
 from flowrail.storage.files import (
     MissingFileError,
     NotRegularFileError,
@@ -255,16 +254,3 @@ def test_only_a_file_system_without_directory_flushes_is_excused(
     else:
         with pytest.raises(WriteFailedError):
             sync_dir(tmp_path)
-
-
-@pytest.mark.parametrize(("number", "passes"), [(errno.ENOTSUP, True), (errno.EIO, False)])
-def test_on_macos_only_a_volume_without_full_flushes_is_excused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, passes: bool
-) -> None:
-    monkeypatch.setattr(fcntl, "fcntl", failing(number))
-    with (tmp_path / "file").open("w") as file:
-        if passes:
-            macos.flush_drive(file.fileno())
-        else:
-            with pytest.raises(OSError, match="Input/output error"):
-                macos.flush_drive(file.fileno())

@@ -160,11 +160,10 @@ def worker_of(status: Mapping[str, Any], target: str) -> int:
 
 
 def ended(session: str) -> Callable[[dict[str, Any]], bool]:
-    """Return whether a session has ended or was given up, and all jobs have ended."""
-    ends = {"completed", "failed", "abandoned", "given up"}
+    """Return whether the fleet has finished with a session, and all jobs have ended."""
     return lambda status: (
         all(job["state"] == "ended" for job in status["jobs"])
-        and any(known["session"] == session and known["state"] in ends for known in status["sessions"])
+        and any(known["session"] == session and not known["open"] for known in status["sessions"])
     )
 
 

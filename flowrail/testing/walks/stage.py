@@ -10,18 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from flowrail.command import Command, value_text
+from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.data import as_data
-from flowrail.machines.session import AT_TERMINAL, COMPLETED
+from flowrail.machines.session import COMPLETED
 from flowrail.machines.workflow import Workflow
+from flowrail.operations.command_table import entry_of
 from flowrail.operations.environment import Environment
-from flowrail.operations.sessions.abandon import abandon_session
-from flowrail.operations.steps.current_step import look, report, resume
-from flowrail.operations.steps.review_findings import add_finding
-from flowrail.operations.steps.session_start import begin
-from flowrail.operations.steps.shown_step import ShownStep
-from flowrail.operations.steps.user_questions import answer_questions
+from flowrail.operations.operation import Operation, load_operation
 from flowrail.operations.steps.workflow_source import open_skill
 
 NAMED = "named by path"
@@ -29,11 +25,11 @@ NAMED = "named by path"
 
 
 class Reply(NamedTuple):
-    """The answer of a command: exit status, JSON, and what an agent reads of a step or of an assignment."""
+    """The answer of a command: exit status, data, and the result that they are made from."""
 
     status: int
     data: Mapping[str, Any]
-    printed: str = ""
+    result: Any = None
 
     @property
     def session(self) -> str:
@@ -56,11 +52,13 @@ class Stage:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self._workflows: dict[str, Workflow] = {}
+        self._operations: dict[str, Operation[..., Any]] = {}
 
     def run(self, command: Command) -> Reply:
         """Run one command."""
         try:
-            return _reply(self._answer(command))
+            result = self._answer(command)
+            return Reply(0, as_data(result), result)
         except FlowError as error:
             body = {"code": error.code, "message": error.message, "hint": str(error.hint)}
             return Reply(error.exit_status, {"error": body})
@@ -81,47 +79,9 @@ class Stage:
         """Treat the checks of steps as passed, or as not passed, from now on."""
         self.environment = self.environment.replaced(lacks_evidence=not passed)
 
-    def _answer(self, command: Command) -> object:
-        environment, arguments = self.environment, command.arguments
-        match command.verb:
-            case "step" if command.options.get("new"):
-                return begin(environment, arguments[0], _texts(command, "params"))
-            case "step" if not arguments:
-                return look(environment, _text(command, "session"))
-            case "step":
-                return report(
-                    environment,
-                    *arguments,
-                    facts=_texts(command, "facts"),
-                    session_id=_text(command, "session"),
-                    expect=int(_text(command, "expect")),
-                )
-            case "resume":
-                return resume(environment, arguments[0])
-            case "answer":
-                answers = {name: [label] for name, label in _texts(command, "answers").items()}
-                reason = _text(command, "reason")
-                return answer_questions(environment, arguments[0], answers, reason, way=AT_TERMINAL)
-            case "finding add":
-                severity, text = _text(command, "severity"), _text(command, "text")
-                return as_data(add_finding(environment, arguments[0], severity=severity, text=text))
-            case "session abandon":
-                return {"status": abandon_session(environment, arguments[0]).session.status}
-            case _:
-                raise ValueError(f"a walk cannot run `{command}`")
-
-
-def _texts(command: Command, option: str) -> dict[str, str]:
-    """Return the names and values of an option, as they are typed."""
-    values = command.options.get(option)
-    return {name: value_text(value) for name, value in values.items()} if isinstance(values, Mapping) else {}
-
-
-def _text(command: Command, option: str) -> str:
-    return str(command.options.get(option, ""))
-
-
-def _reply(answer: Any) -> Reply:
-    if isinstance(answer, ShownStep):
-        return Reply(0, as_data(answer), answer.xml())
-    return Reply(0, answer)
+    def _answer(self, command: Command) -> Any:
+        if command.verb not in self._operations:
+            name = command.verb.rpartition(" ")[2]
+            self._operations[command.verb] = load_operation(entry_of(command.verb).module, name)
+        operation = self._operations[command.verb]
+        return operation(self.environment, **operation.arguments_of(command))
