@@ -12,6 +12,7 @@ from flowrail.machines.decision import names_in, session_context
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import (
+    ACTIVE,
     COMPLETED,
     AnswerOption,
     AskedQuestion,
@@ -111,7 +112,7 @@ def dispatches_of(
             if succeeded
             else Command("step", session=session.id, again=str(number), store=address),
             relay_command=Command("step", session.skill, Outcome.OK, session=dispatch.child, store=address)
-            if step.work.workflow is None and (child is None or child.is_open)
+            if step.work.workflow is None and (child is None or child.status == ACTIVE)
             else None,
         )
         yield work if child is None else _with_child(work, child, session, is_needed=is_needed)

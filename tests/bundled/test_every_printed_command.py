@@ -1,0 +1,159 @@
+"""Every command that is printed in any state of a bundled workflow works, or is marked with what it waits for.
+
+Agents are lost, ask the user, give up and are replaced at every dispatch. Each command is run on a copy of the store.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from support.sandbox import BUNDLED, Ran, flow, params_of
+from support.simulated_agents import Habit, StepOutput, Team, habits, read, words_of
+
+QUESTION = b'{"text": "Which one?", "options": [{"label": "A"}, {"label": "B"}]}'
+RUNS = "flow run "
+"""Its status is that of the command, or 7 if nobody approved it."""
+
+
+@contextmanager
+def copied() -> Iterator[None]:
+    """Undo every change to the project, also inside another copy."""
+    here = Path.cwd()
+    kept = here.with_name(f"{here.name}-kept")
+    while kept.exists():
+        kept = kept.with_name(f"{kept.name}-kept")
+    shutil.copytree(here, kept, symlinks=True)
+    try:
+        yield
+    finally:
+        for path in here.iterdir():
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        shutil.copytree(kept, here, symlinks=True, dirs_exist_ok=True)
+        shutil.rmtree(kept)
+
+
+def as_user(line: str, stdin: bytes = b"") -> Ran:
+    """Run a printed line; a question to the person at the terminal is answered with yes."""
+    with patch("flowrail.cli.output.confirm", lambda _asked: None):
+        return flow(*words_of(line), stdin=stdin)
+
+
+SINGLE = ("give_up_command", "relaunch_command", "launcher_command", "take_over_command", "then_command")
+
+
+def ready(data: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield each printed command that waits for nothing, with its open values filled in, and its input."""
+    yield from ((line, b"") for line in (*_reports(data), *_answers(data), *_work(data)))
+    parts = [part["command"] for part in (*data["evidence"], *data["commands"])]
+    result = data["result"] or {}
+    for line in (*parts, *(data[name] for name in SINGLE), result.get("whole"), result.get("next")):
+        if line:
+            yield line, b""
+    if data["finding_command"]:
+        yield Team().with_finding(data["finding_command"], "SHOULD"), b""
+    if data["ask_command"] and data["status"] in {"active", "waiting"}:
+        yield data["ask_command"], QUESTION
+
+
+def _reports(data: Mapping[str, Any]) -> Iterator[str]:
+    printed = read(flow("resume", data["session"], "--format", "xml").out)
+    values = {want.name: want.example for want in printed.wants}
+    for offer in data["next"]:
+        if offer["command"] and not offer["waits_for"]:
+            yield Team().with_facts(offer["command"], values)
+
+
+def _answers(data: Mapping[str, Any]) -> Iterator[str]:
+    for question in data["questions"]:
+        if question["answer"] is None:
+            yield from question["choices"] or [question["command"]]
+
+
+def _work(data: Mapping[str, Any]) -> Iterator[str]:
+    for dispatch in data["dispatches"]:
+        lines = (dispatch["command"], dispatch["again_command"], dispatch["relay_command"])
+        yield from (line for line in lines if line)
+
+
+class Trying(Team):
+    """Agents of one habit. In each state, every printed command is tried on a copy."""
+
+    def __init__(self, habit: Habit) -> None:
+        super().__init__(habit)
+        self.tried: set[tuple[object, ...]] = set()
+        self.disturbed: set[tuple[str, str]] = set()
+
+    def _seen(self, out: str) -> StepOutput:
+        seen = super()._seen(out)
+        self.try_all(seen.session)
+        if seen.work and not seen.met and (seen.skill, seen.step) not in self.disturbed:
+            self.disturbed.add((seen.skill, seen.step))
+            self.disturb(seen)
+        return seen
+
+    def try_all(self, session: str) -> None:
+        data = flow("resume", session, "--json").data
+        step = (data["skill"], data["step"] and data["step"]["id"], data["status"], len(data["questions"]))
+        states = tuple(dispatch["status"] for dispatch in data["dispatches"])
+        for line, stdin in ready(data):
+            kind = (*step, states, line.replace(session, "").partition("--expect")[0])
+            if kind in self.tried:
+                continue
+            self.tried.add(kind)
+            with copied():
+                ran = as_user(line, stdin)
+            accepted = {0, 1, 7} if line.startswith(RUNS) else {0}
+            assert ran.status in accepted, (line, ran)
+
+    def disturb(self, seen: StepOutput) -> None:
+        """Try all commands of the parent and of the child after something happened to the child."""
+        work = next((work for work in seen.work if work.status in {"pending", "active"}), None)
+        if work is None:
+            return
+        child = words_of(work.command)[words_of(work.command).index("--session") + 1]
+        number = work.number
+        acts: dict[str, list[tuple[list[str], bytes]]] = {
+            "started": [(words_of(work.command), b"")],
+            "asks": [(["ask", child, "-"], QUESTION)],
+            "answered": [(["ask", child, "-"], QUESTION)],
+            "lost": [(["session", "abandon", child, "--reason", "no answer"], b"")],
+            "replaced": [
+                (words_of(work.command), b""),
+                (["step", "--session", seen.session, "--again", number], b""),
+            ],
+        }
+        for act, lines in acts.items():
+            with copied():
+                for words, stdin in lines:
+                    ran = flow(*words, stdin=stdin)
+                    assert ran.status == 0, (act, words, ran)
+                if act == "answered":
+                    asked = flow("resume", child, "--json").data["questions"][0]
+                    assert as_user(asked["choices"][0]).status == 0
+                self.try_all(seen.session)
+                self.try_all(child)
+
+
+@pytest.mark.parametrize(
+    ("skill", "habit"),
+    [
+        *(pytest.param(skill, "first", id=skill) for skill in ("perspective-swarm", "deepthink")),
+        *(
+            pytest.param(skill, habit, id=f"long-{skill}-{habit}", marks=pytest.mark.long)
+            for skill in BUNDLED
+            for habit in habits()
+        ),
+    ],
+)
+def test_every_printed_command_works_on_a_copy_of_its_session(skill: str, habit: str) -> None:
+    team = Trying(habits()[habit])
+
+    team.run(f"flow step {skill} --new {params_of(skill)}".rstrip())
+
+    assert team.tried
