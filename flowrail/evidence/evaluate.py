@@ -58,7 +58,7 @@ def files_of(checks: Iterable[Evidence], folder: str, values: Mapping[str, objec
         if check.changed:
             try:
                 digests.setdefault(_named_path(check, folder, values), "")
-                for path in _paths_of(check, folder, values):
+                for path in paths_of(check, folder, values):
                     data = project_files.read(folder, path)
                     digests[_part_name(check, path)] = "" if data is None else sha256_hex(_part(check, data))
             except UnreadableError:
@@ -109,14 +109,14 @@ def _named_path(check: Evidence, folder: str, values: Mapping[str, object]) -> s
     return relative(str(check.file or check.files), folder, values)
 
 
-def _paths_of(check: Evidence, folder: str, values: Mapping[str, object]) -> list[str]:
+def paths_of(check: Evidence, folder: str, values: Mapping[str, object]) -> list[str]:
     """Return the files that a check looks at; a single file is among them even if it is missing."""
     path = _named_path(check, folder, values)
     return [path] if check.files is None else project_files.matching(folder, path)
 
 
 def _file(check: Evidence, context: Context) -> _Finding:
-    path = _paths_of(check, context.folder, context.values)[0]
+    path = paths_of(check, context.folder, context.values)[0]
     data = project_files.read(context.folder, path)
     if data is None:
         return _Finding(Verdict.MISSING, "no such file", f"write {path}")
@@ -236,7 +236,7 @@ def _first(texts: Sequence[str]) -> list[str]:
 
 
 def _files(check: Evidence, context: Context) -> _Finding:
-    paths = _paths_of(check, context.folder, context.values)
+    paths = paths_of(check, context.folder, context.values)
     if not paths:
         return _Finding(Verdict.MISSING, "no matching file", "write the files")
     problems: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""After a tool was used: note commands and answers, open the session of a skill, report once what an edit made stale."""
+"""After a tool was used: shell commands are noted, and an edit that makes a result stale is reported once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flowrail.hooks.first_look import (
     session_at,
     store_folders,
 )
-from flowrail.rules.tools import QUESTIONS, SKILL_TOOL, written_files
+from flowrail.rules.tools import written_files
 from flowrail.text.safe_text import in_quotes, shortened
 
 _SAID = "stale-said"
@@ -29,27 +29,18 @@ _LONGEST_NAME = 80
 
 
 def answer(event: str, call: Call, host: str) -> Mapping[str, object]:
-    """Note what the agent did; return the answer that names stale results or recorded answers, or an empty one."""
+    """Note what the agent did; return the answer that names stale results, or an empty one."""
     if call.agent is not None and "flow" in call.shell_line:
         _note_claim(call.agent, call)
-    if call.tool in QUESTIONS:
-        from flowrail.hooks.question_tool import record_answers  # brings the engine and the operations
-
-        said = record_answers(call)
-    elif call.tool == SKILL_TOOL:
-        from flowrail.hooks.skill_call import open_session  # brings the engine and the operations
-
-        said = open_session(call) if call.agent is None else ""
-    elif is_in_database(call):
+    if is_in_database(call):
         return {}
-    else:
-        _note_command(call, failed=event == "post-tool-use-failure")
-        said = " ".join(_stale_commands(call))
-    if not said:
+    _note_command(call, failed=event == "post-tool-use-failure")
+    stale = " ".join(_stale_commands(call))
+    if not stale:
         return {}
     from flowrail.hosts.host import host_named  # dataclasses, which take as long as starting Python
 
-    return host_named(host).context(event, said)
+    return host_named(host).context(event, stale)
 
 
 def _note_command(call: Call, *, failed: bool) -> None:

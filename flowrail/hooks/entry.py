@@ -12,6 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from flowrail.hooks.call import read_call
+from flowrail.rules.tools import QUESTIONS, SKILL_TOOL
 from flowrail.storage.user_folders import state_folder
 from flowrail.text import limits
 
@@ -22,6 +23,8 @@ _MODULES = {
     **dict.fromkeys(("post-tool-use", "post-tool-use-failure"), "after_tool"),
 }
 """The module that answers each event. Only that one is imported."""
+_AFTER = {SKILL_TOOL: "skill_call", **dict.fromkeys(QUESTIONS, "question_tool")}
+"""The module that answers after a tool, if it is not the same as for other tools."""
 
 
 def run(event: str, host: str = "claude-code") -> int:
@@ -42,8 +45,12 @@ def answer_of(event: str, host: str) -> Mapping[str, object]:
         state = state_folder(os.environ, home)
         if len(data) <= limits.HOOK_INPUT_BYTES:
             call = read_call(data, environ=os.environ, home=home, state=state, now=_now(), cwd=_cwd())
-            answer = import_module(f"flowrail.hooks.{_MODULES[event]}").answer
-            return answer(event, call, host) if call is not None else {}
+            if call is not None:
+                module = _AFTER.get(call.tool) if event == "post-tool-use" else None
+                answer: Mapping[str, object] = import_module(
+                    f"flowrail.hooks.{module or _MODULES[event]}"
+                ).answer(event, call, host)
+                return answer
     return {}
 
 

@@ -16,13 +16,13 @@ from flowrail.hooks import stored
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import is_in_database, own_sessions
 from flowrail.hooks.stored import HookSession
-from flowrail.machines.asked_questions import ACCEPTED, CONFIRM, NEEDS_REASON
+from flowrail.hosts.host import host_named
+from flowrail.machines.asked_questions import ACCEPTED, NEEDS_REASON
 from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.question import OWN_WORDS
 from flowrail.machines.session import IN_HOST
 from flowrail.operations.environment import Environment
-from flowrail.operations.steps import step_evidence, user_questions
-from flowrail.operations.steps.current_step import look
+from flowrail.operations.steps.decisions import awaited, decide
 from flowrail.text.phrases import listed
 
 _OF_THE_USER = frozenset({"questions", "answers", "annotations"})
@@ -31,8 +31,13 @@ _SHELL = "CLAUDECODE"
 """A variable that the host sets for the shells of an agent, and not for hooks."""
 
 
-def record_answers(call: Call) -> str:
-    """Record the answers that the user gave; return what the agent reads about it, if anything."""
+def answer(event: str, call: Call, host: str) -> Mapping[str, object]:
+    """Record the answers that the user gave; return the answer that says so, or an empty one."""
+    said = _record_answers(call)
+    return host_named(host).context(event, said) if said else {}
+
+
+def _record_answers(call: Call) -> str:
     answers = call.response.get("answers")
     if (
         call.environ.get(_SHELL)
@@ -53,9 +58,7 @@ def _recorded(sessions: Iterable[HookSession], call: Call, answers: Mapping[str,
         store = None if each.folder.address else each.folder.path
         environment = Environment(store=store, conversation=call.conversation, cwd=call.cwd)
         try:
-            guidance = look(environment, each.session.id)
-            confirmations = [check.question for check in guidance.evidence if check.question]
-            waiting = [*guidance.open_questions, *confirmations]
+            waiting = awaited(environment, each.session.id)
             names = [question.id for question in waiting if _record(environment, question, call, answers)]
         except FlowError as error:
             yield f"flow recorded no answer: {error.message}. {error.hint}"
@@ -85,16 +88,7 @@ def _record(
     words = _words(question, given)
     accepts = any(option.outcome in NEEDS_REASON for option in question.options if option.label in words)
     revision = environment.store.read(question.session).session.revision
-    if any(option.outcome == CONFIRM for option in question.options):
-        if words != [CONFIRM]:
-            return False
-        step_evidence.confirm(environment, question.session, [question.id], expect=revision, way=IN_HOST)
-    else:
-        because = ACCEPTED if accepts else ""
-        user_questions.answer_questions(
-            environment, question.session, {question.id: words}, because, expect=revision, way=IN_HOST
-        )
-    return True
+    return decide(environment, question, words, ACCEPTED if accepts else "", way=IN_HOST, expect=revision)
 
 
 def _words(question: QuestionToUser, given: str) -> list[str]:

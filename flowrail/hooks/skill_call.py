@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.hooks.call import Call
+from flowrail.hosts.host import host_named
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import current_step, workflow_source
 from flowrail.skills.catalog import UnknownSkillError
 from flowrail.text.safe_text import in_quotes
 
 
-def open_session(call: Call) -> str:
+def answer(event: str, call: Call, host: str) -> Mapping[str, object]:
+    """Return the answer that shows the session of the skill, or an empty one."""
+    said = _opened_session(call) if call.agent is None else ""
+    return host_named(host).context(event, said) if said else {}
+
+
+def _opened_session(call: Call) -> str:
     """Return what the agent reads about the session of the skill, or an empty text for a skill without a workflow."""
     named = call.tool_input.get("skill") or call.tool_input.get("command") or ""
     skill = str(named).rpartition(":")[2]  # a plugin's skill has the name of the plugin before it

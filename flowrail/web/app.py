@@ -23,7 +23,7 @@ from starlette.routing import Route
 from flowrail.errors import FlowError, TrustError, UsageError
 from flowrail.machines.session import ON_PAGE
 from flowrail.operations.environment import Environment
-from flowrail.operations.steps import step_evidence, user_questions
+from flowrail.operations.steps import decisions, user_questions
 from flowrail.web.access import COOKIE, ENTER, AccessCheck, Keys
 from flowrail.web.pages import Pages
 
@@ -67,8 +67,8 @@ class Activity:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The answers of a person to questions of a session."""
+class Answers:
+    """A person's answers to what waits in a session."""
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
@@ -77,35 +77,23 @@ class Answer:
     answers: dict[str, list[str]]
     """The chosen options of each question."""
     reason: str = ""
-    """The reason to accept a risk."""
+    """The reason, for the journal."""
 
     def record(self, environment: Environment, session_id: str) -> None:
         """Record the answers."""
         if not self.answers:
             raise UsageError("an answer must name its questions", hint="choose an option")
-        user_questions.answer_questions(
-            environment, session_id, self.answers, self.reason, expect=self.revision, way=ON_PAGE
-        )
-
-
-@dataclass(frozen=True)
-class Approval:
-    """The approval of a check by a person."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
-
-    revision: int
-    """The revision that the page showed."""
-    check: str
-    """The id of the check."""
-    reason: str = ""
-    """The reason, for the journal."""
-
-    def record(self, environment: Environment, session_id: str) -> None:
-        """Record the approval."""
-        step_evidence.confirm(
-            environment, session_id, [self.check], self.reason, expect=self.revision, way=ON_PAGE
-        )
+        asked = {question.id: question for question in decisions.awaited(environment, session_id)}
+        for name, words in self.answers.items():
+            if name in asked:
+                decisions.decide(
+                    environment, asked[name], words, self.reason, way=ON_PAGE, expect=self.revision
+                )
+            else:  # it says why the question takes no answer
+                answers = {name: words}
+                user_questions.answer_questions(
+                    environment, session_id, answers, expect=self.revision, way=ON_PAGE
+                )
 
 
 def application(pages: Pages, keys: Keys, activity: Activity) -> AccessCheck:
@@ -122,14 +110,14 @@ def application(pages: Pages, keys: Keys, activity: Activity) -> AccessCheck:
             raise BadRecordError("`at` is not the number of a record", hint="go back to the board")
         return pages.session(request.path_params["session"], int(at) if at else None)
 
-    page, decision = partial(_page, pages, activity), partial(_decision, pages, activity)
+    page = partial(_page, pages, activity)
     routes = [
         Route(ENTER, _entry(pages, keys)),
         page("/", lambda _: pages.start()),
         page("/sessions/{session}", session),
-        decision("answer", Answer),
-        decision("approve", Approval),
+        _answer(pages, activity),
         page("/handoffs", lambda _: pages.handoffs()),
+        page("/skills", lambda _: pages.skills()),
         page("/skills/{address:path}", lambda request: pages.skill(request.path_params["address"])),
         Route("/static/{name}", _static),
         Route("/events", _events(pages, activity)),
@@ -155,34 +143,34 @@ def _page(pages: Pages, activity: Activity, path: str, render: Callable[[Request
     return Route(path, answer)
 
 
-def _decision(pages: Pages, activity: Activity, verb: str, kind: type[Answer | Approval]) -> Route:
-    """Return the route of a decision: a JSON object in, nothing or an error document out."""
-    reader = TypeAdapter(kind)
+def _answer(pages: Pages, activity: Activity) -> Route:
+    """Return the route of answers: a JSON object in, nothing or an error document out."""
+    reader = TypeAdapter(Answers)
 
     async def answer(request: Request) -> Response:
         activity.seen()
         try:
             _require_person(pages)
-            decided = reader.validate_json(await asyncio.wait_for(request.body(), BODY_SECONDS))
-            await run_in_threadpool(decided.record, pages.environment, request.path_params["session"])
+            answers = reader.validate_json(await asyncio.wait_for(request.body(), BODY_SECONDS))
+            await run_in_threadpool(answers.record, pages.environment, request.path_params["session"])
         except FlowError as error:
             status = STATUSES.get(error.exit_status, HTTPStatus.BAD_REQUEST)
-            problem = {"code": error.code, "message": error.message, "hint": str(error.hint)}
-            return JSONResponse(problem, status)
+            return _problem(error.code, error.message, str(error.hint), status)
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, wrong["loc"])) or "the request"
-            problem = {
-                "code": "BAD_REQUEST",
-                "message": f"{place}: {wrong['msg']}",
-                "hint": "load the page again",
-            }
-            return JSONResponse(problem, HTTPStatus.BAD_REQUEST)
+            return _problem(
+                "BAD_REQUEST", f"{place}: {wrong['msg']}", "load the page again", HTTPStatus.BAD_REQUEST
+            )
         except TimeoutError:
             return Response(status_code=HTTPStatus.REQUEST_TIMEOUT)
         return JSONResponse({"done": True})
 
-    return Route(f"/sessions/{{session}}/{verb}", answer, methods=["POST"])
+    return Route("/sessions/{session}/answer", answer, methods=["POST"])
+
+
+def _problem(code: str, message: str, hint: str, status: HTTPStatus) -> Response:
+    return JSONResponse({"code": code, "message": message, "hint": hint}, status)
 
 
 def _entry(pages: Pages, keys: Keys) -> Callable[[Request], Awaitable[Response]]:
@@ -225,7 +213,7 @@ def _events(pages: Pages, activity: Activity) -> Callable[[Request], Awaitable[R
         activity.open_pages += 1
         try:
             seen = await run_in_threadpool(pages.stamps)
-            yield "retry: 1000\n\n"
+            yield "retry: 1000\ndata: []\n\n"
             while not activity.stopping and not await request.is_disconnected():
                 await run_in_threadpool(time.sleep, POLL_SECONDS)
                 stamps = await run_in_threadpool(pages.stamps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import jinja2
 from markupsafe import Markup
@@ -17,23 +17,24 @@ from flowrail.formatters.guidance import output
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGED, PREPARED, RECEIVED, SENT, Handoff
 from flowrail.handoff.store import Handoffs, payload_path
-from flowrail.machines.asked_questions import WAIVE, moment_after
+from flowrail.machines.asked_questions import NEEDS_REASON, NOT_YET, OWN, moment_after
 from flowrail.machines.evidence_results import EvidenceResult
-from flowrail.machines.outcome import Outcome
-from flowrail.machines.session import BY_EVIDENCE, BY_LIMIT, BY_STEP, OPEN
+from flowrail.machines.guidance.agent_work import QuestionToUser
+from flowrail.machines.session import OPEN, WAYS
 from flowrail.machines.session_store import UnknownSessionError
-from flowrail.machines.statechart import transitions
 from flowrail.machines.walks import coverage
 from flowrail.machines.walks.coverage import SessionCoverage
 from flowrail.operations.environment import Environment
-from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group
+from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group, ListedSession
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.operations.steps import step_evidence, working_files
+from flowrail.operations.steps.decisions import awaited, decision
 from flowrail.storage.files import read_bounded
 from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words, iso_time
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import shortened, visible
+from flowrail.web import markdown
 from flowrail.web.access import Keys
 from flowrail.web.session_page import SessionPage, view
 
@@ -66,12 +67,11 @@ class Pages:
             colours=Markup(page_colours()),  # noqa: S704
             most_ended=MOST_ENDED,
             is_person=is_person,
-            waive_outcome=WAIVE,
-            by_evidence=BY_EVIDENCE,
-            by_limit=BY_LIMIT,
+            needs_reason=NEEDS_REASON,
+            not_yet=NOT_YET,
+            own=OWN,
+            ways=WAYS,
             handoff_mark=_handoff_mark,
-            evidence_command=self._evidence_command,
-            answer_command=self._answer_command,
             receive_command=self._receive_command,
         )
         self._templates.filters.update(
@@ -82,6 +82,8 @@ class Pages:
             facts=_facts_text,
             iso=iso_time,
             start=_start_of,
+            md=markdown.block,
+            mdline=markdown.inline,
         )
 
     def stamps(self) -> dict[str, tuple[int, int]]:
@@ -100,33 +102,48 @@ class Pages:
         return self.render("board.html", groups=groups, store=self._store.path, sent=self._sent())
 
     def session(self, session_id: str, seq: int | None) -> str:
-        """Return the page of a session, at one of its records."""
+        """Return the page of a session: what waits for a person now, otherwise what happened, also at one record."""
         shown = view(self._store, session_id, seq)
         entries = self.board.refresh(self.environment.now)
         entry = self.board.row(session_id, self.environment.now)
         if entry is None:
             raise UnknownSessionError(f"unknown session `{session_id}`", hint="go back to the board")
-        report = self._audit()
-        results, evidence_problem = self._evidence(shown)
+        results, problem = self._evidence(shown)
+        values = {"view": shown, "entry": entry, "evidence": results, "titles": shown.titles}
+        asked = self._awaited(shown)
+        if asked and seq is None:
+            found = decision(self.environment, session_id, asked)
+            return self.render("decision.html", **values, decision=found)
+        handoffs = [
+            timeline for timeline in self._audit().handoffs if session_id in timeline.handoff.sessions
+        ]
         return self.render(
             "session.html",
-            view=shown,
-            entry=entry,
+            **values,
+            evidence_problem=problem,
+            is_asked=bool(asked),
             drawing=self._drawing(shown.picture),
+            actions="\n\n".join(shown.guidance.actions) if shown.guidance else "",
             text=plain_text(output.report(shown.guidance)) if shown.guidance else "",
             children={child.session: child for child in entries if child.parent == session_id},
-            handoffs=[timeline for timeline in report.handoffs if session_id in timeline.handoff.sessions],
-            evidence=results,
-            evidence_problem=evidence_problem,
+            handoffs=handoffs,
             resume=str(Command("resume", session_id, store=self.environment.shown_store)),
-            awaited=any(result.kind == "person" and not result.is_satisfied for result in results),
             sent={},
             files=working_files.listed(self.environment, shown.now),
             longest=max(record.seconds or 0.0 for record in shown.records),
             newest_records={record.to: record.seq for record in shown.records},
-            targets=_targets(shown),
-            titles={node.id: node.heading for node in shown.picture.nodes},
         )
+
+    def _awaited(self, shown: SessionPage) -> Sequence[QuestionToUser]:
+        """Return what waits for a person in a session; nothing if its skill may not run."""
+        session, step = shown.now, shown.workflow.get(shown.now.step)
+        needs_person = step is not None and any(check.person for check in step.checks.values())
+        if not session.is_open or not (session.questions or session.dispatches or needs_person):
+            return ()
+        try:
+            return awaited(self.environment, session.id)
+        except FlowError:
+            return ()
 
     def handoffs(self) -> str:
         """Return the page of handoffs, one lane for each piece of work."""
@@ -170,6 +187,14 @@ class Pages:
             sent=self._sent(),
         )
 
+    def skills(self) -> str:
+        """Return the list of the skills that have sessions."""
+        skills: dict[str, list[ListedSession]] = {}
+        for entry in self.board.refresh(self.environment.now):
+            if not entry.code:
+                skills.setdefault(entry.skill, []).append(entry)
+        return self.render("skills.html", skills=dict(sorted(skills.items())))
+
     def _sent(self) -> dict[str, HandoffTimeline]:
         """Return the newest handoff of each session that handed its work over."""
         return {timeline.handoff.session: timeline for timeline in self._audit().handoffs}
@@ -183,14 +208,6 @@ class Pages:
             return step_evidence.judged(self.environment, shown.now.id)[1], ""
         except FlowError as error:
             return (), f"{error.message}. {error.hint}"
-
-    def _evidence_command(self, verb: str, session_id: str, check: str) -> str:
-        store = self.environment.shown_store
-        return str(Command(verb, check, session=session_id, reason="REASON", store=store))
-
-    def _answer_command(self, session_id: str, question: str) -> str:
-        answers = {question: "OPTION"}
-        return str(Command("answer", session_id, answers=answers, store=self.environment.shown_store))
 
     def _receive_command(self, handoff: Handoff) -> str:
         store = self.environment.shown_store
@@ -214,28 +231,8 @@ def _printable(value: object) -> object:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _targets(shown: SessionPage) -> Mapping[str, str]:
-    """Return where each option of the step's only question leads, by its label."""
-    step = shown.workflow.get(shown.now.step)
-    questions = [question for question in shown.now.questions if question.is_open]
-    if step is None or len(questions) != 1 or questions[0].source != BY_STEP:
-        return {}
-    titles = {node.id: node.heading for node in shown.picture.nodes}
-    targets = {}
-    for option in questions[0].options:
-        if option.outcome is not None:
-            possible = transitions(shown.workflow, step, Outcome(option.outcome))
-            ends = dict.fromkeys(titles[leads.to] if leads.to else "the end" for leads in possible)
-            targets[option.label] = " or ".join(ends)
-    return targets
-
-
 def _facts_text(facts: Mapping[str, object]) -> str:
     return shortened(", ".join(f"{name}={in_words(value)}" for name, value in facts.items()), 300)
-
-
-def _trace_id(timeline: HandoffTimeline) -> str:
-    return timeline.handoff.trace_id
 
 
 def _start_of(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 import time
@@ -14,6 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from flowrail.errors import UsageError
 from flowrail.operations.environment import Environment
+from flowrail.operations.steps.people import announce_page
 from flowrail.web.access import Keys
 from flowrail.web.app import Activity, application
 from flowrail.web.pages import Pages
@@ -65,12 +67,15 @@ def serve(
         timeout_graceful_shutdown=1,
     )
     signal.signal(signal.SIGHUP, signal.default_int_handler)  # a closed terminal ends it like Ctrl+C
+    announced = announce_page(environment, f"http://{keys.host}") if is_person else ""
     try:
         ready(keys.address, keys.write_file(environment.state))
         with suppress(KeyboardInterrupt):
             asyncio.run(_run(uvicorn.Server(config), sockets, activity, idle))
     finally:
         keys.remove_file()
+        with suppress(OSError):
+            os.unlink(announced)
 
 
 async def _run(server: uvicorn.Server, sockets: list[socket.socket], activity: Activity, idle: float) -> None:

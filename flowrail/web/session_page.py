@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
@@ -12,47 +13,58 @@ from flowrail.errors import FlowError, UsageError
 from flowrail.formatters.reports.history import HistoryEntry, entries
 from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.session import Session
+from flowrail.machines.session import WAYS, Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import Store
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.steps.dispatched_work import children_of
+from flowrail.text.phrases import in_words
 
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."
 
 
-class RepeatedStep(NamedTuple):
-    """A step that a session entered more than once. ``attempts`` are the moves with which it was left.
+@dataclass(frozen=True)
+class Attempt:
+    """One time that a step was left."""
 
-    Each attempt has the number of reports that were refused before it. ``rules`` are those that decide the outcome, in words.
-    """
+    move: HistoryEntry
+    refusals: int
+    """How many reports were refused before."""
+    because: str
+    """The finding, the fact or the answer that decided."""
+
+
+@dataclass(frozen=True)
+class RepeatedStep:
+    """A step that a session entered more than once."""
 
     step: str
     limit: int | None
-    attempts: Sequence[tuple[HistoryEntry, int]]
+    attempts: Sequence[Attempt]
     entered: int
-    rules: str
 
 
-class SessionPage(NamedTuple):
-    """A session at one of its records.
-
-    ``now`` is the session after its newest record, ``then`` after the shown one. ``guidance`` is the text that the agent
-    read after that record; if it is `None`, ``why_no_text`` is the reason. ``repeated`` are the steps that explain why the
-    session loops. ``checks`` are the results of evidence so far, each with its step.
-    """
+@dataclass(frozen=True)
+class SessionPage:
+    """A session at one of its records."""
 
     workflow: Workflow
     now: Session
+    """The session after its newest record."""
     then: Session
+    """The session after the shown record."""
     seq: int
-    records: tuple[HistoryEntry, ...]
+    records: Sequence[HistoryEntry]
     picture: Picture
-    repeated: tuple[RepeatedStep, ...]
-    checks: tuple[tuple[str, EvidenceResult], ...]
+    repeated: Sequence[RepeatedStep]
+    """The steps that explain why the session loops."""
+    checks: Sequence[tuple[str, EvidenceResult]]
+    """The results of evidence so far, each with its step."""
     guidance: Guidance | None
+    """What the agent read after the shown record."""
     why_no_text: str = ""
+    """Why that is unknown, if it is."""
 
     @property
     def newest(self) -> int:
@@ -69,6 +81,11 @@ class SessionPage(NamedTuple):
         """The shown record."""
         return self.records[self.seq]
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles of the steps, with the values of the session."""
+        return {node.id: node.heading for node in self.picture.nodes}
+
 
 def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
     """Return a session at record *seq*, or at its newest one. No code of the skill is run."""
@@ -82,49 +99,64 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
             session=session_id,
         )
     history = tuple(entries(records))
-    record = records[shown]
-    guidance, why = _guidance(store, workflow, record)
+    guidance, why = _guidance(store, workflow, records[shown])
     return SessionPage(
         workflow=workflow,
         now=records[-1].session,
-        then=record.session,
+        then=records[shown].session,
         seq=shown,
         records=history,
         picture=with_trace(picture(workflow), records[: shown + 1]),
-        repeated=tuple(_repeated(workflow, history)),
-        checks=tuple(_checks(records[: shown + 1])),
+        repeated=list(_repeated(workflow, records, history)),
+        checks=list(_checks(records[: shown + 1])),
         guidance=guidance,
         why_no_text=why,
     )
 
 
-def _repeated(workflow: Workflow, records: Sequence[HistoryEntry]) -> Iterator[RepeatedStep]:
+def _repeated(
+    workflow: Workflow, records: Sequence[Record], history: Sequence[HistoryEntry]
+) -> Iterator[RepeatedStep]:
     """Yield the steps with more than one attempt, in the order in which they were first left."""
-    attempts: dict[str, list[tuple[HistoryEntry, int]]] = {}
+    attempts: dict[str, list[Attempt]] = {}
     refusals = 0
-    for record in records:
-        if record.kind == "refused":
+    for record, entry in zip(records, history, strict=True):
+        if entry.kind == "refused":
             refusals += 1
-        elif record.outcome is not None and record.step is not None:
-            attempts.setdefault(record.step, []).append((record, refusals))
+        elif entry.outcome is not None and entry.step is not None:
+            because = _because(workflow.get(entry.step), record.session)
+            attempts.setdefault(entry.step, []).append(Attempt(entry, refusals, because))
             refusals = 0
     for step_id, made in attempts.items():
         step = workflow.get(step_id)
-        entered = len(made) + (records[-1].to == step_id)
+        entered = len(made) + (history[-1].to == step_id)
         if entered > 1:
-            limit, rules = (step.limit, _rules_text(step)) if step is not None else (None, "")
-            yield RepeatedStep(step_id, limit, made, entered, rules)
+            yield RepeatedStep(step_id, step.limit if step is not None else None, made, entered)
 
 
-def _rules_text(step: StepDef) -> str:
-    """Return the rules of *step* in words, such as `ok if result == 'green', otherwise iterate`."""
-    if step.rules:
-        rules = (
-            f"{rule.outcome} if {rule.when}" if rule.when else f"otherwise {rule.outcome}"
-            for rule in step.rules
+def _because(step: StepDef | None, session: Session) -> str:
+    """Return what decided the last move of *session*: a finding, a fact, an answer, or the agent's report."""
+    move = session.last
+    assert move is not None  # noqa: S101 - the record is a move
+    answers = [
+        f"{given.question} {', '.join(given.answer)} ({WAYS.get(given.way, 'answered')})"
+        for given in move.answers
+    ]
+    if answers:
+        return "; ".join(answers)
+    if step is not None and step.gate is not None:
+        findings = [
+            finding for finding in session.findings if finding.is_open and finding.review == step.gate.review
+        ]
+        return (
+            "; ".join(f"{found.id} {found.severity}: {found.text}" for found in findings) or "no open finding"
         )
-        return ", ".join(rules)
-    return "the findings of the review decide" if step.gate is not None else ""
+    rules = " ".join(rule.when or "" for rule in step.rules) if step is not None else ""
+    deciding = {
+        name: value for name, value in move.facts.items() if re.search(rf"\b{re.escape(name)}\b", rules)
+    }
+    facts = ", ".join(f"{name} = {in_words(value)}" for name, value in (deciding or move.facts).items())
+    return "; ".join(filter(None, [facts, move.note])) or f"the agent reported {move.reported}"
 
 
 def _checks(records: Sequence[Record]) -> Iterator[tuple[str, EvidenceResult]]:

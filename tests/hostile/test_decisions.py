@@ -300,7 +300,7 @@ def test_a_confirmation_in_the_hosts_question_tool_counts(session: str) -> None:
 
 
 NOT_ASKED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "another question": ({"question": "Shall I continue?"}, {}),
+    "another question": ({"question": "Do I continue?"}, {}),
     "softer options": (
         {"options": [{"label": "Yes", "description": "Try it out"}, {"label": "No", "description": "Later"}]},
         {},

@@ -14,10 +14,12 @@ import sys
 import termios
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from support.sandbox import ENTRY
+from support.evidence import git
+from support.sandbox import ENTRY, allow, put_skill, told
 
 APPROVAL = """\
 name: NAME
@@ -45,6 +47,50 @@ steps:
     next: {ok: null}
 """
 """A step that a person must approve."""
+
+
+MIGRATE = """\
+name: NAME
+description: Change the database with a **migration** that a person allows.
+params: {change: {type: string, required: true}}
+guards: {"Bash(psql production*)": [run]}
+steps:
+  - id: write
+    title: Write the migration
+    actions: ["Write the migration and its rollback, then run the tests."]
+    limit: 3
+    commands: {tests: {run: [sh, tests.sh], reads: ["db/**"]}}
+    evidence:
+      ok:
+        - {id: migration, file: db/0042_drop_column.sql, changed: true}
+        - {id: rollback, file: db/0042_rollback.sql}
+        - {id: tests, command: tests}
+    next: {ok: review, iterate: write}
+  - id: review
+    title: Review it
+    actions: ["Record findings."]
+    evidence: {ok: [{id: reviewed, review: submitted}]}
+    next: {ok: ask}
+  - id: ask
+    title: Ask
+    actions: ["Tell the user about the migration."]
+    limit: 3
+    questions:
+      - id: run
+        header: Migration
+        text: "Run the migration *$change* on the production database?"
+        person: true
+        options:
+          - {label: "Run it", outcome: ok, description: "All customers are affected at once"}
+          - {label: "Not yet", outcome: fail, description: "It goes back to be **fixed**"}
+    next: {ok: run, fail: write}
+  - id: run
+    title: Run the migration
+    actions: ["Run it."]
+    commands: {migrate: {run: [sh, migrate.sh], once: true}}
+    next: {ok: null, fail: null}
+"""
+"""A migration that a person allows, after the files, the tests and the findings are there to read."""
 
 
 class Answered(NamedTuple):
@@ -111,6 +157,35 @@ class Website:
         """Send a change as the page does."""
         headers = {"Origin": self.origin, "X-Flow-Csrf": self.csrf(), "Content-Type": "application/json"}
         return self.request(path, "POST", body=json.dumps(body), headers=headers)
+
+
+def migration(rollback: str = "\n") -> str:
+    """Return a session that asks whether to run a migration. By default, its rollback script is empty."""
+    git("init", "-q")
+    put_skill("migrate", MIGRATE)
+    Path("db").mkdir()
+    Path("db/schema.sql").write_text("create table orders (id int, note text);\n")
+    Path("tests.sh").write_text("echo '2 passed in 0.4s: the migration applies to an empty database'\n")
+    Path("migrate.sh").write_text("echo migrated\n")
+    git("add", "-A")
+    git("commit", "-qm", "before")
+    session = str(told("step", "migrate", "--new", "-p", "change=drop orders.note")["session"])
+    Path("db/0042_drop_column.sql").write_text("begin;\nalter table orders drop column note;\ncommit;\n")
+    Path("db/0042_rollback.sql").write_text(rollback)
+    allow("migrate")
+    told("run", "tests", "--session", session)
+    told("step", "migrate", "ok", "--session", session, "--note", "The migration and its rollback are ready.")
+    finding = [
+        "--severity",
+        "SHOULD",
+        "--text",
+        "No backup of `orders.note` is taken",
+        "--place",
+        "db/0042_drop_column.sql:2",
+    ]
+    told("finding", "add", session, *finding)
+    told("step", "migrate", "ok", "--session", session)
+    return session
 
 
 def default_interrupt() -> None:

@@ -13,7 +13,7 @@ from support.chromium import Tab, browser
 from support.dispatching_skill import put_lead
 from support.handoffs import target
 from support.sandbox import flow, put_skill, told
-from support.web import APPROVAL, PUBLISH, website
+from support.web import APPROVAL, PUBLISH, migration, website
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
@@ -88,7 +88,7 @@ def test_the_slider_replays_the_session(tab: Tab) -> None:
     session = started()
     for outcome in ("iterate", "ok"):
         told("step", "release", outcome, "--session", session)
-    visit(tab, f"/sessions/{session}")
+    visit(tab, f"/sessions/{session}?at=2")
     assert "Show the changes." in text(tab)
 
     tab.run("document.getElementById('at').focus()")
@@ -121,7 +121,8 @@ def test_no_page_scrolls_sideways_or_has_an_accessibility_problem(chromium: Tab)
     put_skill("release", APPROVAL)
     axe = Path(os.environ.get("AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
     sessions = [f"/sessions/{session}" for session in one_of_each_kind()]
-    pages = ["/", *sessions, f"{sessions[0]}?at=2", "/handoffs", "/skills/release", "/skills/lead"]
+    sessions.append(f"/sessions/{migration()}")
+    pages = ["/", *sessions, f"{sessions[0]}?at=2", "/handoffs", "/skills", "/skills/release", "/skills/lead"]
 
     with website() as running:
         chromium.open(running.address)
@@ -159,10 +160,10 @@ def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) 
         chromium.open(running.address)
         chromium.wait_for("document.getElementById('live')?.textContent === 'live'")
         visit(chromium, f"/sessions/{session}")
-        chromium.run("document.querySelector('.confirm input').focus()")
+        chromium.run("document.querySelector('input[name=reason]').focus()")
         for letter in "fine":
             chromium.press(letter)
-        chromium.press("Tab", number=9)
+        chromium.press("Tab", number=9, shift=True)
         chromium.press("Enter", number=13)
         chromium.wait_for("document.getElementById('main').innerText.includes('✓ pass')")
 

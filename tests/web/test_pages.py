@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.dispatching_skill import put_lead
+from support.evidence import git
 from support.forged import disown
 from support.handoffs import ours, receive, send, session, target
 from support.hooks import A, B, conversation, within
-from support.sandbox import flow, put_skill, sessions_folder, told
-from support.web import APPROVAL, PUBLISH, Website, website
+from support.sandbox import flow, put_skill, refused, sessions_folder, told
+from support.web import APPROVAL, PUBLISH, Website, migration, website
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
@@ -74,7 +76,7 @@ def test_a_session_page_shows_what_the_agent_was_shown_at_each_record(site: Webs
     session = started()
     report(session, "iterate", "ok")
 
-    newest = site.request(f"/sessions/{session}").text
+    newest = site.request(f"/sessions/{session}?at=2").text
     first = site.request(f"/sessions/{session}?at=0").text
 
     assert "Show the changes." in newest
@@ -91,8 +93,111 @@ def test_a_question_says_where_each_answer_leads(site: Website) -> None:
 
     page = site.request(f"/sessions/{session}").text
 
-    assert "leads to 3 · Publish" in page
-    assert "leads to 1 · Test 1.4.0" in page
+    assert "Then: Publish." in page
+    assert "Then: back to Test 1.4.0." in page
+
+
+def test_the_page_of_a_decision_shows_what_it_is_about(site: Website) -> None:
+    session = migration()
+
+    page = site.request(f"/sessions/{session}").text
+    before = site.request(f"/sessions/{session}?at=5").text
+
+    question, _, about = page.partition('class="material"')
+    assert "Run the migration <em>drop orders.note</em> on the production database?" in question
+    assert (
+        "Then: Run the migration, which runs <code>sh migrate.sh</code> once "
+        "and may use <code>Bash(psql production*)</code>." in question
+    )
+    assert "Then: back to Write the migration." in question
+    assert "The migration and its rollback are ready." in question
+    assert "Write the migration <b" in question
+    empty, _, others = about.partition("db/0042_drop_column.sql</code> <b")
+    assert "This file is empty: nothing is written in it." in empty
+    assert "alter table orders drop column note;" in others
+    assert "No backup of <code>orders.note</code> is taken" in about
+    assert "2 passed in 0.4s: the migration applies to an empty database" in about
+    assert "data-option" not in before
+    assert "This session waits for your decision." in before
+
+
+def test_the_page_of_a_decision_shows_changes_stale_results_and_missing_files(site: Website) -> None:
+    session = migration("alter table orders add column note text;\n")
+    git("add", "-A")
+    git("commit", "-qm", "migration")
+    Path("db/0042_rollback.sql").write_text("-- nothing <b>to</b> undo\n")
+    Path("db/0042_drop_column.sql").unlink()
+
+    page = site.request(f"/sessions/{session}").text
+
+    assert '<span class="del">-alter table orders add column note text;</span>' in page
+    assert '<span class="add">+-- nothing &lt;b&gt;to&lt;/b&gt; undo</span>' in page
+    assert "This file does not exist." in page
+    assert '<b class="fail">stale</b> <code>sh tests.sh</code>' in page
+    assert "db/0042_drop_column.sql changed since it ran." in page
+
+
+def test_the_step_names_the_open_page_without_its_token(site: Website) -> None:
+    session = migration()
+    address = f"{site.origin}/sessions/{session}"
+
+    assert f"answers on the page {address}, or types" in flow("resume", session, "--format", "xml").out
+    with conversation(A):
+        hint = refused("answer", session, "run=Run it")[1]["hint"]
+
+    assert f"to decide on the page {address} or in a terminal of their own" in hint
+    assert site.request(f"/sessions/{session}", headers={"Cookie": ""}).status == 401
+
+
+def test_a_persons_answer_on_the_page_is_recorded_as_such(site: Website) -> None:
+    session = migration()
+
+    answered = site.change(f"/sessions/{session}/answer", {"revision": 2, "answers": {"run": ["Not yet"]}})
+
+    assert answered.status == 200
+    assert "run=Not yet (by a person on the page)" in flow("sessions", session).out
+
+
+def test_why_it_looped_names_the_finding_the_fact_or_the_answer(site: Website) -> None:
+    session = migration()
+    site.change(f"/sessions/{session}/answer", {"revision": 2, "answers": {"run": ["Not yet"]}})
+    told("step", "migrate", "done", "--session", session)
+    told("step", "migrate", "iterate", "--session", session, "--note", "the rollback was empty")
+
+    page = site.request(f"/sessions/{session}").text
+
+    looped = page.partition("Why it looped")[2].partition("</section>")[0]
+    assert "the rollback was empty" in looped
+
+
+def test_markdown_in_texts_is_rendered_and_markup_stays_text(site: Website) -> None:
+    hostile = (
+        "**one** [link](https://example.org) [bad](javascript:alert(1)) <script>alert(1)</script> ![x](/y)"
+    )
+    session = started()
+    told(
+        "ask",
+        session,
+        json.dumps({"text": "Which?", "options": [{"label": "A", "description": hostile}, {"label": "B"}]}),
+    )
+
+    page = site.request(f"/sessions/{session}").text
+
+    assert "<strong>one</strong>" in page
+    assert '<a href="https://example.org">link</a>' in page
+    assert "javascript:alert(1))" in page
+    assert 'href="javascript' not in page
+    assert "<script>alert" not in page
+    assert "<img" not in page
+
+
+def test_skill_pages_are_in_the_navigation(site: Website) -> None:
+    started()
+
+    assert '<a href="/skills">Skills</a>' in site.request("/").text
+    page = site.request("/skills").text
+    assert '<a href="/skills/release">release</a>' in page
+    assert "1 session, 1 running" in page
 
 
 def test_answering_on_the_page_moves_the_session_as_the_command_does(site: Website) -> None:
@@ -132,7 +237,7 @@ def test_a_page_that_was_started_in_a_conversation_shows_questions_and_takes_no_
         refused = site.change(f"/sessions/{session}/answer", {"revision": 1, "answers": {"go": ["Yes"]}})
 
     assert (refused.status, refused.data["code"]) == (403, "NOT_TRUSTED")
-    assert f"flow answer {session} go=OPTION" in page
+    assert f"flow answer {session} go=Yes" in page
     assert "data-option" not in page
     assert told("sessions", session)["status"] == "waiting"
 
@@ -264,7 +369,7 @@ def test_evidence_memory_and_working_files_are_shown(site: Website) -> None:
     assert "only after the upgrade" in page
     assert "no new dependency" in page
     assert "notes.md" in page
-    assert ">pass</b>" in page
+    assert "✓ pass</b>" in page
 
 
 def test_a_person_approves_evidence_on_the_page_with_a_reason() -> None:
@@ -275,30 +380,30 @@ def test_a_person_approves_evidence_on_the_page_with_a_reason() -> None:
         site.enter()
         assert "Your approval is needed: package" in site.request("/").text
         page = site.request(f"/sessions/{session}").text
-        seen = {"revision": 0, "check": "package"}
-        assert "Expected: a person to confirm: the package is right" in page
-        moved = site.change(f"/sessions/{session}/approve", {**seen, "reason": "looks right", "revision": 7})
+        seen = {"revision": 0, "answers": {"package": ["Confirm"]}, "reason": "looks right"}
+        assert "the package is right" in page
+        moved = site.change(f"/sessions/{session}/answer", {**seen, "revision": 7})
         assert flow(*command).status == 4
 
-        approved = site.change(f"/sessions/{session}/approve", {**seen, "reason": "looks right"})
+        approved = site.change(f"/sessions/{session}/answer", seen)
 
     assert (moved.status, approved.status) == (409, 200)
     assert told(*command)["status"] == "completed"
-    assert "looks right" in flow("sessions", session).out
+    assert "package (by a person on the page; looks right)" in flow("sessions", session).out
 
 
 def test_a_page_that_an_agent_may_have_opened_cannot_approve() -> None:
     session = waiting_for_approval()
-    body = {"revision": 0, "check": "package", "reason": "fine"}
+    body = {"revision": 0, "answers": {"package": ["Confirm"]}, "reason": "fine"}
 
     with website(at_terminal=False) as site:
         site.enter()
         page = site.request(f"/sessions/{session}").text
-        refused = site.change(f"/sessions/{session}/approve", body)
+        refused = site.change(f"/sessions/{session}/answer", body)
 
     assert (refused.status, refused.data["code"]) == (403, "NOT_TRUSTED")
-    assert f"flow approve package --session {session} --reason REASON" in page
-    assert "data-confirm" not in page
+    assert f"flow approve package --session {session}" in page
+    assert "data-option" not in page
     assert flow("step", "publish", "ok", "--session", session).status == 4
 
 

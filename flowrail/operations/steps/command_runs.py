@@ -112,7 +112,7 @@ def run(
                 if is_over or (at.is_once and known.passed):
                     if not is_over:
                         write(_output(environment, known))
-                    return _ran(environment, known, is_repeated=not is_over)
+                    return describe_run(environment, known, is_repeated=not is_over)
                 if at.is_once:
                     raise _ask(environment, change, at, known)
             if known is None or known.ended_at:
@@ -365,7 +365,8 @@ def _output(environment: Environment, run: CommandRun) -> bytes:
     return b""
 
 
-def _ran(environment: Environment, run: CommandRun, *, is_repeated: bool) -> RanCommand:
+def describe_run(environment: Environment, run: CommandRun, *, is_repeated: bool) -> RanCommand:
+    """Return how a run ended, with the end of its output."""
     took = f" after {duration(run.seconds)}" if run.seconds else ""
     summary = f"{run.command}: {run.result}{took}"
     if is_repeated:

@@ -63,18 +63,19 @@ function isAboutThisPage(keys) {
 function listen() {
   const live = document.getElementById("live");
   const events = new EventSource("/events");
-  events.onopen = () => { live.textContent = "live"; live.classList.remove("lost"); };
   events.onerror = () => {
     live.textContent = "no connection; start flow ui again";
     live.classList.add("lost");
   };
   events.onmessage = async (event) => {
-    const keys = JSON.parse(event.data);
+    const keys = JSON.parse(event.data); // empty when the connection begins: something may have changed before
     const replaying = new URLSearchParams(location.search).has("at");
-    if (!isAboutThisPage(keys) || replaying) return;
-    await load(location.href);
-    live.textContent = "updated";
-    setTimeout(() => { live.textContent = "live"; }, 1500);
+    if (!replaying && (!keys.length || isAboutThisPage(keys))) {
+      await load(location.href);
+      if (keys.length) live.textContent = "updated";
+    }
+    live.classList.remove("lost");
+    setTimeout(() => { live.textContent = "live"; }, keys.length ? 1500 : 0);
   };
 }
 
@@ -168,17 +169,10 @@ document.addEventListener("click", (event) => {
   const form = button && button.form;
   if (!form) return;
   const at = { revision: Number(form.dataset.revision) };
-  if (form.classList.contains("question")) {
-    const words = answerOf(button, form);
-    if (words.length) {
-      const reason = form.elements.reason ? form.elements.reason.value : "";
-      send(`/sessions/${form.dataset.session}/answer`, { ...at, reason, answers: { [form.dataset.question]: words } });
-    }
-  } else if (button.hasAttribute("data-confirm")) {
-    if (!form.reportValidity()) return;
-    const { session, check } = form.dataset;
-    send(`/sessions/${session}/approve`, { ...at, check, reason: form.elements.reason.value });
-  }
+  const words = answerOf(button, form), field = form.elements.reason;
+  field.required = button.hasAttribute("data-needs-reason");
+  if (!words.length || !form.reportValidity()) return;
+  send(`/sessions/${form.dataset.session}/answer`, { ...at, reason: field.value, answers: { [form.dataset.question]: words } });
 });
 
 document.addEventListener("submit", (event) => event.preventDefault());
