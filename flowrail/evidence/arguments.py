@@ -8,12 +8,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from flowrail.errors import ConflictError
+from flowrail.rules.shell import simple_commands, without_prefixes
 from flowrail.text.placeholders import PLACEHOLDER
 from flowrail.text.safe_text import shortened
-
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_WRAPPERS = frozenset({"env", "command", "exec", "nice", "nohup", "time", "sudo", "uv", "poetry"})
-_OPERATORS = frozenset({";", "&", "|", "(", ")", "\n"})
 
 
 def resolved(run: Sequence[str], values: Mapping[str, object], *, command: str) -> tuple[str, ...]:
@@ -63,28 +60,11 @@ def is_typed_by_hand(line: str, run: Sequence[str], folder: str) -> bool:
     return any(_is_same(words, run, folder) for words in simple_commands(line))
 
 
-def simple_commands(line: str) -> list[list[str]]:
-    """Return the words of each command in a shell line; no command of a line that cannot be read."""
-    lexer = shlex.shlex(line.replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
-    lexer.whitespace_split = True
-    commands: list[list[str]] = [[]]
-    try:
-        for word in lexer:
-            if set(word) <= _OPERATORS:
-                commands.append([])
-            else:
-                commands[-1].append(word)
-    except ValueError:
-        return []
-    return [command for command in commands if command]
-
-
-def _is_same(words: list[str], run: Sequence[str], folder: str) -> bool:
-    while words and (_ASSIGNMENT.match(words[0]) or os.path.basename(words[0]) in _WRAPPERS - {run[0]}):
-        words = words[1:]
-        if words and words[0] == "run":  # `uv run`, `poetry run`
-            words = words[1:]
-    if not words or words[1:] != list(run[1:]):
+def _is_same(words: Sequence[str], run: Sequence[str], folder: str) -> bool:
+    if list(words) == list(run):
+        return True
+    words = without_prefixes(words)
+    if not words or list(words[1:]) != list(run[1:]):
         return False
     typed, declared = words[0], run[0]
     if "/" in typed and "/" in declared:

@@ -9,16 +9,13 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
-from flowrail.evidence.arguments import simple_commands
 from flowrail.hooks.call import Call
+from flowrail.rules.shell import simple_commands, without_prefixes
 from flowrail.rules.tools import written_files
 
 _OF_PEOPLE = frozenset({"approve", "waive", "trust"})
 _FLOW = frozenset({"flow", "flowrail"})
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "eval"})
-_BEFORE = frozenset(
-    {"sudo", "nice", "nohup", "time", "command", "exec", "then", "do", "else", "!", "{", "spawn"}
-)
 _TERMINALS = frozenset(
     {"script", "setsid", "expect", "unbuffer", "tmux", "screen", "socat", "dtach", "xargs", "at"}
 )
@@ -89,7 +86,7 @@ def _verb_in(line: str) -> str | None:
 
 def _verb_of(words: Sequence[str], is_disguised: bool) -> str | None:
     """Return the verb of one command if it is a person's; *is_disguised* if the conversation is hidden from it."""
-    words = _without_prefixes(words)
+    words = without_prefixes(words)
     if not words:
         return None
     program, *rest = words
@@ -110,18 +107,6 @@ def _verb_of(words: Sequence[str], is_disguised: bool) -> str | None:
         inner = (_verb_in(word) for word in rest if "flow" in word)
         return next(filter(None, inner), None)
     return None
-
-
-def _without_prefixes(words: Sequence[str]) -> Sequence[str]:
-    """Return a command without what precedes its program: assignments, `env` with its options, `sudo` and the like."""
-    while words and (
-        re.match(r"\w+=", words[0]) or os.path.basename(words[0]) in {*_BEFORE, "env", "timeout", "stdbuf"}
-    ):
-        takes_values = os.path.basename(words[0]) in {"env", "timeout", "stdbuf"}
-        words = words[1:]
-        while takes_values and words and (words[0].startswith("-") or re.match(r"[\d.]+[smhd]?\Z", words[0])):
-            words = words[2:] if words[0] in {"-u", "--unset", "-C", "-k", "-s"} else words[1:]
-    return words
 
 
 def _hides_conversation(words: Iterable[str]) -> bool:

@@ -590,6 +590,8 @@ def test_a_session_in_a_child_worktree_and_a_script_of_a_bundled_skill_need_no_a
         "A=1 B=2 tools/book -- elm 3; echo done",
         "/project/tools/book -- elm 3",
         "(tools/book -- elm 3) &",
+        "timeout 60 env -u HOME tools/book -- elm 3",
+        "uv run tools/book -- elm 3",
     ],
 )
 def test_a_declared_command_that_is_typed_by_hand_is_recognised(line: str) -> None:
