@@ -141,7 +141,7 @@ def _grown(world: Environment, records: int) -> str:
     with open(os.path.join(folder, "journal.jsonl"), "ab") as journal:
         journal.writelines(lines)
         os.fsync(journal.fileno())
-    steps.report(world, "turn", "ok", session_id=session_id)  # renews the snapshot
+    steps.report(world, "turn", "ok", session_id=session_id)
     return session_id
 
 

@@ -35,7 +35,7 @@ LIMIT = "limit"
 EVIDENCE = "evidence"
 RETRY, WAIVE = "retry", "waive"
 RAN, NOT_RUN, AGAIN, KEEP = "ran", "did-not-run", "run-again", "keep"
-ANOTHER, MUST_ONLY, ACCEPT, STOP = "another-round", "must-only", "accept-the-risk", "stop"
+ANOTHER, ACCEPT, STOP = "another-round", "accept-the-risk", "stop"
 OWN = frozenset({BY_LIMIT, BY_EVIDENCE, BY_COMMAND})
 """The sources of questions that flowrail asks itself. They accept only their options."""
 NEEDS_REASON = frozenset({ACCEPT, WAIVE})
@@ -228,27 +228,20 @@ def decided_by_answers(questions: Sequence[AskedQuestion]) -> str:
     return next((outcome for outcome in outcomes if outcome != Outcome.OK), str(Outcome.OK))
 
 
-def limit_question(step: StepDef, name: str, *, visits: int, another: bool, must_only: bool) -> AskedQuestion:
+def limit_question(step: StepDef, name: str, *, visits: int, another: bool) -> AskedQuestion:
     """Return the question that a limit raises: how to continue after too many attempts.
 
-    *name* is the current title. *another* and *must_only* say whether these two options are still available.
+    *name* is the current title. *another* says whether the user may still choose another round.
     """
-    gate = step.gate is not None
     options = []
     if another:
         options.append(AnswerOption("Another round", ANOTHER, "Go back and try again."))
-    if must_only and gate:
-        options.append(
-            AnswerOption(
-                "MUST only", MUST_ONLY, "One more round, in which only MUST findings block.", person=True
-            )
-        )
     if Outcome.OK in step.transitions:
         checked = " The evidence for ok is still checked." if step.evidence.get(str(Outcome.OK)) else ""
         accept = f"Continue as if it had passed; the reason is recorded.{checked}"
         options.append(AnswerOption("Accept the risk", ACCEPT, accept, person=True))
     options.append(AnswerOption("Stop", STOP, "End the session as failed."))
-    problem = "did not pass its review" if gate else "failed"
+    problem = "failed" if step.gate is None else "did not pass its review"
     return AskedQuestion(
         id=LIMIT,
         header="Limit",

@@ -57,14 +57,13 @@ class HandlerError(FlowError):
 class Decision(NamedTuple):
     """The outcome of a step, and values to keep.
 
-    At its limit, the user may ``stop`` the run, or have ``granted`` another round, in which ``must_only`` findings block.
+    At its limit, the user may ``stop`` the run, or have ``granted`` another round.
     """
 
     outcome: Outcome
     values: Mapping[str, Any] = Frozen()
     stop: bool = False
     granted: bool = False
-    must_only: bool = False
 
 
 def in_context(

@@ -4,7 +4,7 @@
 
 Python parses them; a whitelist of its nodes is evaluated over plain values. There is no call and no index, so an
 expression can only compare. `true`, `false` and `null` are literals. A name without a value is null. The only names
-with dots are results of evidence: `evidence.tests.passed`, `evidence.tests.verdict` and `evidence.tests.level`.
+with dots are results of evidence: `evidence.tests.passed` and `evidence.tests.verdict`.
 Null equals only null, and is neither less nor more than anything.
 """
 

@@ -76,8 +76,6 @@ def round_findings(session: Session, review: str) -> tuple[RecordedFinding, ...]
 
 def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[str]:
     """Return the severities that block in the current round."""
-    if session.granted(step_id).must_only:
-        return frozenset({Severity.MUST})
     policy = gate.policy or DEFAULT_POLICY
     named = session.params.get(policy[1:]) if policy.startswith("$") else policy
     return blocking_severities(max(1, session.visits.get(step_id, 1)), str(named))

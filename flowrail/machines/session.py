@@ -221,13 +221,12 @@ class RecordedFinding:
 
 @dataclass(frozen=True)
 class Grant:
-    """What the user allowed at the limit of a step: more attempts, or a review of MUST findings only."""
+    """What the user allowed at the limit of a step: more attempts."""
 
     rounds: int = 0
     """The additional attempts."""
     another: int = 0
     """How often the user chose "another round"."""
-    must_only: bool = False
 
 
 NO_GRANT = Grant()

@@ -166,7 +166,7 @@ def follow(
         Frozen({**session.state, **facts, **decision.values}) if facts or decision.values else session.state
     )
     if decision.granted:
-        session = _with_extra_round(step, session, must_only=decision.must_only)
+        session = _with_extra_round(step, session)
     possible = () if decision.stop else open_transitions(workflow, step, session, decision.outcome)
     if any(transition.asks_user for transition in possible):
         asking = session.with_note(report.note, step=step.id, at=now, source="report")
@@ -380,7 +380,7 @@ def _decision_at_limit(step: StepDef, session: Session, answer: str) -> Decision
     if answer == asked_questions.ACCEPT:
         return Decision(Outcome.OK)
     outcome = WORDS[asked_questions.decided_by_answers(session.questions)] if step.questions else Outcome.FAIL
-    return Decision(outcome, granted=True, must_only=answer == asked_questions.MUST_ONLY)
+    return Decision(outcome, granted=True)
 
 
 def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
@@ -391,15 +391,12 @@ def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Ses
     if step.questions:
         question = asked_questions.limit_of_answers_question(name, answered, visits=session.visit)
     else:
-        must_only = not grant.must_only
-        another = must_only and grant.another < MOST_EXTRA_ROUNDS
-        question = asked_questions.limit_question(
-            step, name, visits=session.visit, another=another, must_only=must_only
-        )
+        another = grant.another < MOST_EXTRA_ROUNDS
+        question = asked_questions.limit_question(step, name, visits=session.visit, another=another)
     return asked_questions.with_questions(session, [*answered, question])
 
 
-def _with_extra_round(step: StepDef, session: Session, *, must_only: bool) -> Session:
+def _with_extra_round(step: StepDef, session: Session) -> Session:
     """Return *session* with the round that the user allowed at the limit of *step*.
 
     Other steps may have entered it more often than its limit. The round is added to those attempts.
@@ -408,8 +405,7 @@ def _with_extra_round(step: StepDef, session: Session, *, must_only: bool) -> Se
     grant = replace(
         before,
         rounds=max(before.rounds, session.visit - (step.bound or 0)) + 1,
-        another=before.another + (not must_only),
-        must_only=must_only or before.must_only,
+        another=before.another + 1,
     )
     return replace(session, grants=Frozen({**session.grants, step.id: grant}))
 

@@ -29,7 +29,7 @@ from flowrail.operations.parameters import SessionId
 from flowrail.text.phrases import moment
 from flowrail.text.report import Report, paragraphs
 
-RESUMING = frozenset({"resume", "rewind", "fork", "migrate"})
+RESUMING = frozenset({"resume", "rewind", "rewind-as-new", "migrate", "accept"})
 """Records after which a cached menu is out of date."""
 
 

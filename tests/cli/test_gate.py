@@ -110,12 +110,11 @@ def test_the_three_pillars_stand_at_every_gate() -> None:
     ("label", "status", "step", "outcome"),
     [
         ("Another round", "active", "work", "fail"),
-        ("MUST only", "active", "work", "fail"),
         ("Accept the risk", "active", "tell", "ok"),
         ("Stop", "failed", None, "stop"),
     ],
 )
-def test_four_answers_four_ends_all_on_record(
+def test_three_answers_three_ends_all_on_record(
     label: str, status: str, step: str | None, outcome: str
 ) -> None:
     agent = Agent()
@@ -128,7 +127,7 @@ def test_four_answers_four_ends_all_on_record(
     *_, limit, answer, move = records
     assert (limit["kind"], answer["kind"], move["outcome"]) == ("limit", "answer", outcome)
     assert answer["note"]["answers"] == {"limit": [label]}
-    assert answer["note"]["way"] == ("terminal" if label in {"MUST only", "Accept the risk"} else "relayed")
+    assert answer["note"]["way"] == ("terminal" if label == "Accept the risk" else "relayed")
     if label == "Accept the risk":
         assert answer["note"]["reason"] == "the user accepts what is still open"
         shown = " ".join(flow("sessions", agent.session).out.split())

@@ -94,7 +94,6 @@ class Reading:
     visits: dict[str, int] = field(default_factory=dict)
     rounds: dict[str, int] = field(default_factory=dict)
     another: dict[str, int] = field(default_factory=dict)
-    must_only: set[str] = field(default_factory=set)
     asked_limit: bool = False
     decided: str = FAIL
 
@@ -144,8 +143,6 @@ class Reading:
         assert gate is not None
         table = TABLES[gate.policy]
         blocking = table[min(self.visits[self.here.id], len(table)) - 1]
-        if self.here.id in self.must_only:
-            blocking = "M"
         return FAIL if any(each[0] in blocking for each in severities) else OK
 
     def go(self, outcome: str) -> None:
@@ -164,14 +161,8 @@ class Reading:
         """Return the options of the limit's question."""
         if self.here.questions:
             return ["another-round", "stop"]
-        another = self.another.get(self.here.id, 0) < 2 and self.here.id not in self.must_only
-        must_only = self.here.gate is not None and self.here.id not in self.must_only
-        return [
-            *(["another-round"] if another else []),
-            *(["must-only"] if must_only else []),
-            "accept-the-risk",
-            "stop",
-        ]
+        another = self.another.get(self.here.id, 0) < 2
+        return [*(["another-round"] if another else []), "accept-the-risk", "stop"]
 
     def answer_limit(self, answer: str) -> None:
         """Continue with the user's answer to the limit's question."""
@@ -185,10 +176,7 @@ class Reading:
             bound = here.gate.limit if here.gate is not None else here.limit
             spent = self.visits[here.id] - int(bound or 0)
             self.rounds[here.id] = max(self.rounds.get(here.id, 0), spent) + 1
-            if answer == "must-only":
-                self.must_only.add(here.id)
-            else:
-                self.another[here.id] = self.another.get(here.id, 0) + 1
+            self.another[here.id] = self.another.get(here.id, 0) + 1
             self._enter(here.next[self.decided], "failed")
 
     def _enter(self, target: str | None, end: str) -> None:
@@ -201,5 +189,4 @@ class Reading:
             for gone in before.keys() - self.visits.keys():
                 self.rounds.pop(gone, None)
                 self.another.pop(gone, None)
-                self.must_only.discard(gone)
             self.visits[target] = self.visits.get(target, 0) + 1
