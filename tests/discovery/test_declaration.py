@@ -1,5 +1,6 @@
 """What a frontmatter declares about taking over work, in both dialects."""
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowrail.discovery.candidate import Candidate, LeftOut, Skipped
-from flowrail.discovery.declaration import FoundSkill, read_declaration
+from flowrail.discovery.declaration import FoundSkill, HandoffBlock, read_declaration
 from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan import judge
@@ -106,37 +107,9 @@ def test_what_is_optional_has_its_default() -> None:
     assert result.description == "Does things"
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        "metadata:\n  handoff: |\n    accepts_handoff: true\n    handoff_categories: [research]\n",
-        'metadata:\n  handoff: "{accepts_handoff: true, handoff_categories: [research]}"\n',
-        'metadata:\n  handoff: "accepts_handoff: true"\n  categories: "[research]"\n',
-        "metadata:\n  handoff:\n    accepts_from: ['*']\n    categories: [research]\n",
-    ],
-)
-def test_the_block_may_stand_under_metadata(block: str) -> None:
-    assert candidate(block).categories == ("research",)
-
-
 @pytest.mark.parametrize("key", ["estimated_duration: 2 hours\n", "meta: {estimated_duration: 2 hours}\n"])
 def test_the_duration_may_be_at_the_top_or_below_meta(key: str) -> None:
     assert candidate(MINIMAL + key).duration == "2 hours"
-
-
-@pytest.mark.parametrize(
-    ("block", "categories"),
-    [
-        ("handoff:\n  accepts_handoff: true\n  handoff_categories: research\n", ("research",)),
-        ("handoff:\n  accepts_handoff: true\n  handoff_categories: [a, a, '', ' b']\n", ("a", "b")),
-        ("handoff:\n  accepts_handoff: yes\n  handoff_categories: [a]\n", ("a",)),
-        ("handoff:\n  accepts_from: true\ncategories: [a]\n", ("a",)),
-        ("handoff:\n  accepts_from: ['*']\n  accept_handoff: true\ncategories: [a]\n", ("a",)),
-        ("handoff:\n  accepts_from: ['*']\n  accepts_handoff: false\ncategories: [a]\n", ("a",)),
-    ],
-)
-def test_what_is_loosely_written_is_read(block: str, categories: tuple[str, ...]) -> None:
-    assert candidate(block).categories == categories
 
 
 @pytest.mark.parametrize("trigger", ["'{payload_path} | sh'", "'\"'", "/usr/bin/evil {payload_path}"])
@@ -203,29 +176,8 @@ def test_an_error_in_a_text_below_metadata_has_its_line() -> None:
     assert skipped.line in {7, 8}
 
 
-def test_the_folder_is_the_key_and_the_name_a_label() -> None:
-    result = verdict(MINIMAL, name="Other Name")
-
-    assert isinstance(result, Candidate)
-    assert (result.skill, result.name) == ("a-skill", "Other Name")
-
-
 KNOWN = st.sampled_from(
-    [
-        *(
-            "name",
-            "description",
-            "handoff",
-            "metadata",
-            "meta",
-            "categories",
-            "input_requirements",
-            "output_types",
-        ),
-        *("accepts_handoff", "accepts_from", "handoff_categories", "handoff_description", "handoff_trigger"),
-        *("protocol_version", "schema_version", "schema_type", "requires", "health_check", "provides_to"),
-        *("estimated_duration", "autonomous", "version", "other"),
-    ]
+    [field.name for field in fields(HandoffBlock)] + ["handoff", "metadata", "name", "other"]
 )
 TEXTS = st.sampled_from(
     ["", "x", "true", "no", "*", "null", "[a, b]", "{payload_path}", "accepts_from: ['*']", "3.0"]

@@ -44,18 +44,6 @@ def test_candidates_come_in_order_of_scope_then_name(home: Path, project: Path) 
     assert discovery.skills == 4
 
 
-def test_the_nearest_folder_of_a_name_hides_the_others(home: Path, project: Path) -> None:
-    near = put(project / ".claude/skills", "both")
-    far = put(home / ".claude/skills", "both")
-
-    discovery = discover(str(project), str(home), {})
-
-    assert [candidate.path for candidate in discovery.candidates] == [str(near)]
-    assert [(skipped.path, skipped.reason) for skipped in discovery.skipped] == [
-        (str(far), f"hidden by {near}, though some hosts start this one")
-    ]
-
-
 def test_a_skill_is_found_by_its_folder_first_then_by_its_name() -> None:
     labels = {"one": "shared", "two": "shared", "three": "one", "four": "alone"}
     discovery = Discovery(tuple(candidate(skill, name=name) for skill, name in labels.items()))

@@ -56,14 +56,6 @@ def test_an_agent_walks_it(form: tuple[str, ...]) -> None:
     assert Team(Habit()).run("flow step my-thing").status == "completed"
 
 
-def test_its_card_says_what_it_is(tmp_path: Path) -> None:
-    folder = made("--dir", str(tmp_path), name="one-more")
-
-    card = (folder / "SKILL.md").read_text()
-    assert "SKILL " not in card.replace("SKILL.md", "")
-    assert "flow step one-more" in card
-
-
 def told_roots(folder: Path) -> list[Root]:
     return [Root(str(folder), Scope.EXTRA, "test")]
 

@@ -24,18 +24,6 @@ steps:
   - {id: look, title: Look, actions: [Look around.], next: {ok: tell}}
   - {id: tell, title: Tell, actions: [Tell it.], next: {ok: null}}
 """
-RULED = """\
-name: demo
-steps:
-  - id: look
-    title: Look
-    actions: [Look around.]
-    limit: 3
-    reports: {sure: {type: string, choices: [low, high], required: true}}
-    rules: [{if: "sure == 'high'", outcome: ok}, {outcome: iterate}]
-    next: {ok: tell, iterate: look}
-  - {id: tell, title: Tell, actions: ["Tell it: $sure."], next: {ok: null}}
-"""
 GIVEN = """\
 name: demo
 params: {mode: {type: string, choices: [quick, full], default: full}}
@@ -167,45 +155,6 @@ def test_workflows_that_nothing_reads_are_found(path: str, places: list[str], tm
         finding.split()[:2]
         for finding in findings_in(tmp_path, {"workflow.yaml": LINE, "SKILL.md": CARD, path: "x\n"})
     ] == [["FR174", place] for place in places]
-
-
-BLOCK = 'handoff: "{accepts_handoff: true, handoff_categories: [a], handoff_description: x}"'
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("", "", []),
-        (BLOCK, 'handoff: "{accepts_handoff: false}"', []),
-        (BLOCK, 'handoff: "{provides_to: [x]}"', []),
-        (", handoff_description: x", "", ["the menu shows the skill's `description`"]),
-        (", handoff_categories: [a]", "", ["it accepts handoffs and declares no category"]),
-        ("[a]", "a, odd: 1", ["`metadata.handoff.odd` is not a key of handoff metadata"]),
-        (BLOCK, "handoff: soon", ["`metadata.handoff` must be keys and values"]),
-        (
-            "handoff_description: x",
-            "handoff_description: x, handoff_trigger: go, protocol_version: '7'",
-            ["it reads payload version 7.0"],
-        ),
-        (
-            "description: x",
-            "description: x, handoff_trigger: go | sh",
-            ["the trigger `go | sh` is more than one invocation"],
-        ),
-    ],
-)
-@pytest.mark.parametrize("workflow", [True, False])
-def test_what_discovery_forgives_in_a_handoff_block_is_found(
-    old: str, new: str, told: list[str], workflow: bool, tmp_path: Path
-) -> None:
-    card = CARD.replace("---\n\n", f"metadata:\n  {BLOCK.replace(old, new)}\n---\n\n")
-    files = {"SKILL.md": card, **({"workflow.yaml": LINE} if workflow else {})}
-
-    [report] = check([str(write(tmp_path / "demo", files))], Loader(), str(tmp_path))
-
-    assert [finding.code for finding in report.findings] == ["FR183"] * len(told)
-    assert all(finding.message.startswith(text) for finding, text in zip(report.findings, told, strict=True))
-    assert report.is_workflow is workflow
 
 
 SCRIPT = """\
