@@ -18,7 +18,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import FlowError, StorageError, TrustError, UsageError
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, EXPIRED, INVOCATION, Handoff
 from flowrail.handoff.lifecycle import NO_ANSWERS, next_phase
-from flowrail.handoff.payload.document import digest_of
+from flowrail.handoff.payload.digest import digest_of
 from flowrail.machines.session_store import Store, UnknownSessionError
 from flowrail.storage import files
 from flowrail.storage.file_store import FileLines, prepare_folder

@@ -14,6 +14,7 @@ from typing import Any
 
 from flowrail.errors import DocumentError, StorageError
 from flowrail.handoff.errors import MISSING, PayloadProblem
+from flowrail.handoff.payload.digest import digest_of
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
 from flowrail.text import json as strict_json
@@ -145,11 +146,3 @@ def write_payload(path: str, data: bytes) -> None:
         hint = "move it away, then send again"
         message = f"{path} already exists with other content"
         raise StorageError(message, code="PAYLOAD_EXISTS", hint=hint, place=path)
-
-
-def digest_of(path: str) -> str:
-    """Return the digest of a payload's file, or an empty text if it cannot be read."""
-    try:
-        return sha256_hex(files.read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload"))
-    except DocumentError:
-        return ""

@@ -44,10 +44,10 @@ from flowrail.handoff.health_check import check_health
 from flowrail.handoff.lifecycle import CHECKS
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.build import HandoffSource, build
+from flowrail.handoff.payload.digest import digest_of
 from flowrail.handoff.payload.document import (
     FORMS,
     NEWEST_PAYLOAD,
-    digest_of,
     payload_file_name,
     read,
     render,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from flowrail.handoff.audit import HandoffTimeline, JournalFinding, audit
 from flowrail.handoff.handoff import DISCOVERY, INVOCATION
 from flowrail.handoff.lifecycle import phases_after
-from flowrail.handoff.payload.document import NEWEST_PAYLOAD, digest_of, render
+from flowrail.handoff.payload.digest import digest_of
+from flowrail.handoff.payload.document import NEWEST_PAYLOAD, render
 from flowrail.handoff.store import (
     PRUNED,
     HandoffRecord,
