@@ -41,14 +41,6 @@ def decided(handler: Callable[..., Any], **state: Any) -> Decision:
 # --- what is known
 
 
-def test_the_first_rule_that_holds_decides() -> None:
-    step_def = step(rules=[("fail", "size > 3"), ("iterate", "size > 1"), ("ok", None)])
-
-    assert [by_rules(step_def, {"size": size}) for size in (5, 2, 0)] == ["fail", "iterate", "ok"]
-    with pytest.raises(HandlerError, match="no rule of step `only` applies"):
-        by_rules(step(rules=[("ok", "false")]), {})
-
-
 # --- what a handler returns
 
 

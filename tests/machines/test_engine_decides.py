@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.sandbox import put_skill, refused, told
 
-from flowrail.machines import statechart, transition
+from flowrail.machines import statechart
 from flowrail.machines.statechart import WorkflowMachine
 
 TWO_OUTCOMES = """\
@@ -37,14 +37,3 @@ def test_an_outcome_whose_transition_is_removed_is_refused_and_not_offered(
 
     assert [transition["outcome"] for transition in begun["next"]] == ["ok"]
     assert (status, error["code"]) == (4, "OUTCOME_NOT_OPEN")
-
-
-def test_a_move_that_the_engine_refuses_ends_in_a_readable_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_skill("two", TWO_OUTCOMES)
-    told("step", "two", "--new")
-    monkeypatch.setattr(transition, "EVENTS", dict.fromkeys(statechart.EVENTS, "report_skip"))
-
-    status, error = refused("step", "two", "ok")
-
-    assert (status, error["code"]) == (4, "OUTCOME_NOT_OPEN")
-    assert error["message"]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from support.random_workflows import facts_of, workflows
-from support.workflows import answered, report, step, workflow
+from support.workflows import NOW, answered, loop, report, step, workflow
 
 from flowrail.machines.asked_questions import ANOTHER, STOP
 from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.frozen import Frozen
 from flowrail.machines.gate import GateConfig
+from flowrail.machines.guidance.guide import guide
 from flowrail.machines.limits import loops_around
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
-from flowrail.machines.session import Report, Session
+from flowrail.machines.session import Grant, Report, Session
 from flowrail.machines.transition import advance, start
+from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 
 MOST_MOVES = 3_000
@@ -139,6 +143,30 @@ def test_after_the_limit_a_person_may_ask_for_another_round_or_stop() -> None:
 
     assert (another.step, another.visit, another.status) == ("ask", 4, "waiting")
     assert stopped.status == "failed"
+
+
+def test_a_round_that_the_user_granted_counts_for_iterate_too() -> None:
+    flow = loop(3)
+    at_limit = replace(start(flow), visits=Frozen({"look": 3}))
+    session = replace(at_limit, grants=Frozen({"look": Grant(rounds=1)}))
+
+    after = advance(flow, session, Report("iterate"))
+
+    assert after.last is not None
+    assert (after.step, after.last.capped) == ("look", False)
+
+
+def test_facts_of_a_report_that_asks_the_user_are_kept_and_not_asked_for_again() -> None:
+    flow = workflow(
+        step("a", next={"ok": None, "fail": "a"}, limit=1, reports={"why": Arg(required=True)}),
+    )
+
+    asked = advance(flow, start(flow, now=NOW), Report("fail", {"why": "red"}), now=NOW)
+    session = answered(asked, "limit=another-round")
+
+    assert asked.state == {"why": "red"}
+    assert guide(flow, session).next[0].wants == {}
+    assert report(flow, session, "done").visit == 2
 
 
 @settings(max_examples=60, phases=[Phase.generate], suppress_health_check=list(HealthCheck))

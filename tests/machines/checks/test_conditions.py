@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from support.strategies import workflows
+from support.random_workflows import workflows
 from support.workflows import step, unchecked
 
 from flowrail.machines.checks.check import check_workflow
@@ -94,7 +94,7 @@ def test_gates_that_a_run_comes_to_without_their_review_are_found(
 
 
 @settings(max_examples=10)
-@given(workflows(most=4))
+@given(workflows(functions=False, most=4))
 def test_a_condition_that_never_holds_is_not_reached_in_a_walk(definition: Workflow) -> None:
     findings = check_workflow(definition, advice=True)
 

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
-from support.strategies import workflows
+from support.agent_workflow_model import mixed
+from support.random_workflows import workflows
 from support.workflows import step, workflow
 
 from flowrail.machines.dispatch import Dispatch
@@ -166,7 +167,7 @@ def test_the_path_to_an_end_leads_to_the_one_that_is_asked_for(status: str) -> N
     assert reached.status == status
 
 
-@given(workflows(most=4))
+@given(mixed() | workflows(functions=False, most=4))
 @settings(max_examples=5)
 def test_walks_of_any_workflow_can_be_walked_to_an_end(made: Workflow) -> None:
     planned = plan(made)
