@@ -23,6 +23,7 @@ from flowrail.machines.session_store import Store, UnknownSessionError
 from flowrail.storage import files
 from flowrail.storage.file_store import FileLines, prepare_folder
 from flowrail.storage.files import sha256_hex
+from flowrail.storage.lock import locked
 from flowrail.storage.record_store import HeldEntry, Kind, RecordStore
 from flowrail.text.phrases import did_you_mean, moment
 
@@ -129,7 +130,7 @@ class Handoffs:
         files.make_private_dir(self.store.path)
         files.make_private_dir(self.path)
         name = f".lock-{sha256_hex(source.encode('utf-8', 'surrogatepass'))[:8]}"
-        with files.locked(os.path.join(self.path, name), wait=wait, what=f"the handoffs of `{source[:80]}`"):
+        with locked(os.path.join(self.path, name), wait=wait, what=f"the handoffs of `{source[:80]}`"):
             yield
 
     def folder(self, handoff_id: str) -> str:

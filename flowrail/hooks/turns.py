@@ -14,7 +14,8 @@ from flowrail.machines.guidance.agent_work import PENDING
 from flowrail.machines.session import ACTIVE, WAITING, Session
 from flowrail.operations.steps.conversations import release
 from flowrail.operations.steps.dispatched_work import check_still_working, children_of
-from flowrail.storage.files import LockTimeoutError, sha256_hex
+from flowrail.storage.files import sha256_hex
+from flowrail.storage.lock import LockTimeoutError
 
 MOST_HOLDS = 3
 """An agent is kept from ending its turn at most this often while its session and its sub-agents make no progress."""

@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, UsageError
 from flowrail.storage import schema
-from flowrail.storage.files import LockTimeoutError
+from flowrail.storage.lock import LockTimeoutError
 
 DIALECTS = {"postgresql": "postgresql+psycopg", "sqlite": "sqlite"}
 WAIT_SECONDS = 10.0

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from typing import Any
 
 from flowrail.storage import files, journal
-from flowrail.storage.files import locked
 from flowrail.storage.journal import Journal
+from flowrail.storage.lock import locked
 from flowrail.storage.ownership import Owner
 from flowrail.storage.record_store import HeldLines, Kind, Position, Stamp
 

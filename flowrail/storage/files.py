@@ -1,4 +1,4 @@
-"""Read files up to a limit, write them atomically, keep directories private, lock and digest files."""
+"""Read files up to a limit, write them atomically, keep directories private, and digest files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from flowrail.errors import ConflictError, DocumentError, StorageError
+from flowrail.errors import DocumentError, StorageError
 
 AnyPath = str | os.PathLike[str]
 
@@ -42,13 +42,8 @@ class WriteFailedError(StorageError):
     code = "WRITE_FAILED"
 
 
-class LockTimeoutError(ConflictError):
-    """Another process held the lock for the whole waiting time."""
-
-    code = "LOCKED"
-
-
-_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK
+OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK
+"""How files are opened: never through a link, and without waiting."""
 _HINTS = {
     errno.ENOSPC: "free some space on the disk",
     errno.EDQUOT: "free some space: the quota is used up",
@@ -72,7 +67,7 @@ def read_bounded(path: AnyPath, *, limit: int, what: str, follow: bool = False) 
     """
     shown_path = os.fspath(path)
     try:
-        fd = os.open(path, os.O_RDONLY | (_OPEN & ~os.O_NOFOLLOW if follow else _OPEN))
+        fd = os.open(path, os.O_RDONLY | (OPEN & ~os.O_NOFOLLOW if follow else OPEN))
         try:
             status = os.fstat(fd)
             is_regular, is_small = stat.S_ISREG(status.st_mode), status.st_size <= limit
@@ -149,7 +144,7 @@ def write_atomic(path: AnyPath, data: bytes, *, mode: int = 0o600, durable: bool
     folder = os.path.dirname(path) or "."
     temporary = temporary_in(folder)
     with writing(path):
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, mode)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPEN, mode)
         try:
             try:
                 write_all(fd, data)
@@ -287,52 +282,7 @@ def _name(error: OSError) -> str:
     return errno.errorcode.get(error.errno or 0, "unknown")
 
 
-# --- locks and digests --------------------------------------------------------------------------
-
-_PAUSE = 0.005
-_WIDTH = 20
-
-
-@contextmanager
-def locked(path: AnyPath, *, wait: float, what: str) -> Iterator[int]:
-    """Hold an exclusive lock on the file *path*, which is created with mode 0600 and never deleted.
-
-    Waits up to *wait* seconds; with 0 it tries once. The lock ends with the block or the process and is not
-    re-entrant. The process id in the file is only for messages.
-    """
-    with writing(path, "could not be opened as a lock"):
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | _OPEN, 0o600)
-    try:
-        deadline = time.monotonic() + wait
-        while not _take(fd, path):
-            if time.monotonic() >= deadline:
-                raise _timeout(fd, what)
-            time.sleep(_PAUSE)
-        with suppress(OSError):  # a full disk loses the process id, not the lock
-            os.pwrite(fd, f"{os.getpid():<{_WIDTH}}".encode(), 0)  # truncating would wait for the disk
-        yield fd
-    finally:
-        os.close(fd)
-
-
-def _take(fd: int, path: AnyPath) -> bool:
-    """Take the lock if it is free, and return whether it was."""
-    with writing(path, "could not be locked"):
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-    return True
-
-
-def _timeout(fd: int, what: str) -> LockTimeoutError:
-    written = os.pread(fd, _WIDTH, 0).strip()
-    pid = int(written) if written.isdigit() else None
-    return LockTimeoutError(
-        f"{what} is held by {f'process {pid}' if pid else 'another process'}",
-        hint="nothing was changed; wait for it to end, then run the same command again",
-        pid=pid,
-    )
+# --- digests --------------------------------------------------------------------------------
 
 
 def sha256_hex(data: bytes) -> str:

@@ -26,7 +26,7 @@ from flowrail.text import limits
 
 READ, CHANGE = os.O_RDONLY, os.O_RDWR | os.O_APPEND
 CREATE = CHANGE | os.O_CREAT
-_OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
 _CHUNK = 65_536
 _SHORT = 4_096
 """How much of an end of the file is read at first: most lines are short."""
@@ -189,7 +189,7 @@ def opened(path: str, mode: int = READ) -> Iterator[Journal]:
     """Hold the journal at *path* open; `FileNotFoundError` if it does not exist."""
     files.check_private_dir(os.path.dirname(path))
     try:
-        fd = os.open(path, _OPEN | mode, 0o600)
+        fd = os.open(path, files.OPEN | mode, 0o600)
     except FileNotFoundError:
         raise
     except OSError as error:

@@ -9,6 +9,7 @@ import os
 from flowrail.errors import DocumentError
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
+from flowrail.storage.lock import locked
 
 KEY_BYTES = 32
 
@@ -45,7 +46,7 @@ def user_key(folder: str) -> bytes:
     path = os.path.join(folder, "key")
     if not os.path.lexists(path):
         files.make_private_dir(folder)
-        with files.locked(os.path.join(folder, "lock"), wait=10.0, what="your key"):
+        with locked(os.path.join(folder, "lock"), wait=10.0, what="your key"):
             if not os.path.lexists(path):  # without its key a session becomes foreign, so it is flushed
                 files.write_atomic(path, os.urandom(KEY_BYTES).hex().encode() + b"\n")
     return _read(path)

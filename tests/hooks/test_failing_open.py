@@ -17,7 +17,7 @@ from support.hooks import A, claude_code, hook, within
 from support.sandbox import ENTRY, accept, flow, process, put_skill, sessions_folder
 
 from flowrail.hosts.host import EVENTS
-from flowrail.storage.files import locked
+from flowrail.storage.lock import locked
 from flowrail.text import limits
 
 STRICT = """\

@@ -65,6 +65,7 @@ from flowrail.operations.steps.conversations import NoOpenSessionError, the_open
 from flowrail.storage import files
 from flowrail.storage.file_store import LOCK
 from flowrail.storage.files import sha256_hex
+from flowrail.storage.lock import locked
 from flowrail.text.phrases import moment
 
 SYNTHESIS = "synthesis_summary"
@@ -421,7 +422,7 @@ def _source(
     store.read(request.session)  # refuses an unknown session
     folder = store.folder(request.session)
     files.make_private_dir(folder)
-    with files.locked(f"{folder}/{LOCK}", wait=environment.wait, what=f"session `{request.session}`"):
+    with locked(f"{folder}/{LOCK}", wait=environment.wait, what=f"session `{request.session}`"):
         session = store.read(request.session).session
         _refuse_without_synthesis(environment, session, request.facts)
         yield source_of(session, discovery)

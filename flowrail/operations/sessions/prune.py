@@ -21,7 +21,7 @@ from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import DryRun
 from flowrail.operations.steps.dispatched_work import lost_dispatch
 from flowrail.storage import files
-from flowrail.storage.files import LockTimeoutError
+from flowrail.storage.lock import LockTimeoutError
 from flowrail.text.phrases import days_of
 from flowrail.text.report import Report, Table, columns
 from flowrail.text.safe_text import one_line

@@ -26,8 +26,8 @@ from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.session_start import store_new
 from flowrail.operations.steps.shown_step import ShownStep, show_step
 from flowrail.operations.steps.workflow_source import open_session
-from flowrail.storage.files import LockTimeoutError
 from flowrail.storage.journal import DamagedError
+from flowrail.storage.lock import LockTimeoutError
 from flowrail.text.phrases import did_you_mean
 
 AS_NEW = "rewind-as-new"

@@ -51,7 +51,7 @@ from flowrail.operations.steps.order import check_move
 from flowrail.operations.steps.session_start import begin
 from flowrail.operations.steps.shown_step import ShownStep, show_record, show_step
 from flowrail.operations.steps.workflow_source import open_session
-from flowrail.storage.files import LockTimeoutError
+from flowrail.storage.lock import LockTimeoutError
 from flowrail.text.safe_text import one_line, shortened
 
 _LOOKED_BACK = 2_000

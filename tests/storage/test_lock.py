@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from flowrail.storage.files import LockTimeoutError, WriteFailedError, locked
+from flowrail.storage.files import WriteFailedError
+from flowrail.storage.lock import LockTimeoutError, locked
 
 
 def python(code: str, *arguments: object) -> list[str]:
@@ -21,7 +22,7 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that holds the lock until it is killed."""
     code = """
         import sys, time
-        from flowrail.storage.files import locked
+        from flowrail.storage.lock import locked
 
         with locked(sys.argv[1], wait=0, what="the session"):
             print("held", flush=True)
