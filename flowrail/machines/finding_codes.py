@@ -391,4 +391,9 @@ FINDING_CODES = {
         "An order rule is broken on a path of the workflow. The message shows the shortest one, as steps with their outcomes.",
         "Change a transition so that the path does not exist, or change the rule.",
     ),
+    "FR188": FindingCode(
+        "warning",
+        "An agent may answer a question that leads to what is guarded or runs once. It could agree in the user's name.",
+        "Add `person: true` to the question.",
+    ),
 }

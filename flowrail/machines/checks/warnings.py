@@ -149,6 +149,20 @@ def _work(part: Part, _: Scope) -> Rows:
         )
 
 
+def _question(part: Part, scope: Scope) -> Rows:
+    """Find a question of an agent's user that decides about what is guarded, or cannot be undone by running it again."""
+    question, transitions = part.value, part.step.transitions
+    outcomes = {*(option.outcome or Outcome.OK for option in question.options), question.other}
+    targets = [target for outcome, target in transitions.items() if outcome in outcomes]
+    guarded = {step for steps in scope.workflow.guards.values() for step in steps}
+    for target in filter(None, map(scope.workflow.get, targets)):
+        once = [name for name, command in target.commands.items() if command.once]
+        if not question.person and (once or target.id in guarded):
+            what = f"the command `{once[0]}`, which runs once" if once else "what a guard allows only there"
+            message = f"an agent may answer `{part}`, which leads to step `{target.id}` with {what}"
+            yield "FR188", "", message, "add `person: true`"
+
+
 def _option(part: Part, _: Scope) -> Rows:
     """Find an answer after which a session continues as if the user had agreed."""
     option, transitions = part.value, part.step.transitions
@@ -230,6 +244,7 @@ WARNINGS: Mapping[str, Sequence[Check]] = {
     "condition": (_condition,),
     "text": (mentions,),
     "work": (_work,),
+    "question": (_question,),
     "option": (_option,),
     "gate": (_gate,),
     "check": (_check,),

@@ -8,7 +8,7 @@ import pytest
 from support.workflows import loop, step, unchecked, workflow
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.demanded_evidence import Evidence
+from flowrail.machines.demanded_evidence import Evidence, StepCommand
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.question import Option, Question
 from flowrail.machines.values import Arg
@@ -184,6 +184,21 @@ def test_an_answer_whose_refusal_has_no_effect_is_found() -> None:
 
     assert advice(ignored) == [("FR185", "a")]
     assert advice(heard) == []
+
+
+def test_a_question_that_allows_what_is_guarded_or_runs_once_is_a_persons() -> None:
+    def asking(*, person: bool, guards: dict[str, list[str]] | None = None, **last: Any) -> Workflow:
+        question = Question("go", "Go", "Go?", (Option("Yes"), Option("No", outcome="fail")), person=person)
+        first = step("a", questions=[question], next={"ok": "b", "fail": None})
+        return workflow(first, step("b", **last), guards=guards)
+
+    once: dict[str, Any] = {"commands": {"publish": StepCommand(["publish"], once=True)}}
+    guards = {"Bash(git push*)": ["b"]}
+
+    for parts in ({**once}, {"guards": guards}):
+        assert [code for code, _ in advice(asking(person=False, **parts))] == ["FR188"]
+        assert "FR188" not in [code for code, _ in advice(asking(person=True, **parts))]
+    assert advice(asking(person=False)) == []
 
 
 @pytest.mark.parametrize(("file", "codes"), [("src/a.py", ["FR186"]), ("docs/a.md", []), ("$work/a.md", [])])
