@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import jinja2
 from markupsafe import Markup
@@ -26,6 +27,7 @@ from flowrail.machines.walks import coverage
 from flowrail.machines.walks.coverage import SessionCoverage
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group, ListedSession
+from flowrail.operations.sessions.notifications import Notifications
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.operations.steps import step_evidence, working_files
 from flowrail.operations.steps.decisions import awaited, decision
@@ -52,6 +54,8 @@ class Pages:
         self.environment = environment
         self.board = Board(self.environment.store)
         self.is_person = is_person
+        self._notifications = Notifications(environment, on_desktop=is_person)
+        self._watched = Board(self.environment.store)
         self._store = self.environment.store
         self._handoffs = Handoffs(self._store)
         self._templates = jinja2.Environment(
@@ -91,6 +95,11 @@ class Pages:
         sessions = self._store.stamps_since(moment_after(self.environment.now, -SHOWN_SECONDS))
         stamps = {f"session:{key}": stamp for key, stamp in sessions.items()}
         return stamps | {f"handoff:{key}": stamp for key, stamp in self._handoffs.entries.stamps().items()}
+
+    def notify(self) -> None:
+        """Tell the user which sessions have started to wait for a person since the last call."""
+        with suppress(FlowError):  # a store that cannot be read now is named on the board
+            self._notifications.update(self._watched.refresh(self.environment.now))
 
     def _audit(self) -> AuditReport:
         return audit(self._store, self._handoffs, with_sessions=False)

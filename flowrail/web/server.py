@@ -67,21 +67,29 @@ def serve(
         timeout_graceful_shutdown=1,
     )
     signal.signal(signal.SIGHUP, signal.default_int_handler)  # a closed terminal ends it like Ctrl+C
+    pages.notify()  # of what starts to wait from now on
     announced = announce_page(environment, f"http://{keys.host}") if is_person else ""
     try:
         ready(keys.address, keys.write_file(environment.state))
         with suppress(KeyboardInterrupt):
-            asyncio.run(_run(uvicorn.Server(config), sockets, activity, idle))
+            asyncio.run(_run(uvicorn.Server(config), sockets, activity, idle, pages.notify))
     finally:
         keys.remove_file()
         with suppress(OSError):
             os.unlink(announced)
 
 
-async def _run(server: uvicorn.Server, sockets: list[socket.socket], activity: Activity, idle: float) -> None:
+async def _run(
+    server: uvicorn.Server,
+    sockets: list[socket.socket],
+    activity: Activity,
+    idle: float,
+    notify: Callable[[], None],
+) -> None:
     async def stop_if_idle() -> None:
         while not server.should_exit:
             await asyncio.sleep(min(1.0, idle / 4))
+            await asyncio.to_thread(notify)
             if activity.idle_seconds > idle:
                 server.should_exit = True
         activity.stopping = True

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 import click
 from rich.live import Live
@@ -17,8 +17,8 @@ from flowrail.cli.options import Call
 from flowrail.formatters.data import as_data
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.board import Board, Group, ListedSession
-from flowrail.storage.configuration import read_configuration
-from flowrail.text.placeholders import fill
+from flowrail.operations.sessions.notifications import Notifications
+from flowrail.operations.steps.people import page_address
 from flowrail.text.safe_text import one_line
 
 POLL_SECONDS = 1.0
@@ -36,24 +36,26 @@ def watch_command(call: Call, session_id: str | None) -> None:
     """Show live what all sessions do
 
     With an ID, only that session and its sub-agents. Sessions that need you come first, then those without a
-    report for 30 minutes, running and ended ones. The bell rings when a session starts to need you. In a pipe,
-    or with --json, each change is a line. Ctrl+C ends it.
+    report for 30 minutes, running and ended ones. When a session starts to need you, the bell rings and a message of
+    the desktop is shown, and while `flow ui` is open, the address of the page on which you decide. In a pipe, or with
+    --json, each change is a line. Ctrl+C ends it.
 
     \b
-    To run a command when a session starts to need you, put it into
+    To run a command of your own in place of the message, put it into
     ~/.config/flowrail/config.toml:
       notify = ["notify-send", "$topic", "$reason"]
     """
     environment = Environment(store=call.store, tell=lambda line: output.notes([line]))
-    notify = read_configuration(environment.environ, environment.home).notify
+    is_drawn = not call.as_json and sys.stdout.isatty()
+    notifications = Notifications(environment, on_desktop=is_drawn)
     if session_id is not None:
         environment.store.read(session_id)  # refuses an unknown or foreign session
     boards = _boards(environment, session_id)
     with suppress(KeyboardInterrupt):
-        if call.as_json or not sys.stdout.isatty():
-            _print_changes(boards, notify, as_json=call.as_json)
+        if is_drawn:
+            _draw(boards, notifications, environment)
         else:
-            _draw(boards, notify, environment)
+            _print_changes(boards, notifications, as_json=call.as_json)
 
 
 def _boards(environment: Environment, session_id: str | None) -> Boards:
@@ -64,24 +66,29 @@ def _boards(environment: Environment, session_id: str | None) -> Boards:
         entries = board.refresh(environment.now)
         if session_id is not None:
             entries = [entry for entry in entries if session_id in {entry.session, entry.parent}]
+        entries = [
+            replace(entry, page=page_address(environment, entry.session))
+            if entry.group is Group.NEEDS_YOU
+            else entry
+            for entry in entries
+        ]
         yield None if entries == shown else entries
         shown = entries
         time.sleep(POLL_SECONDS)
 
 
-def _print_changes(boards: Boards, notify: Sequence[str], *, as_json: bool) -> None:
+def _print_changes(boards: Boards, notifications: Notifications, *, as_json: bool) -> None:
     known: dict[str, ListedSession] = {}
     for entries in boards:
         for entry in entries or ():
             if known.get(entry.session) != entry:
                 output.put(f"{_json_line(entry) if as_json else _text_line(entry)}\n")
         if entries is not None:
-            _notify(known, entries, notify)
+            notifications.update(entries)
             known = {entry.session: entry for entry in entries}
 
 
-def _draw(boards: Boards, notify: Sequence[str], environment: Environment) -> None:
-    known: dict[str, ListedSession] | None = None
+def _draw(boards: Boards, notifications: Notifications, environment: Environment) -> None:
     shown: list[ListedSession] = []
     drawn_at, size = 0.0, None
     with Live(console=output.terminal().live(), screen=True, auto_refresh=False) as live:
@@ -93,38 +100,8 @@ def _draw(boards: Boards, notify: Sequence[str], environment: Environment) -> No
             size = live.console.size
             live.update(board_table.board_view(shown, environment.now, size), refresh=True)
             drawn_at = time.monotonic()
-            if known is not None and _notify(known, shown, notify):
+            if notifications.update(shown):
                 live.console.bell()
-            known = {entry.session: entry for entry in shown}
-
-
-def _notify(
-    known: dict[str, ListedSession], entries: Sequence[ListedSession], command: Sequence[str]
-) -> bool:
-    """Run the user's command for each session that needs a person since *known*; return whether there is one."""
-    started = [
-        entry
-        for entry in entries
-        if entry.group is Group.NEEDS_YOU
-        and ((before := known.get(entry.session)) is None or before.group is not Group.NEEDS_YOU)
-    ]
-    for entry in started if command else ():
-        values = {
-            "topic": entry.topic or entry.session,
-            "reason": entry.reason,
-            "skill": entry.skill,
-            "session": entry.session,
-        }
-        words = [fill(word, values) for word in command]
-        try:
-            subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-        except OSError as error:
-            output.notes(
-                [f"`{words[0]}` could not be run ({error.strerror}); see `notify` in the configuration"]
-            )
-    return bool(started)
 
 
 def _json_line(entry: ListedSession) -> str:

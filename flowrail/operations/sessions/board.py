@@ -128,6 +128,8 @@ class ListedSession:
     """Whether it waits for a worker of a fleet to start its first agent."""
     command: Command | None = None
     """How to continue it, if it is open."""
+    page: str = ""
+    """Where a person decides, if `flow watch` shows it while the page is open."""
     code: str = ""
     """The code of the problem, if it cannot be read."""
     hint: str | Hint = ""
@@ -143,7 +145,8 @@ class ListedSession:
         """Further information for a person: the open question or missing evidence, sub-agents, findings."""
         reason = self.reason if self.group is Group.NEEDS_YOU else QUEUED if self.queued else self.evidence
         findings = count(self.findings, "open finding") if self.findings else ""
-        return "; ".join(part for part in (reason, self.agents.text, findings) if part)
+        page = f"decide: {self.page}" if self.page else ""
+        return "; ".join(part for part in (reason, page, self.agents.text, findings) if part)
 
 
 def list_sessions(store: Store, now: str, *, every: bool = False) -> list[ListedSession]:
