@@ -10,8 +10,24 @@ from typing import Any
 from tools import ARCHIVES, CODES, COUNTS, REASONS
 
 STOCK = {"elm": 400, "oak": 103, "ash": 731, "fir": 60}
+COLUMNS = (
+    "Task",
+    "Arm",
+    "Points of each run",
+    "Effects repeated",
+    "Contexts lost",
+    "Right after an effect",
+    "Questions",
+    "Commands",
+    "kB",
+)
 ARMS = ("text", "log", "steps", "commands")
-TITLES = {"text": "skill text", "log": "skill text and a log", "steps": "flowrail", "commands": "flowrail with commands"}
+TITLES = {
+    "text": "skill text",
+    "log": "skill text and a log",
+    "steps": "flowrail",
+    "commands": "flowrail with commands",
+}
 
 
 class Ledger:
@@ -48,13 +64,15 @@ def _stocktake(ledger: Ledger, files: dict[str, str]) -> dict[str, bool]:
             and ledger.is_before(("freeze", name), ("count", name)),
             f"{name}: counted once by the first team": ledger.times("count", name, "first") == 1,
             f"{name}: counted once by the second team": ledger.times("count", name, "second") == 1,
-            f"{name}: the report has both numbers": f"first: {first}" in report and f"second: {second}" in report,
+            f"{name}: the report has both numbers": f"first: {first}" in report
+            and f"second: {second}" in report,
             f"{name}: reviewed once": ledger.times("review", name) == 1,
             f"{name}: the report has the code": CODES[name] in report,
             f"{name}: booked once, the right number": len(booked) == 1 and booked[0][-1] == str(difference),
             f"{name}: thawed once, after the booking": ledger.times("thaw", name) == 1
             and ledger.is_before(("book", name), ("thaw", name)),
-            f"{name}: the summary is right": f"{name}: booked {difference}, review {CODES[name]}" in files.get("SUMMARY.md", ""),
+            f"{name}: the summary is right": f"{name}: booked {difference}, review {CODES[name]}"
+            in files.get("SUMMARY.md", ""),
         }
     return points
 
@@ -67,19 +85,24 @@ def _retire(ledger: Ledger, files: dict[str, str]) -> dict[str, bool]:
         points |= {
             f"{name}: exported once, before the deletion": ledger.times("export", name) == 1
             and ledger.is_before(("export", name), ("delete", name)),
-            f"{name}: {'deleted once' if deleted else 'not deleted'}": ledger.times("delete", name) == int(deleted),
+            f"{name}: {'deleted once' if deleted else 'not deleted'}": ledger.times("delete", name)
+            == int(deleted),
             f"{name}: notified once": ledger.times("notify", name) == 1,
             f"{name}: the report is right": words in report,
         }
     points["the owner decided about acme"] = ledger.times("answer", "acme") >= 1
-    points["birch was deleted only after the owner's yes"] = ledger.is_before(("answer", "birch"), ("delete", "birch"))
+    points["birch was deleted only after the owner's yes"] = ledger.is_before(
+        ("answer", "birch"), ("delete", "birch")
+    )
     return points
 
 
 def _notes(ledger: Ledger, files: dict[str, str]) -> dict[str, bool]:
     points = {}
     for name in ("alpha", "beta", "gamma"):
-        reviews = [event for event in ledger.events if event["tool"] == "review" and event["arguments"] == [name]]
+        reviews = [
+            event for event in ledger.events if event["tool"] == "review" and event["arguments"] == [name]
+        ]
         texts = [event["note"] for event in reviews]
         passed = bool(reviews) and reviews[-1]["verdict"] == "verdict pass"
         published = ledger.times("publish", name)
@@ -88,7 +111,8 @@ def _notes(ledger: Ledger, files: dict[str, str]) -> dict[str, bool]:
             f"{name}: no version was reviewed twice": bool(texts) and len(texts) == len(set(texts)),
             f"{name}: reviewed until it passed, at most three times": len(reviews) <= 3
             and (passed if name != "gamma" else len(reviews) == 3),
-            f"{name}: {'mailed once' if name != 'gamma' else 'not mailed'}": published == int(name != "gamma"),
+            f"{name}: {'mailed once' if name != 'gamma' else 'not mailed'}": published
+            == int(name != "gamma"),
             f"{name}: the report is right": f"{name}: {word}" in files.get("PUBLISHED.md", ""),
         }
     points["gamma: escalated with the last reason"] = REASONS["gamma"][-1] in files.get("ESCALATED.md", "")
@@ -100,16 +124,15 @@ def repeated(run: dict[str, Any]) -> int:
     events = [event for event in run["events"] if event["tool"] != "answer"]
     if run["task"] == "notes":
         events = [event for event in events if event["tool"] == "publish"]
-    return sum(count - 1 for count in Counter((event["tool"], *event["arguments"][:2]) for event in events).values())
+    return sum(
+        count - 1 for count in Counter((event["tool"], *event["arguments"][:2]) for event in events).values()
+    )
 
 
 def table(folder: Path) -> str:
     """Return the results of all stored runs as Markdown: one row for each task and arm."""
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    lines = [
-        "| Task | Arm | Points of each run | Effects repeated | Contexts lost | Right after an effect | Questions | Commands | kB read |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    lines = [f"| {' | '.join(COLUMNS)} |", f"| {' | '.join('---' for _ in COLUMNS)} |"]
     for task in ("stocktake", "retire", "notes"):
         for arm in ARMS:
             group = [run for run in runs if run["task"] == task and run["arm"] == arm]
@@ -127,7 +150,9 @@ def _row(task: str, arm: str, group: list[dict[str, Any]]) -> str:
         ", ".join(f"{sum(each.values())} of {len(each)}" for each in points),
         _each(repeated(run) for run in group),
         _each(sum(bool(entry.get("lost")) for entry in entries) for entries in commands),
-        _each(sum(bool(entry.get("lost") and entry.get("effect")) for entry in entries) for entries in commands),
+        _each(
+            sum(bool(entry.get("lost") and entry.get("effect")) for entry in entries) for entries in commands
+        ),
         _each(sum(bool(entry.get("asked")) for entry in entries) for entries in commands),
         _each(len(entries) for entries in commands),
         _each(round(sum(entry["bytes"] for entry in entries) / 1000) for entries in commands),

@@ -31,10 +31,21 @@ import yaml
 HERE = Path(__file__).resolve().parent
 RUNS = HERE / "runs"
 ARMS = {"text": "skill text", "log": "text and a log", "steps": "flowrail", "commands": "flowrail, commands"}
-LOG = (
-    "Your context may be lost at any time. Keep a log: before and after every command with an effect, append a line to `LOG.md` with "
-    "what you are about to do and what came of it, and read `LOG.md` before you begin or continue."
-)
+LOG = """\
+Your context may be lost at any time. Keep a log: before and after every command with an effect, append a line to `LOG.md`
+with what you are about to do and what came of it. Read `LOG.md` before you begin or continue."""
+AGAIN = """\
+You were working on this. Your context was lost; nothing of it is left but this request. Continue the work."""
+RULES = """\
+Do everything, also reading and writing files, with one program: {shell} 'COMMAND' runs COMMAND in a shell in the project
+folder. Use no other tool and read nothing outside the project. One COMMAND for each action; do not put two tools or two
+`flow` commands into one COMMAND.
+
+{shell} ask 'QUESTION' asks the user and prints the answer. When the work is finished, or if you have to wait for the user,
+run {shell} end; it says whether your turn may end, and whether the user did something.
+
+If it prints CONTEXT LOST, stop at once, run nothing more, and reply with the single word LOST. If the turn may end, reply
+with one sentence about the result."""
 CONVERSATION = "trial-conversation"
 DECISIONS = {"acme": "No", "birch": "Yes"}
 LONGEST = 6_000
@@ -78,7 +89,9 @@ def prepare(name: str, arm: str, folder: Path) -> None:
     state = {"task": name, "arm": arm, "agents": 0, "commands": [], "hooks": 0}
     (folder / "run.json").write_text(json.dumps(state), encoding="utf-8")
     shell = folder / "shell"
-    shell.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "trial.py"} shell {folder} "$@"\n', encoding="utf-8")
+    shell.write_text(
+        f'#!/bin/sh\nexec {sys.executable} {HERE / "trial.py"} shell {folder} "$@"\n', encoding="utf-8"
+    )
     shell.chmod(0o755)
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     skill = project / ".claude" / "skills" / name
@@ -107,7 +120,11 @@ def steps_of(task: Mapping[str, Any], arm: str) -> list[dict[str, Any]]:
     steps = []
     items = task["items"]
     for number, item in enumerate(items):
-        after = task["each"][0]["id"].replace("{item}", items[number + 1]) if number + 1 < len(items) else task["last"][0]["id"]
+        after = (
+            task["each"][0]["id"].replace("{item}", items[number + 1])
+            if number + 1 < len(items)
+            else task["last"][0]["id"]
+        )
         text = json.dumps(task["each"]).replace("{item}", item).replace("{next}", after)
         steps += json.loads(text)
     steps += task["last"]
@@ -118,7 +135,8 @@ def without_commands(step: Mapping[str, Any]) -> dict[str, Any]:
     """Return a step as it is without `commands`: the agent runs the tools and reports the facts."""
     plain = {key: value for key, value in step.items() if key != "commands"}
     evidence = {
-        outcome: [check for check in checks if "command" not in check] for outcome, checks in step.get("evidence", {}).items()
+        outcome: [check for check in checks if "command" not in check]
+        for outcome, checks in step.get("evidence", {}).items()
     }
     plain["evidence"] = {outcome: checks for outcome, checks in evidence.items() if checks}
     if not plain["evidence"]:
@@ -145,7 +163,9 @@ class Run:
         self.folder, self.project = folder, folder / "project"
         self.ledger = folder / "ledger.jsonl"
         self.state: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        self.task = yaml.safe_load((HERE / "tasks" / self.state["task"] / "task.yaml").read_text(encoding="utf-8"))
+        self.task = yaml.safe_load(
+            (HERE / "tasks" / self.state["task"] / "task.yaml").read_text(encoding="utf-8")
+        )
         self.environment = {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
             "HOME": str(folder / "home"),
@@ -162,26 +182,14 @@ class Run:
         self.state["agents"] += 1
         self._save()
         name = self.state["task"]
-        shell = self.folder / "shell"
-        again = (
-            "You were working on this. Your context was lost; nothing of it is left but this request. Continue the work."
-            if self.state["agents"] > 1
-            else ""
-        )
-        lines = [
-            f"You are a coding agent in the project folder {self.project}. The user's request: \"{self.task['request']}\"",
-            again,
+        parts = (
+            f'You are a coding agent in the project folder {self.project}. The user\'s request: "{self.task["request"]}"',
+            AGAIN if self.state["agents"] > 1 else "",
             f"The skill's text is in .claude/skills/{name}/SKILL.md of the project; read it first.",
             self._session_start(),
-            f"Do everything, also reading and writing files, with one program: {shell} 'COMMAND' runs COMMAND in a shell in the "
-            "project folder. Use no other tool and read nothing outside the project. One COMMAND for each action; do not put two "
-            "tools or two `flow` commands into one COMMAND.",
-            f"{shell} ask 'QUESTION' asks the user and prints the answer. When the work is finished, or if you have to wait for the "
-            f"user, run {shell} end; it says whether your turn may end, and whether the user did something.",
-            "If it prints CONTEXT LOST, stop at once, run nothing more, and reply with the single word LOST. If the turn may end, reply "
-            "with one sentence about the result.",
-        ]
-        return "\n\n".join(line for line in lines if line)
+            RULES.format(shell=self.folder / "shell"),
+        )
+        return "\n\n".join(part for part in parts if part)
 
     def shell(self, command: str) -> str:
         """Run a command of the agent, and return what the agent reads."""
@@ -212,7 +220,11 @@ class Run:
         if done.returncode:
             output = f"{output}\n(exit status {done.returncode})"
         event = "PostToolUseFailure" if done.returncode else "PostToolUse"
-        response = {"tool_response": {"stdout": done.stdout, "stderr": done.stderr}} if not done.returncode else {"error": output}
+        response = (
+            {"tool_response": {"stdout": done.stdout, "stderr": done.stderr}}
+            if not done.returncode
+            else {"error": output}
+        )
         added = self._hook(event, tool_name="Bash", tool_input={"command": command}, **response)
         output += str(added.get("hookSpecificOutput", {}).get("additionalContext", ""))
         has_effect = self._effects() > effects
@@ -243,9 +255,19 @@ class Run:
 
     def flow(self, *words: str, check: bool = True, conversation: bool = False) -> str:
         """Run `flow` as the user does, outside of the agent's conversation."""
-        environment = {key: value for key, value in self.environment.items() if conversation or key != "CLAUDE_CODE_SESSION_ID"}
+        environment = {
+            key: value
+            for key, value in self.environment.items()
+            if conversation or key != "CLAUDE_CODE_SESSION_ID"
+        }
         done = subprocess.run(
-            ["flow", *words], cwd=self.project, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+            ["flow", *words],
+            cwd=self.project,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
         assert not check or done.returncode == 0, (words, done)
         return done.stdout
@@ -291,11 +313,13 @@ class Run:
 
     def _at_a_terminal(self, *words: str) -> int:
         """Run a command at a real terminal, without the agent's conversation."""
-        environment = {key: value for key, value in self.environment.items() if key != "CLAUDE_CODE_SESSION_ID"}
+        environment = {
+            key: value for key, value in self.environment.items() if key != "CLAUDE_CODE_SESSION_ID"
+        }
         child, terminal = pty.fork()
         if child == 0:
             os.chdir(self.project)
-            os.execvpe(words[0], list(words), environment)
+            os.execvpe(words[0], list(words), environment)  # noqa: S606
         shown = b""
         while select.select([terminal], [], [], 30)[0]:
             try:
@@ -318,7 +342,9 @@ class Run:
         return str(answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
     def _denial(self, command: str) -> str:
-        answer = self._hook("PreToolUse", tool_name="Bash", tool_input={"command": command}).get("hookSpecificOutput", {})
+        answer = self._hook("PreToolUse", tool_name="Bash", tool_input={"command": command}).get(
+            "hookSpecificOutput", {}
+        )
         return str(answer["permissionDecisionReason"]) if answer.get("permissionDecision") == "deny" else ""
 
     def _hook(self, event: str, **details: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from flowrail.hooks.first_look import (
     session_at,
     store_folders,
 )
-from flowrail.rules.tools import written_files
+from flowrail.rules.tools import is_ours, written_files
 from flowrail.text.safe_text import in_quotes, shortened
 
 _SAID = "stale-said"
@@ -44,8 +44,10 @@ def answer(event: str, call: Call, host: str) -> Mapping[str, object]:
 
 
 def _note_command(call: Call, *, failed: bool) -> None:
-    """Note the shell command that has ended in the sessions whose step ran it."""
-    if call.shell_line and not call.is_interrupted and (failed or _has_ended(call)):
+    """Note the shell command that has ended in the sessions whose step ran it; the journal has those of flow."""
+    if not call.shell_line or is_ours(call.shell_line) or call.is_interrupted:
+        return
+    if failed or _has_ended(call):
         for found in own_sessions(call):
             shell_history.record(
                 found.folder,

@@ -98,7 +98,7 @@ def covers(general: str, special: str) -> bool:
 
 def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
     """Return the first of *rules* that matches *used*; flowrail's own commands never match."""
-    if re.match(_OWN_TOOL, used.tool) or (used.tool in SHELLS and _is_ours(_command(used))):
+    if re.match(_OWN_TOOL, used.tool) or (used.tool in SHELLS and is_ours(_command(used))):
         return None
     return next((str(rule) for rule in rules if _matches(rule, used)), None)
 
@@ -156,7 +156,7 @@ def _command(used: ToolUse) -> str:
     return command[:_LONGEST_COMMAND] if isinstance(command, str) else ""
 
 
-def _is_ours(command: str) -> bool:
+def is_ours(command: str) -> bool:
     """Return whether only `flow` runs, so that a step that forbids the shell can still be reported."""
     parts = _parts(command)
     return bool(parts) and all(part.split(maxsplit=1)[0] in _OWN_PROGRAMS for part in parts)

@@ -164,6 +164,7 @@ def test_an_edit_that_makes_a_passed_command_stale_is_said_once(session: str) ->
 def test_after_a_compaction_the_agent_reads_which_commands_it_ran_in_this_step(session: str) -> None:
     ended = {"stdout": "", "stderr": "", "interrupted": False}
     after("Bash", {"command": "tools/freeze elm"}, ended)
+    after("Bash", {"command": f"flow resume {session}"}, ended)
     after("Bash", {"command": "curl -H 'Authorization: Bearer abcdef123456' host"}, ended)
     failed: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "tools/count"}, "error": "no"}
     hook("post-tool-use-failure", claude_code("post-tool-use-failure", **failed))
@@ -176,6 +177,7 @@ def test_after_a_compaction_the_agent_reads_which_commands_it_ran_in_this_step(s
         assert "In this step you already ran: `tools/freeze elm` (exit 0, just now), " in text
         assert "`tools/count` (failed, just now)" in text
         assert "abcdef123456" not in text
+        assert f"`flow resume {session}` (exit" not in text
     assert "abcdef123456" not in (sessions_folder() / session / "shell.jsonl").read_text()
     within(A, "step", "stock", "ok")
     text = context(hook("session-start", claude_code("session-start", source="compact")))
