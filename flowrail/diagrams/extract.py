@@ -6,10 +6,11 @@ function that also gives the compiled machine its guards.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
 from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.graph import outcome_at_limit
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.statechart import is_limited
 from flowrail.machines.step import StepDef
@@ -31,7 +32,8 @@ def picture(workflow: Workflow) -> Picture:
         leaving = _arrows(workflow, step)
         targets = {arrow.target for arrow in leaving}
         has_limit = any(arrow.limit is not None for arrow in leaving)
-        node = _node(step, number, bound_shown=has_limit)
+        guards = [pattern for pattern, allowed in workflow.guards.items() if step.id in allowed]
+        node = _node(step, number, guards, bound_shown=has_limit)
         nodes.append(node)
         nodes += (
             Node(end_id(step.id, kind), kind, str(kind), phase=node.phase)
@@ -57,20 +59,22 @@ def _arrows(workflow: Workflow, step: StepDef) -> list[Arrow]:
     arrows = []
     for target, outcomes in outcomes_by_target.items():
         names = tuple(str(outcome) for outcome in outcomes if outcome in step.next)
-        has_limit = any(is_limited(workflow, step, outcome) for outcome in outcomes)
+        limited = [outcome for outcome in outcomes if is_limited(workflow, step, outcome)]
+        at_limit = dict.fromkeys(outcome_at_limit(step, outcome) for outcome in limited)
         arrows.append(
             Arrow(
                 step.id,
                 target,
                 names if len(names) == len(outcomes) else (*names, "any other"),
-                step.bound if has_limit else None,
+                step.bound if limited else None,
+                then=" / ".join("ok" if end == Outcome.OK else "the user decides" for end in at_limit),
                 every=tuple(map(str, outcomes)),
             )
         )
     return arrows
 
 
-def _node(step: StepDef, number: int, *, bound_shown: bool) -> Node:
+def _node(step: StepDef, number: int, guards: Sequence[str], *, bound_shown: bool) -> Node:
     when = None if step.when is None else ("computed" if callable(step.when) else shortened(step.when, 80))
     return Node(
         step.id,
@@ -80,7 +84,10 @@ def _node(step: StepDef, number: int, *, bound_shown: bool) -> Node:
         shortened(step.phase, 80) if step.phase else None,
         step.bound,
         when,
-        tuple(_notes(step, when, bound_shown=bound_shown)),
+        (
+            *_notes(step, when, bound_shown=bound_shown),
+            *(f"only here: {shortened(text, 60)}" for text in guards),
+        ),
         step.work.workflow if step.work is not None else None,
     )
 
@@ -101,13 +108,22 @@ def _notes(step: StepDef, when: str | None, *, bound_shown: bool) -> Iterator[st
     if step.gate is not None:
         yield f"gate on {shortened(step.gate.review, 40)}"
     if step.questions:
-        yield "asks the user"
+        by_person = any(question.person for question in step.questions)
+        yield "only a person may answer" if by_person else "asks the user"
     if step.work is not None:
         yield _agents_note(step.work)
         if step.work.workflow is not None:
             yield f"runs {shortened(step.work.workflow, 80)}"
     if step.bound is not None and not bound_shown:
         yield f"at most {count(step.bound, 'attempt')}"
+    if step.commands:
+        commands = (f"{name} (once)" if declared.once else name for name, declared in step.commands.items())
+        yield shortened(f"commands: {', '.join(commands)}", 120)
+    outcomes_by_checks: dict[str, list[str]] = {}
+    for outcome, checks in step.evidence.items():
+        outcomes_by_checks.setdefault(", ".join(check.id for check in checks), []).append(outcome)
+    for names, outcomes in outcomes_by_checks.items():
+        yield shortened(f"{' / '.join(outcomes)} needs evidence: {names}", 120)
 
 
 def _agents_note(work: Dispatch) -> str:

@@ -95,6 +95,8 @@ class Arrow:
     """The outcomes on the label, of which one may be "any other"."""
     limit: int | None = None
     """After how many attempts they close."""
+    then: str = ""
+    """What happens instead at the limit."""
     every: tuple[str, ...] = ()
     """All outcomes that lead along the arrow."""
     taken: int | None = None
@@ -105,7 +107,8 @@ class Arrow:
         """The text on the arrow, with how often it was taken."""
         if not self.outcomes:
             return ""
-        bound = f" (at most {count(self.limit, 'attempt')})" if self.limit is not None else ""
+        then = f", then {self.then}" if self.then else ""
+        bound = f" (at most {count(self.limit, 'attempt')}{then})" if self.limit is not None else ""
         taken = "" if self.taken is None else f" · {times(self.taken) if self.taken else 'never'}"
         return f"{' / '.join(self.outcomes)}{bound}{taken}"
 

@@ -21,7 +21,7 @@ PICTURES = Path(__file__).parents[2] / "docs" / "reference" / "pictures"
 def session() -> Picture:
     name = "problem-analysis"
     definition = Loader().load(name).workflow()
-    low = Report("done", {"confidence": "low"})
+    low = Report("done", {"confidence": "low", "checks_left": "yes"})
     no_trace = Report("done", {"traced": "no"})
     return with_trace(picture(definition), records(definition, no_trace, "ok", low, low, seconds=140))
 

@@ -8,6 +8,7 @@ from support.workflows import loop, step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import NodeKind, Picture
+from flowrail.machines.demanded_evidence import Evidence, StepCommand
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate import GateConfig
 from flowrail.machines.outcome import Outcome
@@ -93,5 +94,34 @@ def test_a_loop_has_its_limit_on_the_arrow_and_else_on_the_step() -> None:
     labels = {(arrow.target, arrow.label) for arrow in drawn.arrows}
     once = picture(workflow(step("one", limit=2)))
 
-    assert ("look", "fail / iterate (at most 3 attempts)") in labels
+    assert ("look", "fail / iterate (at most 3 attempts, then the user decides / ok)") in labels
     assert once.nodes[1].notes == ("at most 2 attempts",)
+
+
+def test_a_step_shows_its_evidence_its_commands_and_what_is_guarded() -> None:
+    checks = [Evidence("green", command="tests"), Evidence("notes", file="notes.md")]
+    commands = {"tests": StepCommand(["pytest"]), "push": StepCommand(["git", "push"], once=True)}
+    agree = Question(
+        "go", "Go", "Go?", (Option("Yes", outcome="ok"), Option("No", outcome="fail")), person=True
+    )
+    drawn = picture(
+        workflow(
+            step(
+                "test",
+                commands=commands,
+                evidence={"ok": checks, "fail": checks},
+                next={"ok": "agree", "fail": None},
+            ),
+            step("agree", questions=[agree], limit=2, next={"ok": "push", "fail": "test"}),
+            step("push"),
+            guards={"Bash(git push*)": ["push"]},
+        )
+    )
+    notes = {node.id: node.notes for node in drawn.nodes if node.notes}
+
+    assert notes == {
+        "test": ("commands: tests, push (once)", "ok / fail needs evidence: green, notes"),
+        "agree": ("only a person may answer",),
+        "push": ("only here: Bash(git push*)",),
+    }
+    assert "fail (at most 2 attempts, then the user decides)" in {arrow.label for arrow in drawn.arrows}

@@ -88,7 +88,9 @@ def test_every_format_shows_the_session() -> None:
     shown = drawn(loop(3), "iterate")
 
     assert "classDef here" in mermaid.render(shown)
-    assert '==>|"fail / iterate (at most 3 attempts) · once"|' in mermaid.render(shown)
+    assert '==>|"fail / iterate (at most 3 attempts, then the user decides / ok) · once"|' in mermaid.render(
+        shown
+    )
     assert 'class="node step here"' in svg.render(shown)
     assert "here now, entered twice, 1 min 30 s" in svg.render(shown).replace("</text>", " ")
     assert "here now, entered twice, 1 min 30 s" in markdown.render(shown)

@@ -287,7 +287,7 @@ def test_the_skill_page_counts_transitions_and_shows_where_sessions_loop(site: W
     page = site.request("/skills/release").text
 
     assert "2 sessions" in page
-    assert "iterate (at most 3 attempts) · twice" in page
+    assert "iterate (at most 3 attempts, then ok) · twice" in page
     assert '<b class="iterate">1</b>' in page
 
 

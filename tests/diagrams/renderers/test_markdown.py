@@ -48,10 +48,10 @@ def test_steps_are_numbered_and_transitions_name_the_numbers() -> None:
     assert drawn.splitlines() == [
         "| # | Step | Phase | Transitions |",
         "| --- | --- | --- | --- |",
-        "| 1 | Look \\| around | first | ok → 2, iterate (at most 3 attempts) → 1 |",
+        "| 1 | Look \\| around | first | ok → 2, iterate (at most 3 attempts, then ok) → 1 |",
         "| 2 | Ask (only when mode == 'full'; asks the user) |  | ok → 3, fail → end as failed |",
         "| 3 | Send (2 agents explore) |  | ok → 4 |",
-        "| 4 | Judge (gate on send) |  | ok → end, any other (at most 5 attempts) → 3 |",
+        "| 4 | Judge (gate on send) |  | ok → end, any other (at most 5 attempts, then the user decides / ok) → 3 |",
     ]
 
 

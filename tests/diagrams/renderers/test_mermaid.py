@@ -79,9 +79,9 @@ def test_a_workflow_is_drawn_in_the_order_of_its_steps() -> None:
         "    end",
         "    s0 --> s1",
         '    s1 -->|"ok"| s2',
-        '    s1 -->|"iterate (at most 3 attempts)"| s1',
+        '    s1 -->|"iterate (at most 3 attempts, then ok)"| s1',
         '    s2 -->|"ok"| e3',
-        '    s2 -->|"fail (at most 5 attempts)"| s1',
+        '    s2 -->|"fail (at most 5 attempts, then the user decides)"| s1',
     ]
 
 
