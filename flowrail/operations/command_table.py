@@ -147,6 +147,9 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "Show a skill's steps, transitions and parameters, or what one step prints",
     ),
     "check": CommandEntry("operations.skills.check", _EVERY_DAY, "Find errors in a workflow"),
+    "conform": CommandEntry(
+        "conformance.conform", _EVERY_DAY, "Judge transcripts by the rules of a workflow"
+    ),
     "test": CommandEntry(
         "testing.walks.run", _EVERY_DAY, "Walk through a workflow and check what its steps print"
     ),
