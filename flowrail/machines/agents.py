@@ -288,8 +288,8 @@ def cut(result: Mapping[str, object], most: int, where: str) -> dict[str, object
     return shortened
 
 
-def check_item_count(step: StepDef, items: Sequence[object]) -> None:
-    """Refuse a list with more items than a step may dispatch."""
+def check_items(step: StepDef, items: Sequence[object]) -> None:
+    """Refuse a list with an item twice, or with more items than a step may dispatch."""
     if len(items) > MOST_DISPATCHES:
         raise UsageError(
             f"step `{step.id}` would create {len(items)} dispatches; the limit is {MOST_DISPATCHES}",
@@ -297,6 +297,14 @@ def check_item_count(step: StepDef, items: Sequence[object]) -> None:
             hint="use fewer items, for example by grouping several into one",
             step=step.id,
         )
+    for number, item in enumerate(items):
+        if item in items[:number]:
+            raise UsageError(
+                f"step `{step.id}` would dispatch `{phrases.in_words(item)[:60]}` twice",
+                code="BAD_VALUES",
+                hint="give each item once",
+                step=step.id,
+            )
 
 
 def _items(work: Dispatch, values: Mapping[str, object], step: StepDef) -> list[object]:
@@ -307,7 +315,7 @@ def _items(work: Dispatch, values: Mapping[str, object], step: StepDef) -> list[
         return []
     if not isinstance(items, (list, tuple)):
         items = [items]
-    check_item_count(step, items)
+    check_items(step, items)
     return list(items)
 
 

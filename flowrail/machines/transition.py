@@ -110,7 +110,7 @@ def _check_lists(workflow: Workflow, params: Mapping[str, Any]) -> None:
     for step in workflow.steps:
         over = step.work.over if step.dispatch is not None and step.work is not None else None
         if isinstance(over, str) and isinstance(params.get(over), (list, tuple)):
-            agents.check_item_count(step, params[over])
+            agents.check_items(step, params[over])
 
 
 def advance(

@@ -158,13 +158,16 @@ class Arg:
     def problem(self, value: object) -> str | None:
         """Return what is wrong with *value*, or `None`. Values are not converted."""
         if self.choices is not None and _IS_KIND[self.kind](value):
-            for item in value if isinstance(value, (list, tuple)) else (value,):
+            items = value if isinstance(value, (list, tuple)) else (value,)
+            for number, item in enumerate(items):
                 if not self._is_choice(item):
                     named = ", ".join(_short(choice) for choice in self.choices[:MOST_NAMED])
                     more = len(self.choices) - MOST_NAMED
                     return (
                         f"takes one of {named}{f' and {more} more' if more > 0 else ''}, not {_short(item)}"
                     )
+                if any(same(item, earlier) for earlier in items[:number]):
+                    return f"has {_short(item)} twice"
         return misfit(self, value)
 
     def _is_choice(self, value: object) -> bool:
@@ -200,11 +203,9 @@ class Arg:
             return True
         if self.kind in {"integer", "number"}:
             return self.min if self.min is not None else (self.max if self.max is not None else 1)
-        return (
-            "x" * least_of(self)
-            if self.kind == "string"
-            else [*(self.choices or ("x",))][:1] * least_of(self)
-        )
+        if self.kind == "string":
+            return "x" * least_of(self)
+        return [*self.choices][: least_of(self)] if self.choices else ["x"] * least_of(self)
 
 
 def misfit(arg: Arg, value: Any) -> str | None:

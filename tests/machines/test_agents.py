@@ -31,16 +31,28 @@ from flowrail.machines.values import Arg
 
 def test_a_list_that_is_too_long_for_a_step_is_refused_at_the_start() -> None:
     with refused("TOO_MANY_DISPATCHES") as caught:
-        start(fan(), {"areas": ["x"] * (MOST_DISPATCHES + 1)})
+        start(fan(), {"areas": list(range(MOST_DISPATCHES + 1))})
 
     assert caught.value.exit_status == 2
-    assert len(start(fan(), {"areas": ["x"] * MOST_DISPATCHES}).dispatches) == MOST_DISPATCHES
+    assert len(start(fan(), {"areas": list(range(MOST_DISPATCHES))}).dispatches) == MOST_DISPATCHES
     work = Dispatch("explore", None, "areas", prompt=("Look at $item.",))
     later = workflow(
         step("first", next={"ok": "look"}), step("look", dispatch=work, next={"ok": None}), params=AREAS
     )
     with refused("TOO_MANY_DISPATCHES", match="would create 201"):
-        start(later, {"areas": ["x"] * 201})
+        start(later, {"areas": list(range(201))})
+
+
+def test_an_item_is_not_given_to_two_agents() -> None:
+    work = Dispatch("explore", None, "areas", prompt=("Look at $item.",))
+    later = workflow(
+        step("first", next={"ok": "look"}, reports=AREAS), step("look", dispatch=work, next={"ok": None})
+    )
+
+    with refused("BAD_VALUES", match="would dispatch `a` twice"):
+        start(fan(), {"areas": ["a", "b", "a"]})
+    with refused("BAD_VALUES", match="would dispatch `a` twice"):
+        advance(later, start(later), Report("ok", {"areas": ["a", "a"]}))
 
 
 def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:

@@ -257,20 +257,13 @@ def _value_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
     if _has_odd_bounds(arg):
         yield f"{name} has a bound that is not a whole number", "use whole numbers, or `type: number`"
         return
-    if arg.choices is not None and not arg.choices:
-        yield f"{name} has an empty list of choices", "list the choices, or remove `choices`"
+    yield from _choice_problems(name, arg)
     for low, high, unit in ((arg.min, arg.max, ""), (arg.min_length, arg.max_length, " long")):
         if low is not None and high is not None and low > high:
             yield f"{name} is at least {low} and at most {high}{unit}", "swap the bounds"
     if arg.min_length is not None and arg.min_length > LARGEST_LEAST:
         message = f"{name} has a minimum length of {arg.min_length}; at most {LARGEST_LEAST} is allowed"
         yield message, "let the value be the path of a file that holds it"
-    for choice in arg.choices or () if arg.kind != "list" else ():
-        if problem := misfit(arg, choice):
-            yield (
-                f"the choice `{choice}` of {name} does not fit: it {problem}",
-                "change the choice or the type",
-            )
     default = arg.default if arg.has_default and arg.default != "" else None
     for label, value in (("default", default), ("example", arg.example)):
         problem = arg.problem(value) if value is not None else None
@@ -278,6 +271,19 @@ def _value_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
             is_unquoted = arg.kind == "string" and not isinstance(value, str)
             remedy = "put it in quotes" if is_unquoted else f"change the {label} or the bounds"
             yield f"the {label} of {name} does not fit: it {problem}", remedy
+
+
+def _choice_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
+    if arg.choices is not None and not arg.choices:
+        yield f"{name} has an empty list of choices", "list the choices, or remove `choices`"
+    if arg.kind == "list" and arg.choices and (arg.min_length or 0) > len(arg.choices):
+        yield f"{name} has fewer choices than its minimum length", "add choices, or lower `min_length`"
+    for choice in arg.choices or () if arg.kind != "list" else ():
+        if problem := misfit(arg, choice):
+            yield (
+                f"the choice `{choice}` of {name} does not fit: it {problem}",
+                "change the choice or the type",
+            )
 
 
 def _has_odd_bounds(arg: Arg) -> bool:
@@ -370,6 +376,8 @@ def _over_problem(over: str | Sequence[object] | None, scope: Scope) -> Iterator
         yield "an empty list", "list the items, or name a fact that is a list"
     elif over is not None and len(over) > MOST_DISPATCHES:
         yield f"{len(over)} items; at most {MOST_DISPATCHES} are allowed", "give several to an agent"
+    elif over is not None and any(item in over[:number] for number, item in enumerate(over)):
+        yield "a list with an item twice", "list each item once"
 
 
 def _join_problem(work: Dispatch) -> Iterator[tuple[str, str]]:

@@ -153,6 +153,7 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (dispatching(over="nobody"),),
         (dispatching(over="mode"),),
         (dispatching(over=()),),
+        (dispatching(over=("a", "a")),),
         (dispatching(over=tuple(range(MOST_DISPATCHES + 1))),),
     ],
     "FR141": [
