@@ -227,7 +227,7 @@ def test_the_planner_accepts_no_plan_whose_diffs_do_not_apply() -> None:
     work = sessions_folder() / session / "work"
     for file in (work / "applied.md", Path("applied.md")):
         file.write_text("Result: every diff applies\nSize: small (1 files, 1 changed lines)\n")
-    (work / "notes.md").write_text("## Runs\n")
+    (work / "notes.md").write_text("## Runs\nplan.md:1\n")
 
     assert flow("run", "diffs", "--session", session).status == 1
     assert passed_checks(session) == {"runs"}
