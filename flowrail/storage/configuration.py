@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, TypeGuard
+from dataclasses import dataclass, field, fields
+from typing import Annotated
 
 from annotated_types import Ge, Gt, MinLen
 
@@ -78,9 +78,14 @@ def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:
 
 
 def configured_store(environ: Mapping[str, str], home: str) -> str:
-    """Return the store that the user configured; empty without one. Every step asks, so nothing else is checked."""
-    store = _values(configuration_path(environ, home)).get("store", "")
-    return store if _is_store(store) else read_configuration(environ, home).store
+    """Return the store that the user configured; empty without one.
+
+    Every step asks, so only the names of the other keys are checked.
+    """
+    values = _values(configuration_path(environ, home))
+    store = values.get("store", "")
+    is_plain = values.keys() <= {field.name for field in fields(Configuration)} and _is_store(store)
+    return str(store) if is_plain else read_configuration(environ, home).store
 
 
 def _values(path: str) -> dict[str, object]:
@@ -96,5 +101,5 @@ def _values(path: str) -> dict[str, object]:
         raise DocumentError(f"is not valid TOML: {error}", hint="fix the file", place=path) from None
 
 
-def _is_store(value: object) -> TypeGuard[str]:
+def _is_store(value: object) -> bool:
     return isinstance(value, str) and (not value or "://" in value or os.path.isabs(value))

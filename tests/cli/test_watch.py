@@ -212,19 +212,20 @@ def test_without_a_command_the_desktop_shows_a_message(
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("command", "text", "message"),
     [
-        ("notify = 'x", "not valid TOML"),
-        ("colour = true", "`colour`: unknown key"),
-        ("notify = 1", "`notify`: Input should be a valid"),
+        ("sessions", "notify = 'x", "not valid TOML"),
+        ("sessions", "colour = true", "`colour`: unknown key"),
+        ("sessions", 'store = "relative"', "neither an absolute path nor the address"),
+        ("watch", "notify = 1", "`notify`: Input should be a valid"),
     ],
 )
-def test_a_mistake_in_the_configuration_is_named(text: str, message: str) -> None:
+def test_a_mistake_in_the_configuration_is_named(command: str, text: str, message: str) -> None:
     folder = Path(os.environ["HOME"]) / ".config" / "flowrail"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text(text)
 
-    ran = flow("watch")
+    ran = flow(command)
 
     assert ran.status == 2
     assert message in ran.err
