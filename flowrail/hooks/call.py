@@ -59,6 +59,13 @@ class Call(NamedTuple):
         return ToolUse(self.tool, self.tool_input, self.cwd, project, self.home, work)
 
 
+class Pending(NamedTuple):
+    """What a look found: the module that answers, and what it is about."""
+
+    module: str
+    found: tuple[Any, ...] = ()
+
+
 def read_call(
     data: bytes, *, environ: Mapping[str, str], home: str, state: str, now: str, cwd: str
 ) -> Call | None:

@@ -1,4 +1,8 @@
-"""A hook as a host calls it: JSON in, one JSON object out, exit status 0 always."""
+"""A hook as a host calls it: JSON in, one JSON object out, exit status 0 always.
+
+A look at the call decides whether there may be something to say, which is nearly never the case and has to be fast. Only
+then a second module is imported, which reads the sessions from their stores and answers.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +15,18 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 
-from flowrail.hooks.call import read_call
+from flowrail.hooks.call import Call, Pending, read_call
 from flowrail.rules.tools import QUESTIONS, SKILL_TOOL
 from flowrail.storage.user_folders import state_folder
 from flowrail.text import limits
 
 EXIT = 0
-_MODULES = {
+_LOOKS = {
     **dict.fromkeys(("session-start", "session-end", "stop", "subagent-stop"), "turn_events"),
     "pre-tool-use": "before_tool",
     **dict.fromkeys(("post-tool-use", "post-tool-use-failure"), "after_tool"),
 }
-"""The module that answers each event. Only that one is imported."""
+"""The module that looks at each event. Only that one is imported."""
 _AFTER = {SKILL_TOOL: "skill_call", **dict.fromkeys(QUESTIONS, "question_tool")}
 """The module that answers after a tool, if it is not the same as for other tools."""
 
@@ -45,13 +49,18 @@ def answer_of(event: str, host: str) -> Mapping[str, object]:
         state = state_folder(os.environ, home)
         if len(data) <= limits.HOOK_INPUT_BYTES:
             call = read_call(data, environ=os.environ, home=home, state=state, now=_now(), cwd=_cwd())
-            if call is not None:
-                module = _AFTER.get(call.tool) if event == "post-tool-use" else None
-                answer: Mapping[str, object] = import_module(
-                    f"flowrail.hooks.{module or _MODULES[event]}"
-                ).answer(event, call, host)
-                return answer
+            return _answer(event, call, host) if call is not None else {}
     return {}
+
+
+def _answer(event: str, call: Call, host: str) -> Mapping[str, object]:
+    name = _AFTER.get(call.tool) if event == "post-tool-use" else None
+    pending = Pending(name) if name else import_module(f"flowrail.hooks.{_LOOKS[event]}").look(event, call)
+    if pending is None:
+        return {}
+    module = import_module(f"flowrail.hooks.{pending.module}")
+    answer: Mapping[str, object] = module.answer(event, call, host, *pending.found)
+    return answer
 
 
 def _cwd() -> str:

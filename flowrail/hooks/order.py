@@ -1,4 +1,4 @@
-"""Order rules of sessions: a tool call that would break one is denied, one that counts is recorded.
+"""A first look at the order rules of sessions: the tool calls that count for one.
 
 A hook loads this module only for a session whose workflow has order rules.
 """
@@ -13,20 +13,17 @@ from typing import Any
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession, project_of
 from flowrail.rules.order import WATCHED, Event, OrderRule, OrderSyntaxError, parse_rule
+from flowrail.rules.tools import ToolUse
 
 
-def refusal_of(found: FoundSession, workflow: Mapping[str, Any], call: Call) -> str | None:
-    """Return why an order rule denies the tool, or `None`. What counts for a rule is recorded in the session."""
+def counted_use(found: FoundSession, workflow: Mapping[str, Any], call: Call) -> ToolUse | None:
+    """Return the use of the tool if it counts for an order rule of the session, and mark that its calls are watched."""
     rules = _rules(workflow)
     if not any(rule.patterns for rule in rules):
         return None
     _mark(found)
     use = call.tool_use(project_of(found, call), os.path.join(found.folder, "work"))
-    if not any(True in rule.matched(Event(call=use)) for rule in rules):
-        return None
-    from flowrail.hooks.stored import record_call  # brings cattrs and the engine
-
-    return record_call(found, use, call)
+    return use if any(True in rule.matched(Event(call=use)) for rule in rules) else None
 
 
 def _rules(workflow: Mapping[str, Any]) -> list[OrderRule]:

@@ -1,0 +1,72 @@
+"""After a file was edited: the commands whose result is stale because of that, each reported once."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from flowrail.command import Command
+from flowrail.evidence import project_files
+from flowrail.hooks.after_tool import MaybeStale
+from flowrail.hooks.call import Call
+from flowrail.hooks.first_look import FoundSession
+from flowrail.hosts.host import host_named
+from flowrail.text.safe_text import in_quotes, shortened
+
+_SAID = "stale-said"
+"""The file in the folder of a run that says that its result is stale, and that the agent was told so."""
+_LONGEST_NAME = 80
+
+
+def answer(event: str, call: Call, host: str, *found: MaybeStale) -> Mapping[str, object]:
+    """Return the answer that names stale results, or an empty one."""
+    del call
+    said = " ".join(_stale_commands(found))
+    return host_named(host).context(event, said) if said else {}
+
+
+def _stale_commands(found: tuple[MaybeStale, ...]) -> Iterator[str]:
+    """Yield a sentence for each command whose result is stale. Each is yielded once."""
+    for session, run, project, paths in found:
+        path = _changed(session, run, project, paths)
+        if path and _say_once(session, run):
+            again = Command("run", run["command"], session=session.id)
+            yield (
+                f"`{_plain(run['command'])}` is stale: {_plain(path)} changed. "
+                f"Run `{again}` again before you report."
+            )
+
+
+def _changed(found: FoundSession, run: Mapping[str, Any], project: str, paths: list[str]) -> str:
+    """Return the first of *paths* that a run has read, and that is different now."""
+    try:
+        with open(os.path.join(_folder(found, run), "reads.json"), encoding="utf-8") as file:
+            known = json.load(file)
+        for path in paths:
+            before = known["files"].get(path)  # a new file may be one that git ignores
+            if before is not None and before != project_files.digest(project, path):
+                return path
+    except (OSError, ValueError, KeyError, TypeError, project_files.UnreadableError):
+        pass
+    return ""
+
+
+def _say_once(found: FoundSession, run: Mapping[str, Any]) -> bool:
+    """Return whether nothing was said about a run yet, and remember that it is said now."""
+    try:
+        os.close(
+            os.open(os.path.join(_folder(found, run), _SAID), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        )
+    except OSError:
+        return False
+    return True
+
+
+def _folder(found: FoundSession, run: Mapping[str, Any]) -> str:
+    return os.path.join(found.store.path, "sessions", str(run["session"]), "runs", str(run["id"]))
+
+
+def _plain(text: object) -> str:
+    return in_quotes(shortened(str(text), _LONGEST_NAME))
