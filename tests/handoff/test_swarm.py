@@ -77,7 +77,7 @@ def handed_over_by_the_swarm(answer: Any = None) -> Any:
     folder = sessions_folder() / answer["session"] / "work" / "perspectives"
     folder.mkdir(exist_ok=True)
     for archetype in ("optimist", "critic", "analyst", "innovator", "pragmatist"):
-        (folder / f"{archetype}.md").write_text(archetype)
+        (folder / f"{archetype}.md").write_text(f"## Statement\n{archetype}\n")
     answer = run(command_for(answer, "ok"))
     Path("facts.json").write_text(json.dumps(FACTS).replace("PERSPECTIVES", str(folder)))
     answer = run(

@@ -40,12 +40,7 @@ def provide_evidence(words: Sequence[str]) -> None:
         return
     store = Path(_option(words, "--store") or ".flow").absolute()
     named = _option(words, "--session")
-    facts = {
-        name: json.loads(value) if value.startswith("[") else value.split(",")
-        for word, pair in pairwise(words)
-        if word == "-s"
-        for name, _, value in [pair.partition("=")]
-    }
+    facts = dict(pair.split("=", 1) for word, pair in pairwise(words) if word == "-s")
     for folder in [store / "sessions" / named] if named else sorted((store / "sessions").glob("*")):
         journal = folder / "journal.jsonl"
         if journal.is_file() and b'"evidence"' in journal.read_bytes():
@@ -108,16 +103,20 @@ def content_for(
     check: Mapping[str, Any], before: str, beside: Path, values: Mapping[str, object], revision: int
 ) -> str:
     """Return content that meets *check* in a file that has *before* already."""
-    cited = ""
-    if check.get("citations"):
-        (beside / "source.txt").write_text("the cited words\n")
-        cited = 'source.txt:1 "the cited words"'
     letter, least = check.get("items"), check.get("at_least", 1)
+    citations = []
+    if check.get("citations"):
+        (beside.parent / "source.txt").write_text("the cited words\n" * least)
+        citations = [f'../source.txt:{number} "the cited words"' for number in range(1, least + 1)]
+    cited = "".join(citations[:1])
     lines = [check["section"]] if "section" in check else []
-    lines += [f"revision {revision}, {len(before)} characters before", cited]
+    lines += [f"revision {revision}, {len(before)} characters before", *citations]
     for text in check.get("contains", ()):
         value = values.get(text[1:]) if text.startswith("$") else None
-        lines += map(str, value) if isinstance(value, list) else [Template(text).safe_substitute(values)]
+        is_json = isinstance(value, str) and value.startswith("[")
+        items = json.loads(str(value)) if is_json else value if isinstance(value, list) else None
+        lines += [Template(text).safe_substitute(values), *map(str, items or [])]
+        lines += str(value).split(",")
     if letter:
         lines += [f"{letter}{number}: {cited}" for number in range(1, least + 1)]
     if "covers" in check:
