@@ -10,7 +10,7 @@ from rich import console as rich_console
 from rich.table import Table
 from rich.text import Text
 
-from flowrail.operations.sessions.board import Group, ListedSession
+from flowrail.operations.board import Group, ListedSession
 from flowrail.text.phrases import ago
 from flowrail.text.safe_text import one_line
 

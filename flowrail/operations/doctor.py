@@ -29,7 +29,7 @@ from flowrail.discovery.registry_sync import plan
 from flowrail.errors import DocumentError, FlowError
 from flowrail.hosts.host import HOSTS, Host
 from flowrail.hosts.settings import read_settings
-from flowrail.machines.session_store import ForeignSessionError, UnknownSessionError
+from flowrail.operations.board import FOREIGN, list_sessions
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation
 from flowrail.operations.skills.check import check as check_workflows
@@ -274,26 +274,23 @@ def _sessions(environment: Environment, discovery: Discovery) -> Iterator[str | 
 
 
 def _examine_sessions(environment: Environment, counts: Counter[str]) -> Iterator[SetupFinding]:
-    """Read every session, count it, and yield the findings about it."""
-    store = environment.store
+    """Count every session, and yield the findings about it."""
     try:
-        ids = store.ids()
+        rows = list_sessions(environment.store, environment.now, every=True)
     except FlowError as error:
-        yield SetupFinding("STORE_UNUSABLE", "error", error.message, str(error.hint), store.path)
+        yield SetupFinding("STORE_UNUSABLE", "error", error.message, str(error.hint), environment.store_path)
         return
-    for session_id in ids:
-        try:
-            counts["open" if store.read(session_id).session.is_open else "ended"] += 1
-        except UnknownSessionError:
-            continue  # its start was interrupted
-        except ForeignSessionError:
+    for row in rows:
+        if row.status == FOREIGN:
             counts["foreign"] += 1
-            remedy = f"to continue it, a person must run: {Command('trust', session=session_id)}"
+            remedy = f"to continue it, a person must run: {Command('trust', session=row.session)}"
             message = "you did not start it on this machine"
-            yield SetupFinding("SESSION_FOREIGN", "warning", message, remedy, session_id)
-        except FlowError as error:
+            yield SetupFinding("SESSION_FOREIGN", "warning", message, remedy, row.session)
+        elif row.code:
             counts["broken"] += 1
-            yield SetupFinding("SESSION_BROKEN", "error", error.message, str(error.hint), session_id)
+            yield SetupFinding("SESSION_BROKEN", "error", row.reason, str(row.hint), row.session)
+        else:
+            counts["open" if row.is_open else "ended"] += 1
 
 
 def _broken_key(state: str) -> Iterator[SetupFinding]:

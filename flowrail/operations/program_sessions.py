@@ -30,10 +30,10 @@ from flowrail.machines.question import Question
 from flowrail.machines.session import RecordedFinding
 from flowrail.machines.session_record import Record
 from flowrail.machines.workflow import Workflow
+from flowrail.operations.board import ListedSession, list_sessions
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.sessions.abandon import abandon_session
 from flowrail.operations.sessions.accept import accept
-from flowrail.operations.sessions.board import ListedSession, list_sessions
 from flowrail.operations.sessions.migrate import migrate_session
 from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
 from flowrail.operations.steps import current_step

@@ -25,8 +25,8 @@ from flowrail.machines.session import OPEN, WAYS
 from flowrail.machines.session_store import UnknownSessionError
 from flowrail.machines.walks import coverage
 from flowrail.machines.walks.coverage import SessionCoverage
+from flowrail.operations.board import SHOWN_SECONDS, Board, Group, ListedSession
 from flowrail.operations.environment import Environment
-from flowrail.operations.sessions.board import SHOWN_SECONDS, Board, Group, ListedSession
 from flowrail.operations.sessions.notifications import Notifications
 from flowrail.operations.skills.coverage import drawn, histories
 from flowrail.operations.steps import step_evidence, working_files

@@ -208,14 +208,6 @@ def test_a_report_that_was_recorded_before_says_which_note_is_not_recorded() -> 
     assert told("sessions", session)["history"][-1]["text"] == "the first cause"
 
 
-def test_an_empty_session_is_refused() -> None:
-    put_skill("small")
-    told("step", "small")
-
-    assert refused("step", "small", "ok", "--session", "")[1]["code"] == "UNKNOWN_SESSION"
-    assert refused("resume", "")[1]["code"] == "UNKNOWN_SESSION"
-
-
 def test_an_empty_home_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "")
 

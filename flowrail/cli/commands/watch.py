@@ -15,8 +15,8 @@ from rich.live import Live
 from flowrail.cli import board_table, options, output
 from flowrail.cli.options import Call
 from flowrail.formatters.data import as_data
+from flowrail.operations.board import Board, Group, ListedSession
 from flowrail.operations.environment import Environment
-from flowrail.operations.sessions.board import Board, Group, ListedSession
 from flowrail.operations.sessions.notifications import Notifications
 from flowrail.operations.steps.people import page_address
 from flowrail.text.safe_text import one_line

@@ -57,10 +57,10 @@ from flowrail.handoff.source import choose_target, skill_source, source_of, with
 from flowrail.handoff.store import HandoffChange, Handoffs, missing_parts, payload_path, work_folder
 from flowrail.machines.reported_values import refuse_left_open
 from flowrail.machines.session import Session
+from flowrail.operations.board import list_sessions
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Facts, Reason
-from flowrail.operations.sessions.board import list_sessions
 from flowrail.operations.steps.conversations import NoOpenSessionError, the_open_session
 from flowrail.storage import files
 from flowrail.storage.file_store import LOCK

@@ -16,9 +16,9 @@ from flowrail.formatters.reports.history import HistoryEntry
 from flowrail.hosts.conversation import short_id
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.session_record import Record
+from flowrail.operations.board import UNREADABLE, ListedSession, list_sessions
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
-from flowrail.operations.sessions.board import UNREADABLE, ListedSession, list_sessions
 from flowrail.operations.steps.shown_step import show_record
 from flowrail.text.report import (
     Line,

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
+from flowrail.operations.board import Group, ListedSession
 from flowrail.operations.environment import Environment
-from flowrail.operations.sessions.board import Group, ListedSession
 from flowrail.operations.steps.people import page_address
 from flowrail.storage.configuration import read_configuration
 from flowrail.text.placeholders import fill

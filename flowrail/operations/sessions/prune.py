@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Literal
 
-from flowrail.errors import FlowError, UsageError
+from flowrail.errors import UsageError
 from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
-from flowrail.machines.session import Session
-from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.machines.session_store import Store, UnknownSessionError
+from flowrail.operations.board import FOREIGN, Board, ListedSession
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import DryRun
@@ -108,7 +108,7 @@ def prune_sessions(
     gone: list[OldSession] = []
     stayed: list[OldSession] = []
     for old in _old_sessions(
-        environment.store, now, older_than, statuses, open_handoffs(handoffs, environment.now)
+        environment.store, environment.now, older_than, statuses, open_handoffs(handoffs, environment.now)
     ):
         why = old.why
         if not why and not dry_run:
@@ -124,45 +124,37 @@ def prune_sessions(
 
 
 def _old_sessions(
-    store: Store, now: float, older_than: float, statuses: Collection[str], needs: Callable[[str], str]
+    store: Store, at: str, older_than: float, statuses: Collection[str], needs: Callable[[str], str]
 ) -> Iterator[OldSession]:
     """Yield the sessions that can be deleted, and those that stay, with the reason, which may come from *needs*."""
+    board, now = Board(store), _seconds(at)
     for session_id in store.ids():
-        why = ""
-        try:
-            record = store.read(session_id)
-        except UnknownSessionError:  # its start was interrupted, unless it is still starting
+        row, why = board.row(session_id, at), ""
+        if row is None:  # its start was interrupted, unless it is still starting
             status, days = UNBEGUN, _age(store.folder(session_id), now) / DAY
             if days <= _STARTING / DAY:
                 continue
-        except ForeignSessionError:
-            yield OldSession(session_id, "foreign", 0.0, "you did not start it")
-            continue
-        except FlowError as error:
-            yield OldSession(session_id, "unreadable", 0.0, f"it cannot be read: {error.message}")
+        elif row.code:
+            why = "you did not start it" if row.status == FOREIGN else f"it cannot be read: {row.reason}"
+            yield OldSession(session_id, row.status, 0.0, why)
             continue
         else:
-            session = record.session
-            status = LOST if lost_dispatch(store, session) else session.status
-            if session.is_open and status != LOST:
+            status, days = LOST if row.lost else row.status, (now - _seconds(row.active_at)) / DAY
+            if row.is_open and not row.lost:
                 continue
-            days = (now - _seconds(record.at)) / DAY
-            why = needs(session_id) or _parent_needs(store, session)
+            parent = board.row(row.parent, at) if row.parent else None
+            why = needs(session_id) or _parent_needs(parent)
         if days >= older_than and (not statuses or status in statuses):
             yield OldSession(session_id, status, days, why)
 
 
-def _parent_needs(store: Store, session: Session) -> str:
+def _parent_needs(parent: ListedSession | None) -> str:
     """Return why the parent of an old session still needs it, or an empty text."""
-    if not session.parent:
+    if parent is None:
         return ""
-    parent = session.parent.session
-    try:
-        return f"its parent session `{parent}` is open" if store.read(parent).session.is_open else ""
-    except UnknownSessionError:
-        return ""
-    except FlowError as error:
-        return f"its parent session `{parent}` cannot be read: {error.message}"
+    if parent.code:
+        return f"its parent session `{parent.session}` cannot be read: {parent.reason}"
+    return f"its parent session `{parent.session}` is open" if parent.is_open else ""
 
 
 def _remove(environment: Environment, old: OldSession, handoffs: Handoffs) -> str:

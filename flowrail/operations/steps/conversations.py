@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
 
 from flowrail.command import Command, Hint, value_text
-from flowrail.errors import ConflictError, FlowError, StorageError, without_traceback
+from flowrail.errors import ConflictError, FlowError, StorageError
 from flowrail.hosts.conversation import RELEASED
 from flowrail.machines.asked_questions import moment_after
 from flowrail.machines.session import ABANDONED, Session
 from flowrail.machines.session_record import Record, RecordNote
 from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.operations.board import Board, ListedSession, list_sessions
 from flowrail.operations.environment import Environment
-from flowrail.operations.steps.dispatched_work import children_of, lost_dispatch
+from flowrail.operations.steps.dispatched_work import children_of
 from flowrail.operations.steps.workflow_source import start_command
-from flowrail.text.phrases import ago, seconds_between
+from flowrail.text.phrases import ago
 from flowrail.text.safe_text import shortened
 
 RESULT_SECONDS = 24 * 3600
@@ -161,15 +161,13 @@ def own_session(environment: Environment, command: Callable[[str], Command] | No
 def just_ended(environment: Environment) -> Record | None:
     """Return the caller's session that ended last, if that was within a day: its result may not be delivered yet."""
     since = moment_after(environment.now, -RESULT_SECONDS)
-    for summary in summaries(environment.store, every=True, ids=environment.store.ended_ids(since)):
-        session = summary.kept.session if summary.kept else None
-        if session is None or session.parent or session.is_open or session.status == ABANDONED:
+    rows = Board(environment.store).of(environment.store.ended_ids(since), environment.now)
+    for record in _newest_first(rows):
+        session = record.session
+        if session.is_open or session.status == ABANDONED or session.moved_at < since:
             continue
-        seconds = seconds_between(session.moved_at, environment.now)
-        if seconds is None or seconds > RESULT_SECONDS:
-            return None
         if environment.conversation in {None, session.owner} or session.owner is None:
-            return summary.kept
+            return record
     return None
 
 
@@ -301,8 +299,13 @@ def _own_session(environment: Environment, skill: str) -> Record | None:
 
 def _open_top_level(environment: Environment) -> list[Record]:
     """Return the open sessions of the store that do not work for another one, newest first."""
-    records = [summary.kept for summary in summaries(environment.store) if summary.kept]
-    return [record for record in records if not record.session.parent]
+    return _newest_first(list_sessions(environment.store, environment.now))
+
+
+def _newest_first(rows: Iterable[ListedSession]) -> list[Record]:
+    """Return the records of the sessions that do not work for another one and can be read."""
+    records = [row.record for row in rows if row.record is not None and row.parent is None]
+    return sorted(records, key=lambda record: record.session.moved_at, reverse=True)
 
 
 def _described_all(environment: Environment, newest: Sequence[Record]) -> str:
@@ -325,36 +328,3 @@ def _active_at(environment: Environment, record: Record) -> str:
             for child in children_of(environment.store, record.session.dispatches)
         ]
     return max(moments)
-
-
-class Summary(NamedTuple):
-    """One session of a list. ``problem`` says why it cannot be read."""
-
-    id: str
-    kept: Record | None
-    problem: FlowError | None = None
-    lost: bool = False
-    """Whether it is a sub-agent's session that was replaced, or whose parent has left the step."""
-
-
-def summaries(store: Store, *, every: bool = False, ids: Sequence[str] | None = None) -> list[Summary]:
-    """Return the open sessions of a store, or *every* one, newest first; broken ones with the reason.
-
-    *ids* are those to read, if the others are known not to matter.
-    """
-    listed: list[Summary] = []
-    if ids is None:
-        ids = store.ids() if every else store.open_ids()
-    for session_id in ids:
-        try:
-            record = store.read(session_id)
-        except UnknownSessionError:
-            continue  # its start was interrupted
-        except FlowError as error:
-            listed.append(Summary(session_id, None, without_traceback(error)))
-            continue
-        if every or record.session.is_open:
-            lost = lost_dispatch(store, record.session) is not None
-            listed.append(Summary(session_id, record, lost=lost))
-    listed.sort(key=lambda summary: summary.kept.session.moved_at if summary.kept else "", reverse=True)
-    return listed

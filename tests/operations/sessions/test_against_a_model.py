@@ -30,11 +30,11 @@ from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
 from flowrail.operations.audit import verify_session
+from flowrail.operations.board import list_sessions
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.abandon import abandon_session
 from flowrail.operations.sessions.prune import DAY, prune_sessions
 from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
-from flowrail.operations.steps.conversations import summaries
 from flowrail.operations.steps.current_step import look, report
 from flowrail.operations.steps.session_start import begin
 from flowrail.operations.steps.shown_step import ShownStep
@@ -329,8 +329,8 @@ class StoreAgainstModel(RuleBasedStateMachine):
     @invariant()
     def the_list_is_that_of_the_open_ones(self) -> None:
         if hasattr(self, "models") and os.path.isdir(self.world.store.path):
-            listed = {summary.id: summary for summary in summaries(self.world.store)}
-            assert not [summary.problem for summary in listed.values() if summary.problem]
+            listed = {row.session: row for row in list_sessions(self.world.store, self.world.now)}
+            assert not [row.reason for row in listed.values() if row.code]
             assert {name for name, model in self.models.items() if model.is_open} <= set(listed)
             assert not {name for name, model in self.models.items() if not model.is_open} & set(listed)
 

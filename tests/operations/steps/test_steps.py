@@ -9,9 +9,9 @@ from support.sandbox import ASKING, SMALL, put_skill
 
 from flowrail.cli.environment import SessionCall
 from flowrail.machines.session_store import UnknownSessionError
+from flowrail.operations.board import list_sessions
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import current_step as steps
-from flowrail.operations.steps.conversations import summaries
 from flowrail.operations.steps.session_start import begin
 
 
@@ -40,8 +40,8 @@ def test_a_start_that_was_interrupted_never_was(world: Environment) -> None:
         if torn is not None:
             (folder / "journal.jsonl").write_bytes(torn)
 
-    assert summaries(world.store, every=True) == []
+    assert list_sessions(world.store, world.now, every=True) == []
     assert not steps.step_again(world, "small").resumed
-    assert len(summaries(world.store, every=True)) == 1
+    assert len(list_sessions(world.store, world.now, every=True)) == 1
     with pytest.raises(UnknownSessionError):
         steps.resume(world, folder.name)

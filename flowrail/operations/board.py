@@ -12,6 +12,7 @@ from typing import Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
+from flowrail.handoff.handoff import INTERNAL
 from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.asked_questions import moment_after
 from flowrail.machines.evidence_results import StepEvidence
@@ -130,6 +131,8 @@ class ListedSession:
     """How to continue it, if it is open."""
     page: str = ""
     """Where a person decides, if `flow watch` shows it while the page is open."""
+    record: Record | None = field(default=None, repr=False, metadata=INTERNAL)
+    """Its newest record, if it can be read."""
     code: str = ""
     """The code of the problem, if it cannot be read."""
     hint: str | Hint = ""
@@ -264,6 +267,7 @@ def _row(record: Record, position: Position | None, store: str | None) -> Listed
         group = Group.NEEDS_YOU
         reason = f"Your approval is needed: {', '.join(evidence.awaited_approvals)}"
     return ListedSession(
+        record=record,
         session=session.id,
         skill=session.skill,
         topic=session.topic,

@@ -8,8 +8,8 @@ import pytest
 from support.sandbox import put_skill, told
 from support.web import APPROVAL
 
+from flowrail.operations.board import Board, Group
 from flowrail.operations.environment import Environment
-from flowrail.operations.sessions.board import Board, Group
 
 
 def started(version: str = "1.4.0") -> str:
