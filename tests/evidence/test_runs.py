@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -40,10 +38,6 @@ def run(folder: str, write: Callable[[bytes], object] = lambda _: None) -> Ended
     return ended
 
 
-def supervisor_of(folder: str) -> int:
-    return int(Path(folder, "begun").read_text())
-
-
 def test_the_exit_status_the_output_and_the_facts_of_a_command_are_recorded(prepare: Prepare) -> None:
     folder = prepare(
         "echo '1 failed'; echo oops >&2; echo '3 failed'; exit 2", facts={"failed": r"(\d+) failed"}
@@ -54,33 +48,6 @@ def test_the_exit_status_the_output_and_the_facts_of_a_command_are_recorded(prep
 
     assert (ended.status, ended.facts, ended.problem) == (2, {"failed": "3"}, "")
     assert b"".join(seen) == runs.last_output(folder) == b"1 failed\noops\n3 failed\n"
-
-
-def test_a_command_outlives_the_process_that_started_it(prepare: Prepare, tmp_path: Path) -> None:
-    folder = prepare("sleep 0.5; echo done >> counter")
-    words = f"import os; from flowrail.evidence import runs; runs.start({folder!r}, os.environ); runs.follow({folder!r})"
-    with subprocess.Popen([sys.executable, "-c", words], start_new_session=True) as starter:
-        while runs.state_of(folder) is not RunState.RUNNING:
-            time.sleep(0.01)
-        os.killpg(starter.pid, signal.SIGKILL)
-
-    assert runs.follow(folder) is RunState.ENDED
-    assert (tmp_path / "counter").read_text() == "done\n"
-
-
-def test_the_end_is_unknown_if_the_supervisor_was_killed_and_nothing_starts_the_command_again(
-    prepare: Prepare, tmp_path: Path
-) -> None:
-    folder = prepare("echo begun >> counter; sleep 60")
-    runs.start(folder, os.environ)
-    while not (tmp_path / "counter").exists():
-        time.sleep(0.01)
-    os.kill(supervisor_of(folder), signal.SIGKILL)
-
-    assert runs.follow(folder) is RunState.UNKNOWN
-    runs.start(folder, os.environ)
-    assert runs.follow(folder) is RunState.UNKNOWN
-    assert (tmp_path / "counter").read_text() == "begun\n"
 
 
 def test_of_many_callers_at_the_same_time_one_starts_the_command_and_all_see_its_output(
@@ -153,27 +120,6 @@ def test_a_command_is_stopped_at_its_time_limit_with_everything_in_its_group(
     assert ended.problem == "it was stopped at its time limit of 0.3 seconds"
     time.sleep(1)
     assert not (tmp_path / "late").exists()
-
-
-def test_a_program_that_is_missing_is_a_recorded_end(tmp_path: Path) -> None:
-    folder = str(tmp_path / "run")
-    runs.prepare(folder, ["/no/such/program"], project=str(tmp_path), timeout=1, facts={})
-
-    ended = run(folder)
-
-    assert (ended.status, ended.problem) == (None, "it could not be started: No such file or directory")
-
-
-def test_ctrl_c_is_passed_on_and_its_end_is_recorded(prepare: Prepare) -> None:
-    folder = prepare("trap 'echo stopped; exit 3' INT; echo ready; while :; do sleep 0.05; done")
-    runs.start(folder, os.environ)
-    while runs.last_output(folder) != b"ready\n":
-        time.sleep(0.01)
-
-    runs.interrupt(folder)
-
-    assert runs.follow(folder) is RunState.ENDED
-    assert runs.last_output(folder) == b"ready\nstopped\n"
 
 
 def test_a_run_whose_files_are_gone_is_unknown(tmp_path: Path) -> None:
