@@ -95,7 +95,7 @@ class Workflow:
     def check(self) -> None:
         """Raise `WorkflowError` with every error of the workflow, if there are any."""
         # Reads texts and expressions. A stored workflow was checked before it was stored.
-        from flowrail.machines.checks.check import validate
+        from flowrail.machines.checks.validation import validate
 
         validate(self)
         put(self, is_checked=True)

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import islice
 
 from flowrail.errors import DocumentError
-from flowrail.machines.checks.check import part_of, raw_findings
+from flowrail.machines.checks.validation import part_of, raw_findings
 from flowrail.machines.findings import (
     MOST_FOUND,
     Finding,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from flowrail.errors import DocumentError
-from flowrail.machines.checks.check import independent, raw_findings
+from flowrail.machines.checks.validation import independent, raw_findings
 from flowrail.machines.findings import (
     Finding,
     Locate,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from flowrail.command import Command
 from flowrail.errors import FlowError, StorageError
 from flowrail.handoff.store import Handoffs
-from flowrail.machines.checks.check import raw_findings
+from flowrail.machines.checks.validation import raw_findings
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record, StoredDefinition
 from flowrail.operations.environment import Environment
