@@ -6,7 +6,7 @@ so that there are no entities but the five of XML itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -32,6 +32,7 @@ _NAMES = {"question": "text", "multi_select": "multi", "multiSelect": "multi"}
 """Other names of a question's keys that agents type."""
 _QUESTION_KEYS = {"id": str, "header": str, "text": str, "options": list, "multi": bool}
 _OPTION_KEYS = {"label": str, "description": str}
+_CHILDREN = {"needs_user_input": ("question",), "question": ("text", "option")}
 _KINDS = {str: "a text", list: "a list", bool: "true or false"}
 
 
@@ -121,45 +122,37 @@ def _read_block(data: bytes, source: str, problems: list[str]) -> list[object]:
     if block.tag != "needs_user_input":
         raise QuestionsError(source, [f"{_quoted(block.tag)} is used instead of needs_user_input"])
     problems += [f"attribute {_quoted(name)} is not known" for name in block.attrib.keys() - {"answer"}]
-    questions = _children(block, ("question",), "the block", problems)
-    return [_question_data(item, f"question {number}", problems) for number, item in enumerate(questions, 1)]
+    problems += _misplaced(block, "the block")
+    questions = block.findall("question")
+    for number, question in enumerate(questions, 1):
+        place = f"question {number}"
+        problems += [problem for element in (question, *question) for problem in _misplaced(element, place)]
+        problems += [f"{place} has more than one text"] if len(question.findall("text")) > 1 else []
+    return [_question_data(question) for question in questions]
 
 
-def _question_data(element: ET.Element, place: str, problems: list[str]) -> dict[str, object]:
-    data: dict[str, object] = dict(element.attrib)
-    if "multi" in data:
-        multi = str(data["multi"])
-        data["multi"] = {"true": True, "false": False}.get(multi, multi)
-    children = _children(element, ("text", "option"), place, problems)
-    texts = [_text(child, place, problems) for child in children if child.tag == "text"]
-    if len(texts) > 1:
-        problems.append(f"{place} has more than one text")
-    data["text"] = texts[0] if texts else ""
-    data["options"] = [
-        {**child.attrib, "description": _text(child, place, problems)}
-        for child in children
-        if child.tag == "option"
-    ]
-    return data
-
-
-def _children(element: ET.Element, names: Sequence[str], place: str, problems: list[str]) -> list[ET.Element]:
-    """Return the allowed children of *element*; other children, and text between them, are problems."""
-    tag = _quoted(element.tag)
-    problems += [
-        f"{place}: element {_quoted(child.tag)} is not allowed in {tag}"
-        for child in element
-        if child.tag not in names
-    ]
+def _misplaced(element: ET.Element, place: str) -> Iterator[str]:
+    """Yield the children of *element* that are not allowed there, and text between its children."""
+    tag, allowed = _quoted(element.tag), _CHILDREN.get(element.tag, ())
+    for child in element:
+        if child.tag not in allowed:
+            yield f"{place}: element {_quoted(child.tag)} is not allowed in {tag}"
     texts = [element.text, *(child.tail for child in element)]
-    if names and any(text and text.strip() for text in texts):
-        problems.append(f"{place}: text between the elements of {tag}")
-    return [child for child in element if child.tag in names]
+    if allowed and any(text and text.strip() for text in texts):
+        yield f"{place}: text between the elements of {tag}"
 
 
-def _text(element: ET.Element, place: str, problems: list[str]) -> str:
-    _children(element, (), place, problems)
-    return (element.text or "").strip()
+def _question_data(question: ET.Element) -> dict[str, object]:
+    options = [
+        {**option.attrib, "description": (option.text or "").strip()} for option in question.findall("option")
+    ]
+    multi = (
+        {"multi": {"true": True, "false": False}.get(question.attrib["multi"])}
+        if "multi" in question.attrib
+        else {}
+    )
+    text = (question.findtext("text") or "").strip()
+    return {**question.attrib, **multi, "text": text, "options": options}
 
 
 def _read_json(text: str, source: str) -> list[object]:

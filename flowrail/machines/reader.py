@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from inspect import Parameter
 from typing import Any, NoReturn, get_args, get_origin, get_type_hints
@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails, PydanticOmit
 
-from flowrail.machines.findings import Path, UnplacedFinding
+from flowrail.machines.findings import Path, UnplacedFinding, step_index
 from flowrail.machines.frozen import NotInFiles
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
@@ -57,15 +57,15 @@ class ReadWorkflow:
 
     workflow: Workflow
     problems: list[UnplacedFinding]
-    """Values of the wrong form. Their paths are in the data."""
-    steps: list[int]
-    """The positions in the data of the steps of the workflow; the others were left out."""
+    """Values of the wrong form."""
+    unread: frozenset[int]
+    """The positions of the steps that could not be read. Another step is in the place of each."""
 
-    def path(self, path: Path) -> Path:
-        """Return a path in the workflow as a path in the data, in which no step is left out."""
-        if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
-            return ("steps", self.steps[path[1]], *path[2:])
-        return path
+    def named(self, raw: UnplacedFinding) -> UnplacedFinding:
+        """Return a finding with the id of its step, if that could be read."""
+        index = step_index(raw)
+        is_read = index >= 0 and index not in self.unread
+        return replace(raw, step=self.workflow.steps[index].id) if is_read else raw
 
 
 def read_workflow(data: Mapping[str, Any]) -> ReadWorkflow:
@@ -74,25 +74,19 @@ def read_workflow(data: Mapping[str, Any]) -> ReadWorkflow:
     problems: dict[Path, UnplacedFinding] = {}
     removed: set[Path] = set()
     while True:
-        steps: Any = left.get("steps")
-        kept: list[int] = []
-        whole = left
-        if isinstance(steps, list):
-            kept = [index for index, step in enumerate(steps) if step is not _REMOVED]
-            whole = {**left, "steps": [steps[index] for index in kept]}
-        text = json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace")
+        text = json.dumps(left, ensure_ascii=False).encode("utf-8", "replace")
         try:
             workflow = _adapter().validate_json(text)
         except ValidationError as error:
-            found = _errors(error, whole)
+            found = _errors(error, left)
         else:
-            return ReadWorkflow(workflow, [*problems.values()][:MOST_PROBLEMS], kept)
+            unread = frozenset(int(path[1]) for path in removed if path[:1] == ("steps",) and len(path) == 2)  # noqa: PLR2004
+            return ReadWorkflow(workflow, [*problems.values()][:MOST_PROBLEMS], unread)
         for path, errors in found.items():
-            at: Path = ("steps", kept[int(path[1])], *path[2:]) if _is_in_step(path) else path
             is_missing = errors[0]["type"] == "missing"
-            if not (is_missing and at in removed):
-                problems.setdefault(at, _problem(at, errors, data))
-            _remove(left, at[:-1] if is_missing else at, removed)
+            if not (is_missing and path in removed):
+                problems.setdefault(path, _problem(path, errors, data))
+            _remove(left, path[:-1] if is_missing else path, removed)
 
 
 def type_findings(workflow: Workflow) -> list[UnplacedFinding]:
@@ -174,14 +168,15 @@ def _field_name(part: Any, key: str) -> str:
 
 
 def _remove(data: Any, path: Path, removed: set[Path]) -> None:
-    """Remove what *path* leads to: a key, a step, or a list with an item that is wrong."""
+    """Remove what *path* leads to: a key, or a list with an item that is wrong. A step is replaced."""
     while isinstance(path[-1], int) and path[:-1] != ("steps",):
         path = path[:-1]
     removed.add(path)
     for part in path[:-1]:
         data = _at(data, part)
     if isinstance(data, list):
-        data[int(path[-1])] = _REMOVED
+        step = {"id": f"unread-{path[-1]}", "title": "Unread", "actions": ["Unread."], "next": {"ok": None}}
+        data[int(path[-1])] = step
     elif isinstance(data, dict):  # not removed with another problem
         data.pop(path[-1], None)
 

@@ -243,15 +243,6 @@ class StepDef:
         """The evidence of all outcomes by id; a check of several outcomes is included once."""
         return {check.id: check for checks in self.evidence.values() for check in checks}
 
-    def as_written(self) -> StepDef:
-        """Return the step as a file could contain it, functions aside."""
-        if not callable(self.title) and not isinstance(self.handler, Dispatch):
-            return self
-        handler = self.handler if callable(self.handler) else None
-        return replace(
-            self, title=self.name if callable(self.title) else self.title, handler=handler, dispatch=self.work
-        )
-
     @property
     def name(self) -> str:
         """The title if it is a plain text, otherwise the id."""

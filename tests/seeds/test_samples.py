@@ -281,7 +281,7 @@ def test_a_linear_workflow_runs_to_its_end(
 
     assert walked(workflow, *[DONE] * (len(steps) - 2), OK) == steps
     if source == "skills-system":
-        assert packages.registered("my-skill") is workflow
+        assert packages._registered["my-skill"] is workflow
 
 
 def test_hybrid_steps_are_formatted_by_a_table_or_a_function() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 from flowrail.errors import DocumentError, FlowError, UsageError
 from flowrail.machines.decision import SCRIPTS
@@ -16,16 +15,8 @@ from flowrail.machines.loading.skill_folder import ENTRY_FILES
 from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import read_bounded
 from flowrail.text import limits
-from flowrail.text.phrases import did_you_mean
 
 _registered: dict[str, Workflow] = {}
-
-
-class WorkflowPlace(NamedTuple):
-    """Where a workflow is defined: the module to import, and its file."""
-
-    module: str
-    path: str
 
 
 class Workflows(Mapping[str, Workflow]):
@@ -36,7 +27,8 @@ class Workflows(Mapping[str, Workflow]):
 
     def __init__(self) -> None:
         self.skipped: dict[str, str] = {}
-        self._places: dict[str, WorkflowPlace] = {}
+        self._places: dict[str, tuple[str, str]] = {}
+        """The module and the file of each workflow."""
         self._entries: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[str]:
@@ -46,17 +38,10 @@ class Workflows(Mapping[str, Workflow]):
         return len(self._places.keys() | _registered.keys())
 
     def __getitem__(self, name: str) -> Workflow:
-        place = self._places.get(name)
-        if place is None:
-            return _registered[name]
-        return _imported(name, place)
+        return _imported(name, *self._places[name]) if name in self._places else _registered[name]
 
     def __repr__(self) -> str:
         return f"Workflows({', '.join(self)})"
-
-    def place(self, name: str) -> WorkflowPlace:
-        """Return where a workflow is defined, without importing it."""
-        return self._places[name]
 
     def add(self, module: str, path: str) -> None:
         """Add the workflow of a module, if it has one."""
@@ -72,12 +57,12 @@ class Workflows(Mapping[str, Workflow]):
         if scanned.problem:
             self.skipped[path] = scanned.problem
         elif name in self._places:
-            self.skipped[path] = f"defines `{name}`, which {self._places[name].path} defines already"
+            self.skipped[path] = f"defines `{name}`, which {self._places[name][1]} defines already"
         elif skill and entry and "/" not in name:
             problem = f"defines a second entry workflow beside `{entry}`; name it `{entry}/{name}`"
             self.skipped[path] = problem
         else:
-            self._places[name] = WorkflowPlace(module, path)
+            self._places[name] = module, path
             if "/" not in name:
                 self._entries[skill] = name
 
@@ -115,15 +100,6 @@ def register_workflow(workflow: Workflow) -> Workflow:
     return workflow
 
 
-def registered(name: str) -> Workflow:
-    """Return a workflow that was registered in this process."""
-    if name not in _registered:
-        raise UsageError(
-            f"no workflow `{name}` is registered", hint=did_you_mean(name, _registered, "register it")
-        )
-    return _registered[name]
-
-
 def _modules(package: str, folder: str) -> Iterator[tuple[str, str]]:
     """Yield the modules below *folder*; hyphens in names of folders are allowed, as in names of skills."""
     for path in sorted(Path(folder).rglob("*.py")):
@@ -141,24 +117,24 @@ def _skill_folder(path: str) -> str:
     return folder if name in ENTRY_FILES or os.path.lexists(os.path.join(folder, "SKILL.md")) else ""
 
 
-def _imported(name: str, place: WorkflowPlace) -> Workflow:
+def _imported(name: str, module: str, path: str) -> Workflow:
     try:
-        workflow = getattr(import_module(place.module), "WORKFLOW", None)
+        workflow = getattr(import_module(module), "WORKFLOW", None)
     except FlowError:
         raise
     except (Exception, SystemExit) as error:
         raise FlowError(
-            f"{place.path} raised {type(error).__name__}: {' '.join(str(error).split())[:200]}",
+            f"{path} raised {type(error).__name__}: {' '.join(str(error).split())[:200]}",
             code="BROKEN_MODULE",
             hint="fix the module; others are not affected",
-            path=place.path,
+            path=path,
         ) from error
     if not isinstance(workflow, Workflow) or workflow.name != name:
         actual = f"`{workflow.name}`" if isinstance(workflow, Workflow) else "something else"
         raise FlowError(
-            f"`WORKFLOW` of {place.path} is {actual}, not the workflow `{name}`",
+            f"`WORKFLOW` of {path} is {actual}, not the workflow `{name}`",
             code="BROKEN_MODULE",
             hint="assign the workflow once, with its name as a text",
-            path=place.path,
+            path=path,
         )
     return workflow

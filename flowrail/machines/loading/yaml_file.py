@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from flowrail.errors import DocumentError
 from flowrail.machines.checks.validation import independent, raw_findings
@@ -14,7 +13,6 @@ from flowrail.machines.findings import (
     Place,
     UnplacedFinding,
     in_order,
-    step_index,
 )
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow, misnamed
 from flowrail.machines.loading.step_texts import ReadText, position_in, with_texts
@@ -67,34 +65,17 @@ def read_data(
         return LoadedWorkflow(Workflow(name, validate=False), (finding,), place)
     read = read_workflow({**data, "name": name})
     texts = with_texts(read.workflow, read_text, text_folder)
-    workflow = texts.workflow
-    ids = {index: step.id for index, step in zip(read.steps, workflow.steps, strict=True)}
 
     def locate(path: Path) -> Place:
-        return texts.place(path) or place(read.path(path))
+        return texts.place(path) or place(path)
 
-    problems = [replace(raw, step=ids.get(step_index(raw))) for raw in read.problems]
+    problems = [read.named(raw) for raw in (*read.problems, *texts.problems)]
+    wrong = [raw for raw in problems if raw.path]
+    others = [*independent(raw_findings(texts.workflow), wrong, lacks_steps=bool(read.unread))]
     if "name" not in data:
         problems.insert(0, UnplacedFinding("FR130", (), "`name` is missing", "add it"))
     findings = misnamed(data.get("name"), name, place)
+    is_misnamed = bool(findings)
     findings += [raw.at(place(raw.path)) for raw in problems]
-    unread = [replace(raw, step=workflow.steps[step_index(raw)].id) for raw in texts.problems]
-    findings += [raw.at(place(read.path(raw.path))) for raw in unread]
-    steps = data.get("steps")
-    rest = independent(
-        [replace(raw, path=read.path(raw.path)) for raw in raw_findings(workflow)],
-        [*(raw for raw in problems if raw.path), *(replace(raw, path=read.path(raw.path)) for raw in unread)],
-        lacks_steps=isinstance(steps, list) and len(steps) > len(read.steps),
-    )
-    is_misnamed = bool(misnamed(data.get("name"), name, place))
-    for raw in rest:
-        if not (is_misnamed and raw.path == ("name",)):
-            findings.append(raw.at(locate(_in_workflow(raw.path, read.steps))))
-    return LoadedWorkflow(workflow, tuple(in_order(findings)), locate)
-
-
-def _in_workflow(path: Path, steps: list[int]) -> Path:
-    """Return a path in the data as a path in the workflow."""
-    if len(path) > 1 and path[0] == "steps" and isinstance(path[1], int):
-        return ("steps", steps.index(path[1]), *path[2:])
-    return path
+    findings += [raw.at(locate(raw.path)) for raw in others if not (is_misnamed and raw.path == ("name",))]
+    return LoadedWorkflow(texts.workflow, tuple(in_order(findings)), locate)

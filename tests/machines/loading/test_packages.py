@@ -17,7 +17,7 @@ from support.workflows import linear
 from flowrail import UsageError
 from flowrail.machines import discover_workflows, skill
 from flowrail.machines.loading import packages
-from flowrail.machines.loading.packages import WorkflowPlace, register_workflow, registered
+from flowrail.machines.loading.packages import register_workflow
 from flowrail.machines.loading.python_file import NotLoadedError, run, scan
 from flowrail.machines.workflow import Workflow
 from flowrail.text import limits
@@ -115,9 +115,6 @@ def test_workflows_are_listed_without_importing_and_imported_one_by_one(package:
     assert sorted(workflows) == ["broken", "first", "fourth", "second", "third"]
     assert len(workflows) == 5
     assert workflows.skipped == {}
-    assert workflows.place("third") == WorkflowPlace(
-        "the_skills.deep.er.three", str(package / "deep/er/three.py")
-    )
     assert not any(imported(module) for module in ("one", "deep", "broken"))
     assert (workflows["first"].name, workflows["fourth"].name) == ("first", "fourth")
     assert imported("one")
@@ -205,12 +202,9 @@ def test_registered_workflows_are_found_with_the_discovered_ones(package: Path) 
 
     assert list(workflows) == ["first", "mine"]
     assert len(workflows) == 2
-    assert workflows["mine"] is registered("mine") is mine
+    assert workflows["mine"] is mine
     with pytest.raises(UsageError, match="another workflow `mine` is registered"):
         register_workflow(linear("b", name="mine"))
-    with pytest.raises(UsageError) as caught:
-        registered("mime")
-    assert str(caught.value.hint) == "did you mean `mine`?"
     with pytest.raises(KeyError):
         workflows["unknown"]
 
