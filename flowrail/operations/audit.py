@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 from flowrail.errors import StorageError, UsageError
-from flowrail.formatters.data import as_data
 from flowrail.formatters.reports import audit as page
 from flowrail.formatters.reports.audit import AuditedHandoff, AuditedSession
 from flowrail.handoff.audit import JournalFinding
@@ -44,11 +42,6 @@ class Audit:
     def exit_status(self) -> int:
         """1 if a journal cannot be read."""
         return 1 if self.unreadable else 0
-
-    def data(self) -> Mapping[str, Any]:
-        """Return what a program reads: what `flow handoff status` prints of a handoff, with its events."""
-        data: dict[str, Any] = as_data(self)
-        return {**data, "handoffs": [{**entry.pop("handoff"), **entry} for entry in data["handoffs"]]}
 
     def report(self) -> Report:
         """Return what a person reads."""

@@ -201,7 +201,12 @@ class Transcript:
     def run(self, line: str) -> None:
         """Run a command in this form, or as it can, and keep what it prints in this form."""
         real = {name: found for found, name in self.names.items()}
-        words = [real.get(word, word).replace("PAYLOAD", self.payload) for word in shlex.split(line)]
+        parts = [
+            word.partition(".") for word in shlex.split(line)
+        ]  # the id of a child session begins with its parent's
+        words = [
+            f"{real.get(name, name)}{dot}{rest}".replace("PAYLOAD", self.payload) for name, dot, rest in parts
+        ]
         ran = flow(*words, *FORMS[self.form])
         has_this_form = "--format" not in ran.err
         if not has_this_form:

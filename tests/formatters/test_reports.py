@@ -27,7 +27,7 @@ NOTES: dict[str, tuple[dict[str, Any], str]] = {
         "x-abcdef.0.1-2 replaces x-abcdef.0.1",
     ),
     "refused": ({"claim": "ok", "missing": ["notes"]}, "claimed ok: lacks notes"),
-    "waive": ({"check": "notes", "level": "claimed", "reason": "late"}, "notes claimed (late)"),
+    "waive": ({"check": "notes", "reason": "late"}, "notes (late)"),
     "ask": ({"questions": ["q1", "q2"]}, "q1 q2"),
     "answer": ({"answers": {"q1": ["Yes", "No"]}}, "q1=Yes q1=No"),
     "finding": ({"finding": "F1"}, "F1"),

@@ -84,7 +84,7 @@ def test_the_audit_can_be_limited_to_one_id_or_to_recent_changes() -> None:
     assert refused("audit", "--verify", "--since", "1h")[0] == 2
 
 
-@pytest.mark.parametrize("when", ["999999w", "9" * 5000 + "s", "-5d", "2026-13-01", "nan", ""])
+@pytest.mark.parametrize("when", ["999999w", "9" * 5000 + "s", "-5d", "2026-13-01", "nan"])
 def test_an_invalid_time_is_refused(when: str) -> None:
     status, error = refused("audit", f"--since={when}")
 

@@ -18,23 +18,21 @@ from flowrail.text.safe_text import shortened
 
 
 @dataclass(frozen=True)
-class AuditedHandoff:
+class AuditedHandoff(HandoffAnswer):
     """A handoff with its records."""
 
-    handoff: HandoffAnswer
-    """What `flow handoff status` prints about it."""
-    ended_at: str
+    ended_at: str = ""
     """The time of the newest record."""
-    seconds: float | None
+    seconds: float | None = None
     """The time between the first and the newest record."""
-    failures: tuple[Mapping[str, Any], ...]
-    events: tuple[Mapping[str, Any], ...]
+    failures: tuple[Mapping[str, Any], ...] = ()
+    events: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
     def of(cls, answer: HandoffAnswer, timeline: HandoffTimeline) -> AuditedHandoff:
         """Return the handoff of a timeline."""
         return cls(
-            handoff=answer,
+            **vars(answer),
             ended_at=timeline.ended_at,
             seconds=timeline.seconds,
             failures=tuple(
@@ -58,8 +56,8 @@ class AuditedHandoff:
 
     def report(self) -> Report:
         """Return what a person reads."""
-        trace = f"trace    {shortened(self.handoff.trace_id)}  ({duration(self.seconds)} in all)"
-        lines: list[str | Line] = [*summary(self.handoff), trace]
+        trace = f"trace    {shortened(self.trace_id)}  ({duration(self.seconds)} in all)"
+        lines: list[str | Line] = [*summary(self), trace]
         lines += [
             line(
                 Span("failed   ", Style.BAD),
@@ -68,15 +66,14 @@ class AuditedHandoff:
             )
             for failure in self.failures
         ]
-        checks = self.handoff.checks
-        passed = [shortened(check.name) for check in checks if check.holds]
+        passed = [shortened(check.name) for check in self.checks if check.holds]
         lines += [line(Span("passed   ", Style.GOOD), ", ".join(passed))] if passed else []
         lines += [
             line(
                 Span("FAILED   ", Style.BAD),
                 f"{shortened(check.name)}: {shortened(check.message, 160)}",
             )
-            for check in checks
+            for check in self.checks
             if not check.holds
         ]
         rows = [

@@ -58,6 +58,10 @@ class HistoryEntry:
         return f"{text} ({about})" if text and about else text or about
 
 
+_OF_MOVE = ("step", "reported", "outcome", "facts", "capped", "skipped", "relayed")
+"""The fields that an entry has from the move of its record."""
+
+
 def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:
     """Yield an entry for each record."""
     step_started_at = ""
@@ -81,18 +85,9 @@ def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:
         )
         move = session.last if record.kind == "move" else None
         if move is not None:
-            entry = replace(
-                entry,
-                step=move.step,
-                reported=move.reported,
-                outcome=move.outcome,
-                facts=move.facts,
-                capped=move.capped,
-                skipped=move.skipped,
-                relayed=move.relayed,
-                text=move.note,
-                seconds=seconds_between(step_started_at, record.at),
-            )
+            spent = seconds_between(step_started_at, record.at)
+            of_move = {name: getattr(move, name) for name in _OF_MOVE}
+            entry = replace(entry, **of_move, text=move.note, seconds=spent)
         yield entry
         if not record.seq or record.kind in {"move", "rewind"}:
             step_started_at = record.at
@@ -167,15 +162,22 @@ def _move_text(entry: HistoryEntry) -> str:
     return f"{entry.reported}{facts}{relayed_text}{decided_text}{capped_text}{skipped_text}{evidence_text}"
 
 
+_NOTES = {
+    "again": "{child} replaces {replaced}",
+    "command": "{command}: {verdict}",
+    "handoff": "to {target}, {handoff}",
+    "held": "kept from ending its turn, time {times}",
+    "limit": "fail at the limit; the user is asked",
+    "released": "the conversation ended",
+    "rewind": "from revision {from} to {to}",
+}
+"""What is said about a record without a move, if the keys of its note are all that it takes."""
+
+
 def _note_of(entry: HistoryEntry) -> str:
-    note = entry.note
+    """Return what the note of a record without a move says."""
+    note, checked = entry.note, entry.evidence_summary
     match entry.kind:
-        case "rewind":
-            return f"from revision {note['from']} to {note['to']}"
-        case "held":
-            return f"kept from ending its turn, time {note.get('times')}"
-        case "released":
-            return "the conversation ended"
         case "rewind-as-new" if "into" in note:
             return f"to revision {note['to']}, in {note['into']}"
         case "rewind-as-new":
@@ -185,24 +187,11 @@ def _note_of(entry: HistoryEntry) -> str:
         case "answer":
             answers = note.get("answers") or {}
             return " ".join(f"{name}={word}" for name, words in answers.items() for word in words)
-        case "limit":
-            return "fail at the limit; the user is asked"
         case "ask":
             return " ".join(note.get("questions") or ())
-    return _work_note(entry)
-
-
-def _work_note(entry: HistoryEntry) -> str:
-    """Return the dispatch, the handoff, the check or the finding that a record names."""
-    note, checked = entry.note, entry.evidence_summary
-    match entry.kind:
-        case "command":
-            return f"{note.get('command')}: {note.get('verdict') or 'started'}"
-        case "again":
-            return f"{note['child']} replaces {note['replaced']}"
         case "refused":
             missing = ", ".join(note.get("missing") or ())
             return f"claimed {note.get('claim')}{f', {checked}' if checked else ''}: lacks {missing}"
-        case "handoff":
-            return f"to {note['target']}, {note['handoff']}"
-    return " ".join(str(note[name]) for name in ("check", "level", "verdict", "finding") if note.get(name))
+    if entry.kind in _NOTES:
+        return _NOTES[entry.kind].format_map({**note, "verdict": note.get("verdict") or "started"})
+    return " ".join(str(note[name]) for name in ("check", "verdict", "finding") if note.get(name))
