@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import dataclass
 
 _POLL = 0.1
 NOT_STARTED = 127
@@ -39,11 +39,14 @@ os._exit(status if status >= 0 else 128 - status)
 """
 
 
-class Ended(NamedTuple):
-    """How a program ended. ``status`` is its exit status, or `None` if it was killed, and then ``reason`` says why."""
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended."""
 
     status: int | None
+    """Its exit status, or `None` if it was killed."""
     reason: str = ""
+    """Why it was killed."""
 
 
 TIMED_OUT, STOPPED = "time limit", "worker stopped"

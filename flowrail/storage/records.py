@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any, TypeVar
 
 from cattrs import Converter, transform_error
-from cattrs.cols import is_namedtuple, namedtuple_dict_structure_factory, namedtuple_dict_unstructure_factory
 from cattrs.preconf.json import make_converter
 
 from flowrail.text.safe_text import shortened
@@ -56,12 +55,6 @@ def strict_converter() -> Converter:
     converter.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)
     converter.register_unstructure_hook_func(
         lambda kind: isinstance(kind, type) and issubclass(kind, Enum), lambda member: member.value
-    )
-    converter.register_structure_hook_factory(
-        is_namedtuple, lambda kind: namedtuple_dict_structure_factory(kind, converter, "from_converter", True)
-    )
-    converter.register_unstructure_hook_factory(
-        is_namedtuple, lambda kind: namedtuple_dict_unstructure_factory(kind, converter)
     )
     return converter
 

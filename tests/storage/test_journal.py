@@ -7,9 +7,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,14 +24,15 @@ from flowrail.storage.record_store import Kind
 from flowrail.text import limits
 
 
-class Note(NamedTuple):
+@dataclass(frozen=True)
+class Note:
     """The smallest record that a journal can hold."""
 
     seq: int
     text: str
     prev: str
     hash: str = ""
-    more: Mapping[str, Any] = {}
+    more: Mapping[str, Any] = field(default_factory=dict)
     owner: str = "x"
 
 

@@ -7,8 +7,8 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from support.refusals import refused
@@ -25,7 +25,8 @@ from flowrail.storage.sql_store import SqlLines
 from flowrail.text import limits
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True)
+class Entry:
     """A record: a text, and its position in the chain."""
 
     seq: int
@@ -46,8 +47,8 @@ def kind() -> Kind[Entry]:
         ("session",),
         unknown,
         lambda key: StorageError(f"{key} is foreign", hint=""),
-        lambda entries, at, by: entries[-1]._replace(
-            seq=len(entries), prev=entries[-1].hash, text=f"accepted by {by}"
+        lambda entries, at, by: replace(
+            entries[-1], seq=len(entries), prev=entries[-1].hash, text=f"accepted by {by}"
         ),
     )
 
@@ -98,7 +99,7 @@ def started(store: RecordStore[Entry], text: str = "first") -> str:
 
 def add(store: RecordStore[Entry], key: str, text: str, *, wait: float = 10.0) -> str:
     with store.hold(key, wait=wait) as held:
-        return held.append(held.newest._replace(seq=held.newest.seq + 1, prev=held.newest.hash, text=text))
+        return held.append(replace(held.newest, seq=held.newest.seq + 1, prev=held.newest.hash, text=text))
 
 
 def test_records_are_read_in_both_directions_and_follow_each_other(open_store: Open) -> None:
@@ -172,7 +173,7 @@ def test_another_session_can_start_while_one_is_held(open_store: Open) -> None:
 
     with store.hold(parent, wait=1) as held:
         child = started(store, "child")
-        held.append(held.newest._replace(seq=1, prev=held.newest.hash, text="with child"))
+        held.append(replace(held.newest, seq=1, prev=held.newest.hash, text="with child"))
 
     assert open_store().newest(parent).text == "with child"
     assert open_store().newest(child).text == "child"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
@@ -19,13 +20,17 @@ from flowrail.testing.walks.stage import Reply, Stage
 ENDS = frozenset({COMPLETED, FAILED, ABANDONED})
 
 
-class PlayedWalk(NamedTuple):
-    """The result of a walk: its commands as they ran, and a ``problem``, empty if it passed, at a ``step``."""
+@dataclass(frozen=True)
+class PlayedWalk:
+    """The result of a walk."""
 
     walk: Walk
     commands: tuple[Command, ...]
+    """Its commands as they ran."""
     problem: str = ""
+    """What is wrong; empty if it passed."""
     step: str | None = None
+    """The step with the problem."""
 
     @property
     def passed(self) -> bool:

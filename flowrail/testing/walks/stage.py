@@ -7,8 +7,8 @@ the same commands as an agent. The commands in an answer's data are `Command` va
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from flowrail.command import Command
 from flowrail.errors import FlowError
@@ -24,12 +24,16 @@ NAMED = "named by path"
 """The origin of a folder of skills that is searched because the user named a path in it."""
 
 
-class Reply(NamedTuple):
-    """The answer of a command: exit status, data, and the result that they are made from."""
+@dataclass(frozen=True)
+class Reply:
+    """The answer of a command."""
 
     status: int
+    """Its exit status."""
     data: Mapping[str, Any]
+    """Its JSON, with commands as values."""
     result: Any = None
+    """The result that the data is made from."""
 
     @property
     def session(self) -> str:

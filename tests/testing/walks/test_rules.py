@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +57,12 @@ def test_each_problem_of_an_answer_is_named(wrong: str, reply: Reply) -> None:
     BROKEN[wrong](data)
 
     assert list(rules.problems(reply)) == []
-    assert any(wrong in problem for problem in rules.problems(reply._replace(data=data)))
+    assert any(wrong in problem for problem in rules.problems(replace(reply, data=data)))
 
 
 def test_a_resumed_step_may_have_more_instructions_and_no_other_difference(reply: Reply) -> None:
-    more = reply._replace(data={**reply.data, "actions": [*reply.data["actions"], "more"], "resumed": True})
-    changed = reply._replace(data={**reply.data, "revision": 1})
+    more = replace(reply, data={**reply.data, "actions": [*reply.data["actions"], "more"], "resumed": True})
+    changed = replace(reply, data={**reply.data, "revision": 1})
 
     assert list(rules.resume_differences(reply, more)) == []
     assert list(rules.resume_differences(reply, changed)) == ["flow resume shows another `revision`"]
