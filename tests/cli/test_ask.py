@@ -59,26 +59,6 @@ def test_questions_are_put_and_the_block_to_return_is_printed(child: Any, text: 
     assert told("resume", child["session"])["status"] == "waiting"
 
 
-def test_questions_as_a_host_takes_them(child: Any) -> None:
-    put = told("ask", child["session"], "-", stdin=BLOCK.encode())
-
-    assert put["host"] == {
-        "questions": [
-            {
-                "question": "Which one & why?",
-                "header": "Store",
-                "options": [
-                    {"label": "Redis", "description": "Fast"},
-                    {"label": "Postgres", "description": "A server"},
-                ],
-                "multiSelect": False,
-            }
-        ]
-    }
-    assert put["answer_command"].startswith(f"flow answer {child['session']} db=OPTION")
-    assert put["resume_command"].startswith(f"flow resume {child['session']}")
-
-
 def test_a_question_without_options_is_typed_as_json_and_answered_in_free_text(child: Any) -> None:
     out = flow("ask", child["session"], '{"question": "Which store?"}').out
 

@@ -220,17 +220,6 @@ def test_after_clear_the_next_conversation_continues_and_a_resumed_one_finds_its
     assert told("sessions", session)["history"][-1]["note"] == {"taken_over_from": A}
 
 
-def test_a_loop_that_starts_a_conversation_for_each_step_ends() -> None:
-    session = begin("ci-0")
-
-    for number in range(4):
-        end_conversation(f"ci-{number}")
-        answer = within(f"ci-{number + 1}", "step", "long", "ok")
-        assert answer["session"] == session
-
-    assert answer["status"] == "completed"
-
-
 def test_a_crashed_conversation_keeps_its_session_until_the_user_asks_for_it() -> None:
     session = begin(A)
 

@@ -50,38 +50,12 @@ def test_a_picture_that_no_longer_matches_its_workflow_is_found() -> None:
     assert Path("small.svg").read_bytes() == before
 
 
-def test_json_has_the_picture_as_data() -> None:
-    put_skill("small")
-    session = told("step", "small")["session"]
-
-    data = told("diagram", "--session", session)["picture"]
-
-    assert [node["state"] for node in data["nodes"] if node["number"]] == ["here", "left"]
-    assert data["arrows"][0]["source"] == data["nodes"][0]["id"]
-    assert data["session"] == {"id": session, "status": "active", "step": "first"}
-
-
 def test_a_session_is_drawn_by_what_it_keeps_and_not_by_the_files_of_today() -> None:
     folder = put_skill("small")
     session = told("step", "small")["session"]
     shutil.rmtree(folder)
 
     assert '"1 · First' in flow("diagram", "--session", session).out
-
-
-def test_a_session_of_another_skill_is_refused() -> None:
-    put_skill("small")
-    put_skill("other")
-    session = told("step", "small")["session"]
-
-    status, error = refused("diagram", "other", "--session", session)
-
-    assert (status, error["code"]) == (2, "OTHER_SKILL")
-    assert error["hint"] == f"flow diagram small --session {session}"
-
-
-def test_without_a_skill_or_a_session_there_is_nothing_to_draw() -> None:
-    assert refused("diagram")[0] == 2
 
 
 @pytest.mark.parametrize("text", ["steps: [", "name: small\nsteps: []\n"])
@@ -100,19 +74,6 @@ def test_an_unknown_format_is_refused_before_anything_is_written() -> None:
     assert refused("diagram", "small", "-o", "small.bmp")[1]["hint"].startswith("name a file that ends in")
     assert refused("diagram", "small", "--check", "small.svg", "-o", "other.svg")[0] == 2
     assert not Path("small.bmp").exists()
-
-
-def test_more_arrows_than_mermaid_draws_are_told_of() -> None:
-    steps = "".join(
-        f"  - {{id: s{at}, title: S, actions: [Do.], next: {{ok: s{at + 1}, fail: s{at + 2}}}}}\n"
-        for at in range(260)
-    )
-    ends = "".join(f"  - {{id: s{at}, title: S, actions: [Do.], next: {{ok: null}}}}\n" for at in (260, 261))
-    put_skill("wide", f"name: NAME\nsteps:\n{steps}{ends}")
-
-    ran = flow("diagram", "wide")
-
-    assert re.search(r"flow: \d+ arrows, but Mermaid draws at most 500: write an svg", ran.err)
 
 
 def test_a_workflow_with_mistakes_is_drawn_as_far_as_it_goes_with_a_word() -> None:

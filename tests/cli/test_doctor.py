@@ -78,29 +78,6 @@ def test_a_set_up_in_order_is_told_so() -> None:
     assert "not found; `flow step SKILL` creates it" in ran.out
 
 
-def test_the_json_has_sections_with_facts_and_findings() -> None:
-    put(home_skills(), "named", head("other"))
-
-    data = told("doctor")
-    skills = next(section for section in data["sections"] if section["name"] == "skills")
-
-    assert (data["errors"], data["warnings"]) == (0, len(findings()))
-    assert skills["facts"][0].startswith("1 folder with a SKILL.md")
-    assert {"code", "severity", "message", "remedy", "place"} <= set(skills["findings"][0])
-
-
-def test_errors_come_first_and_each_has_its_remedy() -> None:
-    put(home_skills(), "none", "no frontmatter")
-    put(home_skills(), "nocat", head("nocat", 'handoff: {accepts_from: ["*"]}'))
-
-    skills = flow("doctor").out.partition("\n\nskills\n")[2].partition("\n\n")[0].splitlines()
-    kinds = [row.split()[0] for row in skills if row.startswith(("  error", "  warning"))]
-
-    assert kinds == sorted(kinds)
-    assert "  error SKILL_LEFT_OUT (2 times)" in skills
-    assert skills.count("      = fix its SKILL.md") == 2
-
-
 def test_looking_writes_nothing() -> None:
     put(home_skills(), "reader")
     put_python("py")
@@ -202,32 +179,6 @@ def test_sessions_are_counted_and_broken_ones_named() -> None:
     assert "  .flow: 2 open, 1 ended, 0 foreign, 1 broken\n" in ran.out
     assert only("SESSION_BROKEN")["place"] == broken
     assert ran.status == 1
-
-
-def test_sessions_in_a_database_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("sqlalchemy")
-    address = f"sqlite:///{tmp_path}/store.db"
-    monkeypatch.setenv("FLOW_STORE", address)
-    assert "create them: flow store init" in only("STORE_UNUSABLE")["remedy"]
-
-    flow("store", "init", address)
-    told("step", "decision-critic", "--new")
-
-    assert f"  {address}: 1 open, 0 ended, 0 foreign, 0 broken\n" in flow("doctor").out
-
-
-def test_foreign_sessions_are_told_each_with_its_command(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    first, second = (told("step", "decision-critic", "--new")["session"] for _ in range(2))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-
-    ran = flow("doctor")
-
-    assert ran.status == 0
-    assert "  warning SESSION_FOREIGN (2 times)\n" in ran.out
-    assert f"to continue it, a person must run: flow trust --session {first}\n" in ran.out
-    assert f"to continue it, a person must run: flow trust --session {second}\n" in ran.out
 
 
 def test_a_key_that_is_none_is_wrong() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.dispatching_skill import REVIEW, put_lead
-from support.sandbox import flow, refused, told
+from support.sandbox import refused, told
 
 
 @pytest.fixture
@@ -22,57 +22,11 @@ def add(session: str, *words: str, stdin: bytes = b"") -> Any:
     return told("finding", "add", session, *words, stdin=stdin)
 
 
-def test_a_finding_is_recorded_with_all_that_belongs_to_it(session: str) -> None:
-    added = add(session, "--severity", "must", "--text", "wrong", "--place", "a.py:3", "--item", "a")
-
-    assert {key: added[key] for key in ("session", "id", "severity", "text", "place", "item", "version")} == {
-        "session": session,
-        "id": "F1",
-        "severity": "MUST",
-        "text": "wrong",
-        "place": "a.py:3",
-        "item": "a",
-        "version": 1,
-    }
-    assert (added["open"], added["review"], added["round"]) == (True, "review", 1)
-    assert flow("finding", "add", session, "--severity", "COULD", "--text", "x").out == (
-        f"F2 COULD recorded in {session}, where the gate decides\n"
-    )
-
-
 def test_a_long_text_comes_from_a_file(session: str) -> None:
     Path("text").write_text("wrong\nin two lines\n")
 
     assert add(session, "--severity", "SHOULD", "--file", "text")["text"] == "wrong\nin two lines"
     assert add(session, "--severity", "SHOULD", "--file", "-", stdin=b"from stdin")["text"] == "from stdin"
-
-
-def test_findings_are_listed(session: str) -> None:
-    assert flow("finding", "list", session).out == f"no findings in {session}\n"
-    add(session, "--severity", "MUST", "--text", "wrong\x1b[2J", "--place", "a.py:3")
-    add(session, "--severity", "COULD", "--text", "nicer")
-    told("finding", "resolve", session, "F2", "--note", "not so")
-    for text in ("few", "few", "still few"):  # the same report twice is one finding
-        add(session, "--severity", "COULD", "--text", text, "--item", "tests")
-
-    listed = told("finding", "list", session)["findings"]
-    out = flow("finding", "list", session).out
-
-    assert [(finding["id"], finding["open"], finding["resolution"]) for finding in listed] == [
-        ("F1", True, None),
-        ("F2", False, "not so"),
-        ("F3", True, None),
-        ("F4", True, None),
-    ]
-    assert [line.split()[:4] for line in out.splitlines()] == [
-        ["id", "severity", "round", "state"],
-        ["F1", "MUST", "1", "open"],
-        ["F2", "COULD", "1", "resolved"],
-        ["F3", "COULD", "1", "open"],
-        ["F4", "COULD", "1", "open"],
-    ]
-    assert "tests (version 2)" in out
-    assert "\x1b" not in out
 
 
 def test_whoever_leads_takes_no_finding_of_its_reviewer_away() -> None:

@@ -18,16 +18,6 @@ def write(text: str) -> None:
     registry().write_text(text)
 
 
-def test_a_sync_writes_it_and_a_second_one_has_nothing_to_do() -> None:
-    put(home_skills(), "reader")
-
-    first, second = flow("registry", "sync"), flow("registry", "sync")
-
-    assert first.out == f"Wrote {registry()}: adds reader.\n"
-    assert 'name: "reader"' in registry().read_text()
-    assert second.out == f"{registry()} is up to date: no skill in your home folder declares anything new.\n"
-
-
 def test_a_check_writes_nothing_and_says_whether_the_registry_is_up_to_date() -> None:
     put(home_skills(), "reader")
 

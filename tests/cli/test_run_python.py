@@ -52,17 +52,6 @@ def test_a_command_finds_and_loads_an_approved_workflow(command: str, file: str)
     assert all(text in answer.out for text in COMMANDS[command])
 
 
-@pytest.mark.parametrize("command", [*COMMANDS][:-1])
-def test_code_that_is_not_approved_does_not_run(command: str) -> None:
-    put_built()
-
-    answer = flow(*command.split())
-
-    assert answer.status == 7
-    assert "flow trust built" in answer.err + answer.out
-    assert not ran()
-
-
 def test_a_skill_that_is_not_approved_is_listed_by_name_with_the_command_that_approves_it() -> None:
     put_built(file="scripts/built.py")
     put_skill("mine", BUILT.replace('"built"', '"mine"'), where=home_skills(), file="workflow.py")

@@ -68,16 +68,6 @@ def test_open_sessions_are_listed_newest_first() -> None:
     ]
 
 
-def test_a_session_is_shown_with_the_time_of_the_last_report() -> None:
-    session = told("step", "small", "--new")["session"]
-    assert "last report" not in flow("sessions", session).out
-
-    told("step", "small", "ok")
-
-    (item,) = told("sessions")["sessions"]
-    assert f"started {item['started_at']}; last report {item['moved_at']}\n" in flow("sessions", session).out
-
-
 def test_ended_sessions_are_listed_when_asked_for() -> None:
     session = told("step", "small", "--new")["session"]
     told("step", "small", "fail")
@@ -108,34 +98,6 @@ def test_sessions_that_cannot_be_read_or_are_foreign_are_marked(monkeypatch: pyt
     text = flow("sessions").out
     assert f"{fine}  foreign" in text
     assert "cannot be read" in text
-
-
-def test_history_tells_each_record() -> None:
-    session = told("step", "asking", "--new")["session"]
-    told("step", "asking", "done", "-s", "sure=low", "-s", "where=a")
-    told("step", "asking", "done", "-s", "sure=low", "-s", "where=b")
-    told("step", "asking", "done", "-s", "sure=low", "-s", "where=b")
-    told("session", "abandon", session, "--reason", "enough\nof it")
-
-    steps = told("sessions", session)["history"]
-
-    assert [step["seq"] for step in steps] == [0, 1, 2, 3, 4]
-    assert [step["kind"] for step in steps] == ["start", "move", "move", "move", "abandon"]
-    assert [step["revision"] for step in steps] == [0, 1, 2, 3, 3]
-    assert [step["to"] for step in steps] == ["look", "look", "look", "tell", "tell"]
-    assert [step["outcome"] for step in steps] == [None, "iterate", "iterate", "iterate", None]
-    assert [step["capped"] for step in steps] == [False, False, False, True, False]
-    assert steps[1]["facts"] == {"sure": "low", "where": ["a"]}
-    assert steps[1]["seconds"] >= 0
-    assert steps[4]["note"] == {"reason": "enough\nof it"}
-    assert steps[4]["status"] == "abandoned"
-    assert len({step["hash"] for step in steps}) == 5
-    text = flow("sessions", session).out
-    assert ["rev", "at", "by", "step", "outcome", "to", "took"] in [
-        line.split() for line in text.splitlines()
-    ]
-    assert "done sure=low where=a → iterate" in text
-    assert "(at the limit)" in text
 
 
 # --- damaged ones -------------------------------------------------------------------------------

@@ -167,19 +167,6 @@ def test_options_that_do_not_belong_together_are_refused(words: list[str]) -> No
     assert not sessions_folder().exists()
 
 
-def test_an_unknown_skill_is_refused_with_near_ones_whatever_is_asked_of_it() -> None:
-    for words in (
-        ["step", "smal"],
-        ["step", "smal", "ok"],
-        ["step", "smal", "--new"],
-        ["show", "smal"],
-        ["show", "smal", "x"],
-    ):
-        status, error = refused(*words)
-        assert (status, error["code"]) == (2, "UNKNOWN_SKILL")
-        assert error["hint"] == "did you mean `small`?"
-
-
 # --- compare and swap ---------------------------------------------------------------------------
 
 

@@ -23,10 +23,8 @@ from support.sandbox import (
     ASKING,
     BUNDLED,
     ENTRY,
-    SMALL,
     clean_environment,
     flow,
-    project_skills,
     put_skill,
     sessions_folder,
     told,
@@ -124,11 +122,6 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments"), WRONG)
-def test_wrong_arguments_are_refused_and_named(tools: Tools, tool: str, arguments: dict[str, Any]) -> None:
-    assert f"Error executing tool {tool}: 1 validation error" in tools.wrong(tool, **arguments)
-
-
 def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: Tools) -> None:
     assert tools.refused("step", new=True, skill="nosuch")["code"] == "UNKNOWN_SKILL"
     assert tools.refused("step", session="../../etc")["code"] == "UNKNOWN_SESSION"
@@ -143,16 +136,6 @@ def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: 
     assert tools.refused("step", session=session, params={"a": "b"})
     assert "resume {" in tools.refused("step", session=session, outcome="ok", expect=7)["hint"]
     assert tools.told("resume")["session"] == session
-
-
-def test_a_session_keeps_its_definition_and_a_skill_without_a_file_is_gone(tools: Tools) -> None:
-    first = tools.told("step", new=True, skill="small")["session"]
-    put_skill("small", SMALL.replace("Do the first thing.", "Do it otherwise."))
-
-    assert tools.told("step", session=first)["actions"] == ["Do the first thing."]
-    assert tools.told("step", new=True, skill="small")["actions"] == ["Do it otherwise."]
-    (project_skills() / "small" / "workflow.yaml").unlink()
-    assert tools.refused("step", new=True, skill="small")["code"] == "UNKNOWN_SKILL"
 
 
 def test_work_is_handed_out_and_brought_back_by_calls_alone(tools: Tools) -> None:

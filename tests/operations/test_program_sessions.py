@@ -131,16 +131,6 @@ def test_the_command_line_continues_a_session_of_a_program_and_the_other_way_rou
     assert store.report(store.resume(begun["session"]), "ok").revision == 1
 
 
-def test_commands_of_the_projects_own_store_do_not_name_it() -> None:
-    put_skill("small")
-
-    own = open_store(".flow").start("small")
-    started = open_store("elsewhere").start("small")
-
-    assert "--store" not in str(own.next[0].command)
-    assert str(Path.cwd() / "elsewhere") in str(started.next[0].command)
-
-
 def test_a_workflow_is_loaded_by_its_folder_or_its_name() -> None:
     folder = put_skill("small")
     elsewhere = put_skill("other", where=Path.cwd() / "more")
@@ -190,18 +180,6 @@ def test_errors_have_types_and_name_no_option() -> None:
         assert error.code != "FAILED"
 
 
-def test_a_damaged_session_is_listed_with_its_problem() -> None:
-    put_skill("small")
-    store = open_store()
-    session = store.start("small")
-    (Path(store.path) / "sessions" / session.id / "journal.jsonl").write_text("nonsense\n")
-
-    (listed,) = store.list()
-
-    assert listed.session == session.id
-    assert listed.code == "JOURNAL_DAMAGED"
-
-
 # --- workflows that a program defines
 
 
@@ -225,16 +203,6 @@ def test_only_a_program_that_has_the_functions_continues_a_workflow_with_functio
     session = store.report(store.resume(session.id), "done", {"answers": 1})
     session = store.report(session, "done", {"answers": 3})
     assert session.status == "completed"
-
-
-def test_a_session_of_a_program_keeps_the_workflow_with_which_it_started() -> None:
-    session = open_store().start(plain())
-
-    same = open_store(workflows=[plain(title="Write it down", fail="write")]).resume(session.id)
-
-    assert same.step is not None
-    assert same.step.title == "Write"
-    assert [offer.outcome for offer in same.next] == ["ok"]
 
 
 def test_agents_run_workflows_of_the_program() -> None:
@@ -339,18 +307,6 @@ def test_a_session_is_migrated_to_the_changed_workflow() -> None:
     assert moved.step.id == "start"
 
 
-def test_a_session_of_a_program_is_migrated_in_that_program() -> None:
-    store = open_store(workflows=[plain()])
-    session = store.start(plain())
-
-    error = refused("session", "migrate", session.id)[1]
-    changed = open_store(workflows=[plain(fail="write")])
-    moved = changed.migrate(session.id)
-
-    assert error["hint"] == "continue it in that program, or move the workflow into a skill's workflow.py"
-    assert changed.report(changed.report(moved, "ok"), "fail").revision == 2
-
-
 def test_a_session_of_another_machine_is_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_skill("small", where=home_skills())
     session = open_store().start("small")
@@ -376,18 +332,6 @@ def test_a_sub_agent_asks_the_user() -> None:
 
     assert [question.text for question in waiting.questions] == ["Which one?"]
     assert [question.answer for question in answered.questions] == [("This",)]
-
-
-def test_a_store_can_be_a_database() -> None:
-    pytest.importorskip("sqlalchemy")
-    put_skill("small")
-    assert flow("store", "init", "sqlite:///sessions.db").status == 0
-    store = open_store("sqlite:///sessions.db")
-
-    session = store.report(store.start("small"), "ok")
-
-    assert [record.kind for record in session.history()] == ["start", "move"]
-    assert told("sessions", session.id, "--store", "sqlite:///sessions.db")["revision"] == 1
 
 
 # --- pictures

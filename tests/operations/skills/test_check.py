@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.sandbox import BUNDLED, SMALL, project_skills, put_python, put_skill
+from support.sandbox import BUNDLED, SMALL, put_python, put_skill
 
 from flowrail.errors import UsageError
 from flowrail.operations.environment import Environment
@@ -54,14 +54,6 @@ def test_a_skill_is_named_by_name_by_folder_or_by_file() -> None:
     assert addresses(check("small", "decision-critic")) == ["small", "small/look", "decision-critic"]
 
 
-def test_a_folder_of_skills_is_all_of_them() -> None:
-    put_skill("small")
-    put_skill("other")
-    (project_skills() / "README.md").touch()
-
-    assert addresses(check(".claude/skills")) == ["other", "small"]
-
-
 @pytest.mark.parametrize(
     ("target", "message"),
     [
@@ -76,13 +68,6 @@ def test_what_is_not_there_is_refused_as_what_it_was_named_as(target: str, messa
         check(target)
 
     assert caught.value.message == message
-
-
-@pytest.mark.parametrize("spoil", ["name: [", "name: small\n", "", "[]"])
-def test_a_file_that_cannot_be_read_is_a_finding(spoil: str) -> None:
-    put_skill("small", spoil)
-
-    assert codes(check("small"))
 
 
 def test_python_is_checked_without_running_it() -> None:

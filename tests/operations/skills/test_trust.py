@@ -5,9 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from support.handoffs import card
-from support.sandbox import allow, put_python, put_skill
+from support.sandbox import allow, put_skill
 
-from flowrail.approval import snapshot
 from flowrail.errors import TrustError
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.skills.trust import trust
@@ -24,26 +23,6 @@ def described(skill: str) -> list[str]:
     with suppress(TrustError):
         trust(Environment(confirm=refuse), skill)
     return list(asked[0].lines)
-
-
-def test_files_and_what_runs_are_listed() -> None:
-    folder = put_python("py")
-    (folder / "run.sh").write_text("#!/bin/sh\n")
-    (folder / "run.sh").chmod(0o755)
-
-    lines = described("py")
-
-    size, skill = (folder / "workflow.py").stat().st_size, (folder / "SKILL.md").stat().st_size
-    assert lines == [
-        f"folder {folder}",
-        f"project {folder.parents[2]}",
-        f"digest {snapshot(str(folder)).digest}",
-        f"  SKILL.md ({skill} bytes)",
-        "  run.sh (10 bytes, executable)",
-        f"  workflow.py ({size} bytes)",
-        "runs workflow.py each time a step is shown or reported",
-        "may run the commands that workflow.py declares",
-    ]
 
 
 def test_changes_since_the_last_approval_are_marked() -> None:
