@@ -13,12 +13,9 @@ from typing import Any
 import pytest
 from support.refusals import refused
 
-from flowrail.errors import StorageError
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record, StoredDefinition
 from flowrail.machines.session_store import Store, UnknownSessionError
-from flowrail.storage.files import WriteFailedError
-from flowrail.storage.journal import DamagedError
 from flowrail.storage.ownership import Owner
 
 ID = "skill-abcdef"
@@ -104,15 +101,6 @@ def test_the_store_is_ignored_by_git(store: Store) -> None:
     assert Path(store.path, ".gitignore").read_text() == "mine\n"
 
 
-def test_a_session_is_never_made_over_another(store: Store) -> None:
-    made = create(store)
-
-    with pytest.raises(StorageError, match="already"):
-        create(store)
-
-    assert store.read(ID).hash == made.hash
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -147,14 +135,6 @@ def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_p
 # --- damage -------------------------------------------------------------------------------------
 
 
-def test_a_journal_of_another_session_is_refused(store: Store) -> None:
-    create(store)
-    shutil.copytree(store.folder(ID), store.folder("other-abcdef"))
-
-    with pytest.raises(DamagedError, match=rf"the record belongs to `{ID}`"):
-        store.accept("other-abcdef", at="now", by="me")
-
-
 # --- odd files ----------------------------------------------------------------------------------
 
 
@@ -168,19 +148,3 @@ def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> 
 
 
 # --- the disk -----------------------------------------------------------------------------------
-
-
-def test_a_flush_that_fails_is_no_commit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    create(store)
-    before = journal(store).read_bytes()
-
-    def fsync(_: int) -> None:
-        raise OSError(5, "Input/output error")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", fsync)
-        with pytest.raises(WriteFailedError):
-            move(store, 1)
-
-    assert journal(store).read_bytes() == before
-    assert store.read(ID).seq == 0
