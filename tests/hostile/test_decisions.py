@@ -5,39 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 from support.hooks import A, B, claude_code, conversation, denied, hook, within
-from support.sandbox import flow, process, project_skills, put_skill, refused, sessions_folder, told
+from support.sandbox import RELEASE, flow, process, project_skills, put_skill, refused, sessions_folder, told
 from support.terminal import at_a_terminal
+from support.web import Website, website
 
-RELEASE = """\
-name: NAME
-description: Publish a release that a person allows.
-params: {version: {type: string, default: 1.4.0}}
-steps:
-  - id: ask
-    title: Ask
-    actions: [Show the changes.]
-    limit: 2
-    questions:
-      - id: ship
-        header: Publish
-        text: "Publish $version to production?"
-        person: true
-        options:
-          - {label: "Yes", outcome: ok, description: "Everybody gets it"}
-          - {label: "No", outcome: fail, description: "Nothing is published"}
-    next: {ok: publish, fail: null}
-  - id: publish
-    title: Publish
-    actions: [Publish it.]
-    evidence: {ok: [{id: read, person: "The rollback plan of $version was read"}]}
-    next: {ok: null}
-"""
 ALONE = "import os; os.setsid()"
 """Python that gives up the terminal."""
 
@@ -123,6 +101,40 @@ def weakens_the_skill(session: str) -> None:
     file.write_text(file.read_text().replace("        person: true\n", ""))
     with conversation(A):
         assert refused("answer", session, "ship=Yes")[0] == 4
+        assert refused("session", "migrate", session)[1]["code"] == "PERSON_NEEDED"
+    assert process("session", "migrate", session, stdin="yes\n", before=ALONE).status == 4
+
+
+def asks_the_page(session: str) -> None:
+    """Send requests to the page that the user opened, with all that an agent finds without the user's browser."""
+    pytest.importorskip("starlette", reason="the extra `web` is not installed")
+    body, path = {"revision": 0, "answers": {"ship": ["Yes"]}}, f"/sessions/{session}/answer"
+    with website() as site:
+        opened = Website(site.address, site.process)
+        opened.enter()  # the user's browser has used up the token
+        for command_line in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):
+                assert site.address.rpartition("=")[2].encode() not in command_line.read_bytes()
+        (known,) = (Path.home() / ".local/state/flowrail").glob("page-*.json")
+        assert json.loads(known.read_text())["address"] == site.origin
+        assert not [*known.parent.glob("ui-*")]
+        assert site.enter().status == 401
+        headers = {"Origin": site.origin, "X-Flow-Csrf": "guess", "Content-Type": "application/json"}
+        for cookie in ("", "flow_ui=guess"):
+            site.cookie = cookie
+            assert site.request(path, "POST", body=json.dumps(body), headers=headers).status == 401
+            assert site.request(f"/sessions/{session}").status == 401
+
+
+def opens_a_page_itself(session: str) -> None:
+    pytest.importorskip("starlette", reason="the extra `web` is not installed")
+    body = {"revision": 0, "answers": {"ship": ["Yes"]}}
+    with conversation(A), website() as in_conversation:
+        in_conversation.enter()
+        assert in_conversation.change(f"/sessions/{session}/answer", body).status == 403
+    with website(at_terminal=False) as in_pipe:
+        in_pipe.enter()
+        assert in_pipe.change(f"/sessions/{session}/answer", body).status == 403
 
 
 WAYS: tuple[Callable[[str], None], ...] = (
@@ -133,6 +145,8 @@ WAYS: tuple[Callable[[str], None], ...] = (
     answers_by_an_empty_conversation,
     answers_from_python,
     reports_the_outcome,
+    asks_the_page,
+    opens_a_page_itself,
     edits_the_journal,
     weakens_the_skill,
 )

@@ -23,6 +23,7 @@ from support.sandbox import (
     ASKING,
     BUNDLED,
     ENTRY,
+    RELEASE,
     clean_environment,
     flow,
     put_skill,
@@ -167,6 +168,17 @@ def test_questions_and_findings_go_by_calls(tools: Tools) -> None:
     added = tools.told("finding_add", session=session, severity="MUST", text="It is wrong.")
     assert tools.told("finding_list", session=session)["findings"][0]["id"] == added["id"]
     assert tools.told("finding_resolve", session=session, finding=added["id"])["open"] is False
+
+
+def test_a_call_cannot_decide_for_a_person(tools: Tools) -> None:
+    put_skill("release", RELEASE)
+    session = tools.told("step", new=True, skill="release")["session"]
+
+    error = tools.refused("answer", session=session, answers=["ship=Yes"])
+
+    assert error["code"] == "PERSON_NEEDED"
+    assert error["hint"].endswith(f"in a terminal of their own: flow answer {session} ship=Yes")
+    assert tools.told("resume", session=session)["status"] == "waiting"
 
 
 def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:

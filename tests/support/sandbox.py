@@ -78,6 +78,32 @@ steps:
 """
 """A step whose rules decide from reported facts, with a limit of three."""
 
+RELEASE = """\
+name: NAME
+description: Publish a release that a person allows.
+params: {version: {type: string, default: 1.4.0}}
+steps:
+  - id: ask
+    title: Ask
+    actions: [Show the changes.]
+    limit: 2
+    questions:
+      - id: ship
+        header: Publish
+        text: "Publish $version to production?"
+        person: true
+        options:
+          - {label: "Yes", outcome: ok, description: "Everybody gets it"}
+          - {label: "No", outcome: fail, description: "Nothing is published"}
+    next: {ok: publish, fail: null}
+  - id: publish
+    title: Publish
+    actions: [Publish it.]
+    evidence: {ok: [{id: read, person: "The rollback plan of $version was read"}]}
+    next: {ok: null}
+"""
+"""A question and a check that only a person may answer."""
+
 HANDLER = """\
 from flowrail import Outcome, StepDef, Workflow
 

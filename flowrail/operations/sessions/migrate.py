@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated
 
+from flowrail.command import Command
 from flowrail.errors import StorageError
 from flowrail.machines.difference import differences
 from flowrail.machines.frozen import Frozen
@@ -20,6 +21,7 @@ from flowrail.operations.parameters import Params, SessionId
 from flowrail.operations.steps import step_evidence
 from flowrail.operations.steps.command_runs import require_no_running
 from flowrail.operations.steps.conversations import owned
+from flowrail.operations.steps.people import require_person
 from flowrail.operations.steps.shown_step import ShownStep, show_step
 from flowrail.operations.steps.workflow_source import open_newest
 
@@ -53,6 +55,7 @@ def migrate_session(
     environment: Environment, session_id: str, *, to: str | None = None, params: Mapping[str, object] = NONE
 ) -> ShownStep:
     """Move a session to the newest definition, at the step *to*, by default its own. *params* are values of new ones."""
+    _require_person_for_less(environment, session_id, to)
     with environment.store.change(session_id, wait=environment.wait) as change:
         session = require_no_running(environment, change)
         session = owned(environment, change.kept) if session.is_open else session
@@ -81,3 +84,29 @@ def migrate_session(
             definition=opened.definition,
         )
     return replace(shown, head=stored.head)
+
+
+def _require_person_for_less(environment: Environment, session_id: str, to: str | None) -> None:
+    """Ask the person at the terminal if the newest definition leaves less to a person than the session's own does."""
+    session = environment.store.read(session_id).session
+    with suppress(StorageError):  # the definition is damaged
+        decided = _decided_by_persons(environment.store.workflow(session))
+        if decided:
+            definition = environment.store.definition(session)
+            decided -= _decided_by_persons(open_newest(environment, session, definition).workflow)
+        if decided:
+            lines = [f"session {session_id}", *(f" step {step}: {name}" for step, name in sorted(decided))]
+            typed = Command("session migrate", session_id, to=to, store=environment.shown_store)
+            what = "migrate a session to a definition that leaves less to a person"
+            require_person(
+                environment, what, "No person decides these any more. Migrate?", lines, typed, session_id
+            )
+
+
+def _decided_by_persons(workflow: Workflow) -> set[tuple[str, str]]:
+    """Return the questions and checks of each step that only a person may answer."""
+    questions = {(step.id, asked.id) for step in workflow.steps for asked in step.questions if asked.person}
+    checks = {
+        (step.id, check.id) for step in workflow.steps for check in step.checks.values() if check.person
+    }
+    return questions | checks

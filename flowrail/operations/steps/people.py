@@ -43,7 +43,7 @@ def person_needed(environment: Environment, what: str, typed: Command, session_i
     return ConflictError(
         f"only a person can {what}: at a terminal without an agent, on the page of `flow ui`, or in the host's question tool",
         code="PERSON_NEEDED",
-        hint=Hint(f"tell the user what it is about, and {where} in a terminal of their own: ", typed),
+        hint=Hint(f"tell the user what it is about, and {where} in a terminal of their own: ", str(typed)),
         session=session_id,
     )
 
