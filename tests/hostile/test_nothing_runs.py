@@ -65,7 +65,7 @@ READING = (
     ["audit", "--verify"], ["audit"], ["handoff", "status"], ["discover"], ["handoff", "check", "yaml.py"],
     ["show", "evil", "first"], ["trust"], ["trust", "py", "--digest", "0"],
     ["trust", "py", "--remove"], ["session", "prune", "--dry-run"],
-    ["explain", "FR163"],
+    ["explain", "FR163"], ["conform", "evil", "yaml.py"], ["conform", "py", "yaml.py"],
 )  # fmt: skip
 HARMLESS_GIT = "('git', ['git', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', 'ls-files', "
 """flow asks git which files it ignores. Started like this, git runs nothing that the project's settings name."""
@@ -203,7 +203,7 @@ steps:
 WITHOUT_A_SESSION = (
     "step py --new", "step py", "step py done", "show py first", "test py", "test .claude/skills/py",
     "test lead", "check", "check py", "show py", "diagram py", "discover --all --json",
-    "doctor", "list", "sessions --all",
+    "doctor", "list", "sessions --all", "conform py run.jsonl",
 )  # fmt: skip
 WITH_A_SESSION = (
     "resume ID", "step py ok --session ID", "sessions ID", "audit ID --verify", "diagram --session ID",
