@@ -45,6 +45,11 @@ class FlowError(Exception):
         self.beside: Mapping[str, object] = {}
         """What the error document holds in addition to code, message, hint and details."""
 
+    @property
+    def __notes__(self) -> list[str]:  # type: ignore[override]
+        """The hint, which Python prints below the traceback of a program."""
+        return [str(self.hint)]
+
 
 class UsageError(FlowError):
     """An unknown command, option or name, or a wrong value."""

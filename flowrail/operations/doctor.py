@@ -7,7 +7,6 @@ surprise.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 import sys
@@ -16,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from importlib import metadata
 from itertools import groupby
 from typing import Any
 
@@ -40,7 +38,6 @@ from flowrail.text.phrases import count, joined
 from flowrail.text.report import FilePath, Report, Span, Style, line, paragraphs, short_path, status, title
 from flowrail.text.safe_text import shortened
 
-_DISTRIBUTION = "flowrail"
 _SPECIFICATION = "FR168"
 """The finding of a workflow that repeats an issue of its SKILL.md."""
 _MOST_SHOWN = 3
@@ -149,40 +146,12 @@ def diagnose(environment: Environment) -> Diagnosis:
 def _installation(environment: Environment, discovery: Discovery) -> Iterator[str | SetupFinding]:
     del discovery
     yield f"flowrail {__version__}, Python {sys.version.split()[0]} ({sys.executable})"
-    for name in _requirements():
-        try:
-            metadata.version(name)
-        except metadata.PackageNotFoundError:
-            message = f"{name} is not installed"
-            yield SetupFinding("REQUIREMENT_MISSING", "error", message, "install flowrail again")
     path = shutil.which("flow", path=environment.environ.get("PATH", os.defpath))
     yield f"`flow` is {path or 'not on PATH'}"
     if path is None:
         message = "`flow` is not on PATH, and every printed command begins with it"
-        yield SetupFinding(
-            "FLOW_NOT_ON_PATH", "error", message, f"add {sysconfig.get_path('scripts')} to PATH"
-        )
-    elif not _names_flowrail(path):
-        message = "`flow` may be another program: its file does not name flowrail"
-        remedy = f"if `flow --version` does not print `flow {__version__}`, put our folder first in PATH"
-        yield SetupFinding("FLOW_MAY_BE_ANOTHER", "warning", message, remedy, path)
-
-
-def _requirements() -> list[str]:
-    """Return the distributions that flowrail requires without its extras; none if it runs from its source folder."""
-    try:
-        texts = metadata.requires(_DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:
-        return []
-    return [match[0] for text in texts if "extra ==" not in text and (match := re.match(r"[\w.-]+", text))]
-
-
-def _names_flowrail(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return _DISTRIBUTION.encode() in file.read(4096)
-    except OSError:
-        return True  # the file can be run but not read
+        remedy = f"add {sysconfig.get_path('scripts')} to PATH"
+        yield SetupFinding("FLOW_NOT_ON_PATH", "error", message, remedy)
 
 
 def _locations(environment: Environment, discovery: Discovery) -> Iterator[str | SetupFinding]:

@@ -6,20 +6,16 @@ and `flow` can continue a session of a program.
 
 from __future__ import annotations
 
-import json
 import os
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flowrail.command import Command, Hint
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import mermaid, svg
 from flowrail.diagrams.session_trace import with_trace
-from flowrail.errors import ChangedError, FlowError, UsageError
+from flowrail.errors import ChangedError, UsageError
 from flowrail.formatters.guidance.output import pieces
 from flowrail.handoff.handoff import INTERNAL
 from flowrail.machines.agents import find_dispatch
@@ -112,8 +108,7 @@ def load_workflow(skill: str | os.PathLike[str]) -> Workflow:
 
     A workflow written in Python runs its code, which must be approved if the folder belongs to a project.
     """
-    with _for_python():
-        return _load(os.fspath(skill)).workflow
+    return _load(os.fspath(skill)).workflow
 
 
 def open_store(
@@ -172,11 +167,10 @@ class SessionStore:
 
     def start(self, workflow: Workflow | str, params: Mapping[str, object] | None = None) -> SessionView:
         """Start a session and return it at its first step. *workflow* may be the name of a skill."""
-        with _for_python():
-            if isinstance(workflow, str):
-                return self._view(begin(self._environment, workflow, params))
-            opened = self._opened(workflow)
-            return self._view(begin(self._environment, workflow.name, params, opened))
+        if isinstance(workflow, str):
+            return self._view(begin(self._environment, workflow, params))
+        opened = self._opened(workflow)
+        return self._view(begin(self._environment, workflow.name, params, opened))
 
     def report(
         self,
@@ -192,84 +186,73 @@ class SessionStore:
         Repeating an accepted report returns the same answer and changes nothing. The *note* is
         shown when the session is resumed.
         """
-        with _for_python():
-            shown = current_step.report(
-                self._environment,
-                session.skill,
-                str(outcome),
-                facts=facts,
-                session_id=session.id,
-                expect=session.revision,
-                note=note,
-            )
-            return self._view(shown)
+        shown = current_step.report(
+            self._environment,
+            session.skill,
+            str(outcome),
+            facts=facts,
+            session_id=session.id,
+            expect=session.revision,
+            note=note,
+        )
+        return self._view(shown)
 
     def resume(self, session: SessionView | ListedSession | str, *, take_over: bool = False) -> SessionView:
         """Return the session, given itself or its id, as it is now.
 
         Nothing changes, unless *take_over* makes a session of another conversation one of this store's conversation.
         """
-        with _for_python():
-            return self._view(look(self._environment, _id_of(session), take_over=take_over))
+        return self._view(look(self._environment, _id_of(session), take_over=take_over))
 
     def history(self, session: SessionView | ListedSession | str) -> tuple[Record, ...]:
         """Return every record of the session's journal, oldest first, each checked against the one before."""
-        with _for_python():
-            return tuple(self._environment.store.records(_id_of(session)))
+        return tuple(self._environment.store.records(_id_of(session)))
 
     def list(self, *, ended: bool = False) -> tuple[ListedSession, ...]:
         """Return the open sessions, or with *ended* all; those that need a person first, then the most recent."""
-        with _for_python():
-            return tuple(list_sessions(self._environment.store, self._environment.now, every=ended))
+        return tuple(list_sessions(self._environment.store, self._environment.now, every=ended))
 
     def answer(
         self, session: SessionView, answers: Mapping[str, str | Sequence[str]], reason: str = ""
     ) -> SessionView:
         """Record the user's answers to open questions: an option's label for each question's id, or several."""
-        with _for_python():
-            labels = {name: [word] if isinstance(word, str) else word for name, word in answers.items()}
-            return self._view(answer_questions(self._environment, session.id, labels, reason))
+        labels = {name: [word] if isinstance(word, str) else word for name, word in answers.items()}
+        return self._view(answer_questions(self._environment, session.id, labels, reason))
 
     def ask(self, work: SessionView, asked: Sequence[Question]) -> SessionView:
         """Record a sub-agent's questions to the user, and return its session, which waits for the answers."""
-        with _for_python():
-            pending = ask_user(self._environment, work.id, asked)
-            return self._view(look(self._environment, pending.session))
+        pending = ask_user(self._environment, work.id, asked)
+        return self._view(look(self._environment, pending.session))
 
     def child(self, session: SessionView, number: int) -> SessionView:
         """Return the child session that does a dispatch of the current step, by its number. It starts if it is new."""
-        with _for_python():
-            dispatch = find_dispatch(self._environment.store.read(session.id).session, str(number))
-            return self._view(look(self._environment, dispatch.child))
+        dispatch = find_dispatch(self._environment.store.read(session.id).session, str(number))
+        return self._view(look(self._environment, dispatch.child))
 
     def again(self, session: SessionView, number: int) -> SessionView:
         """Replace the child session of a dispatch of the current step; its reports are refused from now on."""
-        with _for_python():
-            return self._view(replace_agent(self._environment, session.id, str(number)))
+        return self._view(replace_agent(self._environment, session.id, str(number)))
 
     def add_finding(
         self, session: SessionView, severity: str, text: str, *, place: str | None = None
     ) -> RecordedFinding:
         """Record a finding of a review. *severity* is MUST, SHOULD or COULD."""
-        with _for_python():
-            return add_finding(self._environment, session.id, severity=severity, text=text, place=place)
+        return add_finding(self._environment, session.id, severity=severity, text=text, place=place)
 
     def resolve_finding(self, session: SessionView, finding: str, note: str = "") -> RecordedFinding:
         """Record that a finding is resolved."""
-        with _for_python():
-            return resolve_finding(self._environment, session.id, finding, note=note)
+        return resolve_finding(self._environment, session.id, finding, note=note)
 
     def rewind(
         self, session: SessionView, revision: int, reason: str = "", *, as_new: bool = False
     ) -> SessionView:
         """Take the session back to an earlier revision, or start a new one from there. The journal keeps all records."""
-        with _for_python():
-            if as_new:
-                return self._view(rewind_as_new(self._environment, session.id, revision, reason=reason))
-            expect = session.revision
-            return self._view(
-                rewind_session(self._environment, session.id, revision, expect=expect, reason=reason)
-            )
+        if as_new:
+            return self._view(rewind_as_new(self._environment, session.id, revision, reason=reason))
+        expect = session.revision
+        return self._view(
+            rewind_session(self._environment, session.id, revision, expect=expect, reason=reason)
+        )
 
     def migrate(
         self,
@@ -282,19 +265,16 @@ class SessionStore:
 
         *to* is the step to continue at, if the current one is gone. *params* are the values of new parameters.
         """
-        with _for_python():
-            return self._view(migrate_session(self._environment, _id_of(session), to=to, params=params))
+        return self._view(migrate_session(self._environment, _id_of(session), to=to, params=params))
 
     def adopt(self, session: ListedSession | str) -> SessionView:
         """Make a session yours that was started by another user or on another machine."""
-        with _for_python():
-            accept(self._environment, _id_of(session))
-            return self._view(look(self._environment, _id_of(session)))
+        accept(self._environment, _id_of(session))
+        return self._view(look(self._environment, _id_of(session)))
 
     def abandon(self, session: SessionView | ListedSession | str, reason: str = "") -> None:
         """End a session that will not be completed. Its journal stays."""
-        with _for_python():
-            abandon_session(self._environment, _id_of(session), reason)
+        abandon_session(self._environment, _id_of(session), reason)
 
     def _opened(self, workflow: Workflow) -> OpenedWorkflow:
         """Return *workflow* ready to start: from the folder that it was loaded from, or as one of this program."""
@@ -331,47 +311,3 @@ def _id_of(session: SessionView | ListedSession | str) -> str:
     if isinstance(session, ListedSession):
         return session.session
     return session if isinstance(session, str) else session.id
-
-
-@contextmanager
-def _for_python() -> Iterator[None]:
-    """Show commands in hints as calls of the store, and the hint in tracebacks."""
-    try:
-        yield
-    except FlowError as error:
-        if isinstance(error.hint, Hint):
-            error.hint = error.hint.render(_as_python)
-        error.add_note(error.hint)
-        raise
-
-
-_CALLS = {
-    "answer": "store.answer(session, {answers})",
-    "resume": "store.resume({id})",
-    "session abandon": "store.abandon({id})",
-    "session rewind": "store.rewind(session, {to}, as_new=True)",
-    "session migrate": "store.migrate({id})",
-    "sessions": "store.history({id})",
-    "show": "workflow.params",
-    "step": "store.report(session, …)",
-}
-_KEYWORDS = {"to": "to", "params": "params", "take_over": "take_over", "as_new": "as_new"}
-"""Options of `resume`, `migrate` and `rewind`."""
-
-
-def _as_python(command: Command) -> str:
-    """Return *command* as a call of a `SessionStore`, or its name if there is no such call."""
-    if command.verb == "sessions" and not command.arguments:
-        return "store.list(ended=True)"
-    call = "store.start(workflow, {params})" if command.options.get("new") else _CALLS.get(command.verb)
-    if call is None:
-        return f"the command `{command}`"
-    options = {name: value for name, value in command.options.items() if value}
-    first = [f'"{name}"' for name in command.arguments[:1]] or ["…"]
-    keywords = [
-        f"{_KEYWORDS[name]}={json.dumps(value) if isinstance(value, str) else value}"
-        for name, value in options.items()
-        if name in _KEYWORDS
-    ]
-    values = defaultdict(lambda: "…", options, id=", ".join([*first, *keywords]))
-    return call.format_map(values)

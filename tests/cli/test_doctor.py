@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -98,16 +97,6 @@ def test_a_command_that_is_not_on_the_path_is_wrong(on_path: Path) -> None:
     assert ran.status == 1
     assert "\n  error FLOW_NOT_ON_PATH\n    `flow` is not on PATH, and every" in ran.out
     assert "1 error, 0 warnings." in ran.out
-
-
-def test_a_requirement_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    required = ["click>=8", "nosuch-thing>=2", "extra-one>=1; extra == 'x'"]
-    monkeypatch.setattr(metadata, "requires", lambda _: required)
-
-    finding = only("REQUIREMENT_MISSING")
-
-    assert finding["severity"] == "error"
-    assert finding["message"] == "nosuch-thing is not installed"
 
 
 # --- skills ---------------------------------------------------------------------------------------
@@ -220,15 +209,3 @@ def test_a_skill_that_waits_for_approval_is_named_with_the_command() -> None:
     assert "changed since it was approved" in only("NOT_TRUSTED")["message"]
     (folder / "link").symlink_to("/")
     assert "cannot be approved" in only("NOT_TRUSTED")["message"]
-
-
-# --- messages ---------------------------------------------------------------------------------
-
-
-def test_another_program_of_that_name_is_told(on_path: Path) -> None:
-    on_path.write_text("#!/bin/sh\n# checks types\n")
-
-    finding = only("FLOW_MAY_BE_ANOTHER")
-
-    assert (finding["severity"], finding["place"]) == ("warning", str(on_path))
-    assert f"`flow {__version__}`" in finding["remedy"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -144,7 +144,7 @@ def test_a_workflow_is_loaded_by_its_folder_or_its_name() -> None:
 # --- refusals
 
 
-def test_errors_have_types_and_name_no_option() -> None:
+def test_errors_have_types_and_show_their_hint() -> None:
     put_skill("small", ASKING)
     put_skill("ask", ASK_USER)
     store = open_store()
@@ -175,9 +175,8 @@ def test_errors_have_types_and_name_no_option() -> None:
         errors.append(caught.value)
 
     for error in errors:
-        text = f"{error} {error.hint}"
-        assert not re.search(r"(^|[\s`(])-{1,2}[a-z]", text), text
         assert error.code != "FAILED"
+        assert str(error.hint) in "".join(traceback.format_exception(error))
 
 
 # --- workflows that a program defines
@@ -299,7 +298,7 @@ def test_a_session_is_migrated_to_the_changed_workflow() -> None:
     (folder / "workflow.yaml").write_text(renamed)
     with pytest.raises(ChangedError) as caught:
         store.migrate(session)
-    assert str(caught.value.hint) == f'name the new step: store.migrate("{session.id}", to="STEP")'
+    assert str(caught.value.hint) == f"name the new step: flow session migrate {session.id} --to STEP"
 
     moved = store.migrate(session, to="start")
 
@@ -314,7 +313,7 @@ def test_a_session_of_another_machine_is_adopted(tmp_path: Path, monkeypatch: py
     store = open_store()
     with pytest.raises(TrustError) as caught:
         store.resume(session.id)
-    assert str(caught.value.hint).endswith(f"`flow trust --session {session.id}`")
+    assert str(caught.value.hint).endswith(f"flow trust --session {session.id}")
 
     assert store.adopt(session.id).revision == 0
     assert store.report(store.resume(session.id), "ok").revision == 1

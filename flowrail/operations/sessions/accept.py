@@ -9,11 +9,12 @@ from flowrail.errors import FlowError, StorageError
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.checks.validation import raw_findings
 from flowrail.machines.session import Session
-from flowrail.machines.session_record import Record, StoredDefinition
+from flowrail.machines.session_record import StoredDefinition
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import step_evidence
 from flowrail.operations.steps.workflow_source import open_session
-from flowrail.text.safe_text import shortened
+from flowrail.text.report import Report
+from flowrail.text.safe_text import one_line, shortened
 
 LONGEST_REASON = 200
 NO_INSTRUCTIONS = "FR115"
@@ -22,21 +23,25 @@ NO_INSTRUCTIONS = "FR115"
 
 @dataclass(frozen=True)
 class AcceptedSession:
-    """A session that was accepted, and what a person should know about it."""
+    """A foreign session that is this user's own now."""
 
-    record: Record
-    """The newest record."""
-    started_by: str
-    started_at: str
-    records: int
-    """The number of records that were there."""
-    folder: str
-    """The folder of the skill whose workflow it runs."""
-    code: bool
-    """Whether it runs code of the skill's author."""
-    was_foreign: bool
+    session: str
+    """Its id."""
+    skill: str
+    """The workflow that it runs."""
+    changed: bool
+    """Whether it was foreign before."""
     command: Command | None
     """How to continue it, if it is open."""
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        if not self.changed:
+            yield one_line(f"{self.session} is not foreign")
+            return
+        yield one_line(f"{self.session} is yours now")
+        if self.command is not None:
+            yield one_line(f"continue it: {self.command}")
 
 
 def accept(environment: Environment, session_id: str) -> AcceptedSession:
@@ -45,9 +50,9 @@ def accept(environment: Environment, session_id: str) -> AcceptedSession:
     was_foreign = store.is_foreign(session_id)
     records = list(store.records(session_id, foreign=True))
     newest = records[-1].session
-    definition = records[newest.definition].definition if newest.definition < len(records) else None
     if was_foreign:
-        problem = "it has no workflow" if definition is None else _problem_in(environment, definition, newest)
+        kept = records[newest.definition].definition if newest.definition < len(records) else None
+        problem = "it has no workflow" if kept is None else _problem_in(environment, kept, newest)
         if problem:
             raise StorageError(
                 f"session `{session_id}` is damaged: {problem}",
@@ -57,16 +62,8 @@ def accept(environment: Environment, session_id: str) -> AcceptedSession:
         store.accept(session_id, at=environment.now, by=environment.by)
         Handoffs(store).accept_of(session_id, at=environment.now, by=environment.by)
         _take_baseline(environment, newest)
-    return AcceptedSession(
-        record=store.read(session_id),
-        started_by=records[0].by,
-        started_at=records[0].at,
-        records=len(records),
-        folder=definition.folder if definition else "unknown",
-        code=definition is not None and definition.functions,
-        was_foreign=was_foreign,
-        command=Command("resume", session_id, store=environment.shown_store) if newest.is_open else None,
-    )
+    resume = Command("resume", session_id, store=environment.shown_store) if newest.is_open else None
+    return AcceptedSession(session_id, newest.skill, was_foreign, resume)
 
 
 def _take_baseline(environment: Environment, session: Session) -> None:

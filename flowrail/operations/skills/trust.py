@@ -15,11 +15,10 @@ from flowrail.discovery.declaration import read_declaration
 from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import FlowError, TrustError, UsageError
-from flowrail.machines.session_record import Record
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill
-from flowrail.operations.sessions.accept import accept
+from flowrail.operations.sessions.accept import AcceptedSession, accept
 from flowrail.skills.bundled_copies import runs_bundled_script
 from flowrail.skills.catalog import (
     OWN_SCOPES,
@@ -35,9 +34,6 @@ from flowrail.skills.catalog import (
 from flowrail.skills.loader import Loader
 from flowrail.text.report import Report, Table, columns
 from flowrail.text.safe_text import one_line
-
-WAIT_SECONDS = 10.0
-"""How long accepting a session waits for another process that holds it."""
 
 
 @dataclass(frozen=True)
@@ -80,29 +76,6 @@ class TrustedSkill:
             yield one_line(f"{self.skill} may now run in this project, until its content changes{until}")
         else:
             yield one_line(f"{self.skill} {'may no longer run' if self.changed else 'was not approved'}")
-
-
-@dataclass(frozen=True)
-class AcceptedSession:
-    """A foreign session that is this user's own now."""
-
-    session: str
-    """Its id."""
-    skill: str
-    """The workflow that it runs."""
-    changed: bool
-    """Whether it was foreign before."""
-    command: Command | None
-    """How to continue it, if it is open."""
-
-    def report(self) -> Report:
-        """Return what a person reads."""
-        if not self.changed:
-            yield one_line(f"{self.session} is not foreign")
-            return
-        yield one_line(f"{self.session} is yours now")
-        if self.command is not None:
-            yield one_line(f"continue it: {self.command}")
 
 
 @dataclass(frozen=True)
@@ -216,7 +189,7 @@ def _removed(environment: Environment, name: str) -> TrustedSkill:
 def _accept(environment: Environment, session_id: str) -> AcceptedSession:
     store = environment.store
     if store.is_foreign(session_id):
-        records: list[Record] = list(store.records(session_id, foreign=True))
+        records = list(store.records(session_id, foreign=True))
         first, last = records[0], records[-1]
         lines = [
             f"session {session_id}",
@@ -227,8 +200,7 @@ def _accept(environment: Environment, session_id: str) -> AcceptedSession:
         ]
         hint = Hint("a person runs: ", Command("trust", session=session_id, store=environment.shown_store))
         environment.confirm(Confirmation("Continue this session as yours?", lines, hint))
-    accepted = accept(environment, session_id)
-    return AcceptedSession(session_id, accepted.record.session.skill, accepted.was_foreign, accepted.command)
+    return accept(environment, session_id)
 
 
 def waiting_skills(environment: Environment) -> Iterator[Waiting]:
