@@ -35,6 +35,7 @@ from flowrail.discovery.scan import scan
 from flowrail.discovery.scores import CATEGORIES
 from flowrail.error_codes import CODES
 from flowrail.machines.finding_codes import FINDING_CODES
+from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.command_table import COMMANDS
 from flowrail.operations.operation import Operation
@@ -203,7 +204,7 @@ def diagram(address: str) -> None:
 
 
 def skills() -> None:
-    """Write a section for each bundled skill: its purpose, first command, parameters and steps."""
+    """Write a section for each bundled skill: what it is for, its first command, parameters, steps and what is checked."""
     bundled = Path(bundled_folder())
     declared = {
         found.skill: found.declaration.values
@@ -215,30 +216,71 @@ def skills() -> None:
         card = (bundled / name / "SKILL.md").read_text(encoding="utf-8").partition("\n---\n")[2]
         command = re.search(r"^flow step .*$", card, re.MULTILINE)
         assert command, name
+        purpose = card.partition(f"# {name}\n\n")[2].partition("\n\n## ")[0].replace("\n", " ")
+        result = card.partition("## Result\n\n")[2].partition("\n\n## ")[0].replace("\n", " ")
         workflow = Loader().load(name).definition
-        out(f"## {name}", "", workflow.description, "", "```text", command[0], "```", "")
+        out(f"## {name}", "", purpose, "", f"![The steps of {name}](pictures/{name}.svg)", "")
+        out("```text", command[0], "```", "")
+        if "|" not in result:
+            out(f"Result: {result}", "")
         if "categories" in handoff:
             out(f"Other skills can hand work over to it, as work of {', '.join(handoff['categories'])}.", "")
         if "provides_to" in handoff:
             out("Hands its result to a skill that the user chooses.", "")
-        _parameters_and_steps(workflow)
+        _parameters_and_checks(workflow)
+        out(markdown.render(picture(workflow)), "")
         for address in item.workflows:
             workflow = Loader().load(address).definition
             out(f"### {address}", "", workflow.description, "")
-            _parameters_and_steps(workflow)
+            _parameters_and_checks(workflow)
+            out(
+                " → ".join(
+                    f"{step.title}{f' (if {step.when})' if step.when else ''}" for step in workflow.steps
+                ),
+                "",
+            )
 
 
-def _parameters_and_steps(workflow: Workflow) -> None:
-    rows: list[tuple[object, ...]] = []
+def _parameters_and_checks(workflow: Workflow) -> None:
     for name, arg in workflow.params.items():
         default = f"default `{arg.default}`" if arg.default not in {None, ""} else ""
-        choices = ", ".join(f"`{choice}`" for choice in arg.choices or ())
-        allowed = "; ".join(filter(None, [choices, "required" if arg.required else default]))
-        rows.append((f"`{name}`", arg.kind, allowed, markdown.cell(arg.description)))
-    if rows:
-        table("Parameter", "Type", "Value", "What it is", rows=rows)
+        choices = ", ".join(f"`{choice}`" for choice in (arg.choices or ())[:8])
+        allowed = "; ".join(filter(None, [arg.kind, choices, "required" if arg.required else default]))
+        out(f"- `-p {name}` ({allowed}): {markdown.cell(arg.description)}")
+    if workflow.params:
         out("")
-    out(markdown.render(picture(workflow)), "")
+    checked: dict[str, list[str]] = {}
+    for step in workflow.steps:
+        for kind in _kinds_of_checks(step):
+            checked.setdefault(kind, []).append(f"`{step.id}`")
+    texts = [f"{kind}: {', '.join(ids)}" for kind in CHECKED if (ids := checked.get(kind))]
+    out(f"Checked by {'. By '.join(texts)}." if texts else "Nothing is checked.", "")
+
+
+CHECKED = (
+    "lines that are cited and quoted",
+    "a command that passed",
+    "a recorded review",
+    "an answer of the user",
+    "form only, because the content is not checkable",
+    "nothing",
+)
+"""How a step can be checked, the strongest first."""
+
+
+def _kinds_of_checks(step: StepDef) -> list[str]:
+    """Return how *step* is checked, over all its outcomes. An outcome without a strong check makes it form only."""
+    kinds = set()
+    for checks in step.evidence.values():
+        strong = {
+            *([CHECKED[0]] if any(check.citations for check in checks) else []),
+            *([CHECKED[1]] if any(check.kind == "command" for check in checks) else []),
+            *([CHECKED[2]] if any(check.kind == "review" for check in checks) else []),
+        }
+        kinds |= strong or {CHECKED[4]}
+    if step.questions:
+        kinds.add(CHECKED[3])
+    return [kind for kind in CHECKED if kind in kinds] or ([CHECKED[2]] if step.gate else [CHECKED[5]])
 
 
 # --- findings and errors

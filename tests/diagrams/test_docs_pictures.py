@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.golden import writing
 from support.records import records
+from support.sandbox import BUNDLED
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
@@ -26,7 +27,7 @@ def session() -> Picture:
     return with_trace(picture(definition), records(definition, no_trace, "ok", low, low, seconds=140))
 
 
-@pytest.mark.parametrize("name", ["session", "perspective-swarm", "doc-sync"])
+@pytest.mark.parametrize("name", ["session", *BUNDLED])
 def test_the_pictures_of_the_docs_are_up_to_date(name: str) -> None:
     drawn = render(session() if name == "session" else picture(Loader().load(name).definition)) + "\n"
 

@@ -31,6 +31,16 @@ new file mode 100644
 ```
 """
 
+CARD = """\
+---
+name: NAME
+description: Publishes a release once. Use when the user asks to publish. Start with `flow step NAME -p version=1.4`.
+---
+# NAME
+
+Run `flow step NAME -p version=1.4`.
+"""
+
 
 def provide_evidence(words: Sequence[str]) -> None:
     """Write the evidence for `flow step SKILL OUTCOME …`, if *words* are such a command."""
@@ -89,6 +99,11 @@ def _run(
             text = text.replace(MILESTONE, "").replace("### Milestone", "Milestone")
             plan.parent.mkdir(parents=True, exist_ok=True)
             plan.write_text(f"{text}{MILESTONE}")
+    if "$scripts/try_workflow.py" in command["run"]:
+        skill = Path(".claude/skills", str(values["skill"]))
+        example = Path(bundled_folder(), "write-workflow", "scripts", "example.yaml").read_text()
+        (skill / "workflow.yaml").write_text(example.replace("name: example", f"name: {skill.name}"))
+        (skill / "SKILL.md").write_text(CARD.replace("NAME", skill.name))
     with redirect_stdout(io.StringIO()) as printed:
         status = main(["run", name, "--session", session["id"], "--store", str(folder.parents[1])])
     assert status == 0, printed.getvalue()
