@@ -132,12 +132,6 @@ def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_p
         store.add(session(name), DEFINITION, at="", by="")
 
 
-# --- damage -------------------------------------------------------------------------------------
-
-
-# --- odd files ----------------------------------------------------------------------------------
-
-
 def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     Path(store.path).symlink_to(tmp_path / "elsewhere")
@@ -145,6 +139,3 @@ def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> 
     with refused("DIRECTORY_NOT_PRIVATE"):
         create(store)
     assert os.listdir(tmp_path / "elsewhere") == []
-
-
-# --- the disk -----------------------------------------------------------------------------------
