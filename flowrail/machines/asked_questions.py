@@ -14,7 +14,14 @@ from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.demanded_evidence import Verdict
 from flowrail.machines.evidence_results import CommandRun, Confirmation
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.question import LONGEST_DESCRIPTION, LONGEST_LABEL, LONGEST_TEXT, OWN_WORDS, Question
+from flowrail.machines.question import (
+    LONGEST_DESCRIPTION,
+    LONGEST_LABEL,
+    LONGEST_TEXT,
+    OWN_WORDS,
+    Option,
+    Question,
+)
 from flowrail.machines.session import (
     ACTIVE,
     BY_COMMAND,
@@ -23,7 +30,6 @@ from flowrail.machines.session import (
     BY_STEP,
     FAILED,
     WAITING,
-    AnswerOption,
     AskedQuestion,
     Session,
 )
@@ -31,8 +37,8 @@ from flowrail.machines.step import StepDef
 from flowrail.text import phrases, placeholders, safe_text
 from flowrail.text.safe_text import Markup, blanked, visible
 
-LIMIT = "limit"
-EVIDENCE = "evidence"
+LIMIT, EVIDENCE = "limit", "evidence"
+"""The ids of the questions about a limit and about evidence."""
 RETRY, WAIVE = "retry", "waive"
 RAN, NOT_RUN, AGAIN, KEEP = "ran", "did-not-run", "run-again", "keep"
 ANOTHER, ACCEPT, STOP = "another-round", "accept-the-risk", "stop"
@@ -44,6 +50,18 @@ ACCEPTED = "the user accepts what is still open"
 """The recorded reason for them if the user gave none."""
 CONFIRM, NOT_YET = "Confirm", "Not yet"
 """The options of the question in which a person confirms a check."""
+
+_ANOTHER = Option("Another round", "Go back and try again.", ANOTHER)
+_ACCEPT = Option(
+    "Accept the risk", "Continue as if it had passed; the reason is recorded.", ACCEPT, person=True
+)
+_STOP = Option("Stop", "End the session as failed.", STOP)
+_RETRY = Option("Try again", "Provide the evidence, then report again.", RETRY)
+_WAIVE = Option("Waive", "Continue without it; the reason is recorded.", WAIVE, person=True)
+_RAN = Option("It ran", "It counts as passed and is not run again.", RAN, person=True)
+_NOT_RUN = Option("It did not run", "It can be run now.", NOT_RUN, person=True)
+_AGAIN = Option("Run it again", "It may then have run twice.", AGAIN, person=True)
+_KEEP = Option("Do not run it", "The failed run stays the result.", KEEP)
 
 SUB_AGENT_QUESTION_FORMAT = Markup("""\
 <question_format>
@@ -162,22 +180,16 @@ def step_questions(step: StepDef, values: Mapping[str, object]) -> tuple[AskedQu
 
 
 def _asked(question: Question, values: Mapping[str, object]) -> AskedQuestion:
-    return AskedQuestion(
-        id=question.id,
-        header=question.header,
-        text=_cut(placeholders.fill(question.text, values), LONGEST_TEXT),
-        options=tuple(
-            AnswerOption(
-                label,
-                option.outcome,
-                _cut(placeholders.fill(option.description, values), LONGEST_DESCRIPTION),
-            )
-            for label, option in zip(_labels(question, values), question.options, strict=True)
-        ),
-        multi=question.multi,
-        other=question.other,
-        person=question.person,
+    options = tuple(
+        replace(
+            option,
+            label=label,
+            description=_cut(placeholders.fill(option.description, values), LONGEST_DESCRIPTION),
+        )
+        for label, option in zip(_labels(question, values), question.options, strict=True)
     )
+    text = _cut(placeholders.fill(question.text, values), LONGEST_TEXT)
+    return AskedQuestion(**{**vars(question), "text": text, "options": options})
 
 
 def _labels(question: Question, values: Mapping[str, object]) -> list[str]:
@@ -228,141 +240,90 @@ def decided_by_answers(questions: Sequence[AskedQuestion]) -> str:
     return next((outcome for outcome in outcomes if outcome != Outcome.OK), str(Outcome.OK))
 
 
-def limit_question(step: StepDef, name: str, *, visits: int, another: bool) -> AskedQuestion:
-    """Return the question that a limit raises: how to continue after too many attempts.
+def limit_question(step: StepDef, session: Session, name: str) -> AskedQuestion:
+    """Return the question that a limit raises; *name* is the title of the step.
 
-    *name* is the current title. *another* says whether the user may still choose another round.
+    If the user's answers led back, the question never means `ok`.
     """
-    options = []
-    if another:
-        options.append(AnswerOption("Another round", ANOTHER, "Go back and try again."))
-    if Outcome.OK in step.transitions:
-        checked = " The evidence for ok is still checked." if step.evidence.get(str(Outcome.OK)) else ""
-        accept = f"Continue as if it had passed; the reason is recorded.{checked}"
-        options.append(AnswerOption("Accept the risk", ACCEPT, accept, person=True))
-    options.append(AnswerOption("Stop", STOP, "End the session as failed."))
-    problem = "failed" if step.gate is None else "did not pass its review"
-    return AskedQuestion(
-        id=LIMIT,
-        header="Limit",
-        text=f"{name}: {phrases.count(visits, 'attempt')}, and the last one {problem}. What next?",
-        options=tuple(options),
-        source=BY_LIMIT,
-    )
-
-
-def limit_of_answers_question(name: str, answered: Sequence[AskedQuestion], *, visits: int) -> AskedQuestion:
-    """Return the question that a limit raises after the user's answers led back. It never means `ok`."""
-    given = next(question for question in answered if question.outcome not in {None, Outcome.OK})
-    words = phrases.listed(word.removeprefix(OWN_WORDS) for word in given.answer or ())
-    return AskedQuestion(
-        id=LIMIT,
-        header="Limit",
-        text=f"{name}: {phrases.count(visits, 'attempt')}, and the answer is still {words}. What next?",
-        options=(
-            AnswerOption("Another round", ANOTHER, "Go back and try again."),
-            AnswerOption("Stop", STOP, "End the session as failed."),
-        ),
-        source=BY_LIMIT,
-    )
+    options = [_ANOTHER] if step.questions or session.granted(step.id).allows_another else []
+    if step.questions:
+        given = next(asked for asked in session.questions if asked.outcome not in {None, Outcome.OK})
+        words = phrases.listed(word.removeprefix(OWN_WORDS) for word in given.answer or ())
+        problem = f"the answer is still {words}"
+    else:
+        problem = f"the last one {'did not pass its review' if step.gate else 'failed'}"
+        if Outcome.OK in step.transitions:
+            checked = " The evidence for ok is still checked." if step.evidence.get(str(Outcome.OK)) else ""
+            options.append(replace(_ACCEPT, description=f"{_ACCEPT.description}{checked}"))
+    text = f"{name}: {phrases.count(session.visit, 'attempt')}, and {problem}. What next?"
+    return AskedQuestion(LIMIT, "Limit", text, [*options, _STOP], source=BY_LIMIT)
 
 
 def evidence_question(name: str, missing: Sequence[str], *, refusals: int) -> AskedQuestion:
     """Return the question that a step raises whose evidence is missing after several reports; *name* is its title."""
-    checks = phrases.listed(missing)
-    return AskedQuestion(
-        id=EVIDENCE,
-        header="Evidence",
-        text=f"{name}: {phrases.count(refusals, 'report')} lacked evidence ({checks}). What next?",
-        options=(
-            AnswerOption("Try again", RETRY, "Provide the evidence, then report again."),
-            AnswerOption("Waive", WAIVE, "Continue without it; the reason is recorded.", person=True),
-            AnswerOption("Stop", STOP, "End the session as failed."),
-        ),
-        source=BY_EVIDENCE,
+    text = (
+        f"{name}: {phrases.count(refusals, 'report')} lacked evidence ({phrases.listed(missing)}). What next?"
     )
+    return AskedQuestion(EVIDENCE, "Evidence", text, [_RETRY, _WAIVE, _STOP], source=BY_EVIDENCE)
 
 
 def confirmation_question(check: str, text: str) -> AskedQuestion:
     """Return the question in which a person confirms a check. It is not recorded in the session."""
-    return AskedQuestion(
-        id=check,
-        header="Confirm",
-        text=_cut(text, LONGEST_TEXT),
-        options=(
-            AnswerOption(CONFIRM, CONFIRM, "It counts for this attempt of the step."),
-            AnswerOption(NOT_YET, NOT_YET, "The step waits."),
-        ),
-        source=BY_EVIDENCE,
-        person=True,
-    )
-
-
-def with_evidence_answer(session: Session) -> Session:
-    """Return *session* after an answer to the question about its evidence, if there is one.
-
-    It continues, continues without the missing evidence, or stops.
-    """
-    answered = (asked for asked in session.questions if asked.source == BY_EVIDENCE and asked.answer)
-    question = next(answered, None)
-    if question is None:
-        return session
-    if question.outcome == STOP:
-        return replace(session, status=FAILED)
-    remaining = [asked for asked in session.questions if asked is not question]
-    evidence = session.evidence
-    if question.outcome == WAIVE and evidence is not None:
-        at, by = question.answered_at or "", question.answered_by or ""
-        for result in evidence.missing:
-            waived = Confirmation(result.check, True, question.reason, at, by, question.way)
-            evidence = evidence.with_confirmation(waived)
-        session = session.with_evidence(evidence)
-    return with_questions(session.with_refusals_forgotten(), remaining)
+    options = [
+        Option(CONFIRM, "It counts for this attempt of the step.", CONFIRM),
+        Option(NOT_YET, "The step waits.", NOT_YET),
+    ]
+    text = _cut(text, LONGEST_TEXT)
+    return AskedQuestion(check, "Confirm", text, options, person=True, source=BY_EVIDENCE)
 
 
 def command_question(run: CommandRun) -> AskedQuestion:
     """Return the question about a command that must not run twice, and failed or ended unknown."""
     if run.verdict == Verdict.UNKNOWN:
         text = f"Command `{run.command}` was started, and its end is unknown. Did it run?"
-        options: tuple[AnswerOption, ...] = (
-            AnswerOption("It ran", RAN, "It counts as passed and is not run again.", person=True),
-            AnswerOption("It did not run", NOT_RUN, "It can be run now.", person=True),
-            AnswerOption("Run it again", AGAIN, "It may then have run twice.", person=True),
-        )
-    else:
-        text = f"Command `{run.command}` ran and did not pass: {run.result}. Run it again?"
-        options = (
-            AnswerOption("Do not run it", KEEP, "The failed run stays the result."),
-            AnswerOption("Run it again", AGAIN, "It may then have its effect twice.", person=True),
-        )
-    return AskedQuestion(id=run.id, header="Command", text=text, options=options, source=BY_COMMAND)
+        return AskedQuestion(run.id, "Command", text, [_RAN, _NOT_RUN, _AGAIN], source=BY_COMMAND)
+    text = f"Command `{run.command}` ran and did not pass: {run.result}. Run it again?"
+    again = replace(_AGAIN, description="It may then have its effect twice.")
+    return AskedQuestion(run.id, "Command", text, [_KEEP, again], source=BY_COMMAND)
 
 
-def with_command_answers(session: Session, *, at: str, by: str) -> Session:
-    """Return *session* after answers to the questions about its commands."""
-    answered = {
-        asked.id: asked.outcome for asked in session.questions if asked.source == BY_COMMAND and asked.answer
+def settle(session: Session) -> Session:
+    """Return *session* after answers to the questions about its evidence and its commands, which are removed.
+
+    It continues, continues without the missing evidence, or stops.
+    """
+    settled = {
+        asked.id: asked
+        for asked in session.questions
+        if asked.source in {BY_EVIDENCE, BY_COMMAND} and asked.answer
     }
-    if not answered:
-        return session
+    for asked in settled.values():
+        if asked.outcome == STOP:
+            return replace(session, status=FAILED)
+        if asked.source == BY_EVIDENCE:
+            session = _waived(session, asked).with_refusals_forgotten()
     runs = [
-        replace(run, verdict=Verdict.PASS, ended_at=at, problem=f"{by} says that it ran")
-        if answered.get(run.id) == RAN
-        else run
+        _confirmed(run, settled[run.id]) if run.id in settled and settled[run.id].outcome == RAN else run
         for run in session.runs
-        if answered.get(run.id) not in {NOT_RUN, AGAIN}
+        if run.id not in settled or settled[run.id].outcome not in {NOT_RUN, AGAIN}
     ]
-    remaining = [asked for asked in session.questions if asked.id not in answered]
-    return with_questions(replace(session, runs=tuple(runs)), remaining)
+    remaining = [asked for asked in session.questions if asked not in settled.values()]
+    return with_questions(replace(session, runs=tuple(runs)), remaining) if settled else session
 
 
-def moment_after(now: str, seconds: float) -> str:
-    """Return the time *seconds* after *now*, in the same form; empty if *now* is not a time."""
-    from datetime import UTC, datetime, timedelta
+def _waived(session: Session, asked: AskedQuestion) -> Session:
+    """Return *session* without the evidence that it lacks, if the answer was to waive it."""
+    evidence = session.evidence
+    if asked.outcome != WAIVE or evidence is None:
+        return session
+    at, by = asked.answered_at or "", asked.answered_by or ""
+    for result in evidence.missing:
+        waived = Confirmation(result.check, True, asked.reason, at, by, asked.way)
+        evidence = evidence.with_confirmation(waived)
+    return session.with_evidence(evidence)
 
-    try:
-        moment = datetime.fromisoformat(now)
-    except ValueError:
-        return ""
-    text = (moment + timedelta(seconds=seconds)).astimezone(UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
+
+def _confirmed(run: CommandRun, asked: AskedQuestion) -> CommandRun:
+    """Return *run* as passed, because a person answered that it ran."""
+    by = f"{asked.answered_by} says that it ran"
+    return replace(run, verdict=Verdict.PASS, ended_at=asked.answered_at or "", problem=by)

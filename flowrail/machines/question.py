@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from flowrail.machines.frozen import (
     CONFIG,
     TEXT,
+    NotInFiles,
     freeze_items,
     put,
 )
@@ -44,6 +46,8 @@ class Option:
     """The meaning of the answer."""
     outcome: Reportable | str | None = None
     """The outcome that follows. Must be in `next` of the step."""
+    person: Annotated[bool, NotInFiles()] = False
+    """Whether only a person may choose it."""
 
     def __post_init__(self) -> None:
         put(self, label=_trimmed(self.label), description=_trimmed(self.description))

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from flowrail.machines.evidence_results import CommandRun, EvidenceResult, StepEvidence
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.question import OWN_WORDS
+from flowrail.machines.question import OWN_WORDS, Question
 
 T = TypeVar("T")
 
@@ -40,6 +40,8 @@ WAYS = Frozen(
 )
 """The same in words."""
 
+MOST_EXTRA_ROUNDS = 2
+"""How often the user is offered another round under the same rules."""
 LONGEST_NOTE = 1_000
 """The most characters of one note."""
 MOST_NOTES = 50
@@ -126,36 +128,15 @@ class Move:
 
 
 @dataclass(frozen=True)
-class AnswerOption:
-    """One option of a question."""
+class AskedQuestion(Question):
+    """A question to the user as it was asked, with the answer."""
 
-    label: str
-    outcome: str | None = None
-    """The outcome that choosing it means, if any."""
-    description: str = ""
-    person: bool = False
-    """Whether only a person may choose it."""
-
-
-@dataclass(frozen=True)
-class AskedQuestion:
-    """A question to the user."""
-
-    id: str
-    header: str
-    text: str
-    options: tuple[AnswerOption, ...] = ()
-    multi: bool = False
     source: str = BY_STEP
-    other: str | None = None
-    """The outcome that free text means."""
     answer: tuple[str, ...] | None = None
     """Labels, or free text after ``other:``."""
     answered_at: str | None = None
     answered_by: str | None = None
     reason: str = ""
-    person: bool = False
-    """Whether only a person may answer."""
     way: str = ""
     """The way in which the answer came."""
 
@@ -227,6 +208,11 @@ class Grant:
     """The additional attempts."""
     another: int = 0
     """How often the user chose "another round"."""
+
+    @property
+    def allows_another(self) -> bool:
+        """Whether the user may choose another round."""
+        return self.another < MOST_EXTRA_ROUNDS
 
 
 NO_GRANT = Grant()

@@ -57,8 +57,6 @@ from flowrail.text.phrases import did_you_mean, listed
 from flowrail.text.safe_text import shortened
 
 NOTHING: Frozen[str, Any] = Frozen()
-MOST_EXTRA_ROUNDS = 2
-"""How often the user is offered another round under the same rules."""
 WORDS = {str(outcome): outcome for outcome in EVENTS}
 VERDICTS = {"pass": str(Outcome.OK)}
 """Words of reviewers for outcomes; `fail` is one itself."""
@@ -106,7 +104,7 @@ def topic_of(workflow: Workflow, params: Mapping[str, object]) -> str:
 
 
 def _check_lists(workflow: Workflow, params: Mapping[str, Any]) -> None:
-    """Refuse a list that is too long for a later step's dispatch, because parameters cannot change."""
+    """Refuse a list that a later step cannot dispatch, because parameters cannot change."""
     for step in workflow.steps:
         over = step.work.over if step.dispatch is not None and step.work is not None else None
         if isinstance(over, str) and isinstance(params.get(over), (list, tuple)):
@@ -385,14 +383,10 @@ def _decision_at_limit(step: StepDef, session: Session, answer: str) -> Decision
 
 def _ask_about_limit(workflow: Workflow, step: StepDef, session: Session) -> Session:
     """Return *session*, which has not moved, with the question that its limit raises."""
-    grant = session.granted(step.id)
-    name = name_of(step, session_context(workflow, session, step))
+    question = asked_questions.limit_question(
+        step, session, name_of(step, session_context(workflow, session, step))
+    )
     answered = [asked for asked in session.questions if not asked.is_open]
-    if step.questions:
-        question = asked_questions.limit_of_answers_question(name, answered, visits=session.visit)
-    else:
-        another = grant.another < MOST_EXTRA_ROUNDS
-        question = asked_questions.limit_question(step, name, visits=session.visit, another=another)
     return asked_questions.with_questions(session, [*answered, question])
 
 

@@ -14,13 +14,12 @@ from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
 from flowrail.handoff.handoff import INTERNAL
 from flowrail.hosts.conversation import FLEET_OWNER
-from flowrail.machines.asked_questions import moment_after
 from flowrail.machines.evidence_results import StepEvidence
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.session import ABANDONED, COMPLETED, FAILED, OPEN, AskedQuestion, Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.text.phrases import count, seconds_between
+from flowrail.text.phrases import count, moment_after, seconds_between
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened
 

@@ -97,6 +97,18 @@ def seconds_between(then: str, now: str) -> float | None:
         return None
 
 
+def moment_after(now: str, seconds: float) -> str:
+    """Return the moment *seconds* after *now* in ISO 8601; empty if *now* is not a time."""
+    from datetime import UTC, datetime, timedelta  # as above
+
+    try:
+        moment = datetime.fromisoformat(now)
+    except ValueError:
+        return ""
+    text = (moment + timedelta(seconds=seconds)).astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
+
+
 def size(number: int) -> str:
     """Return a number of bytes as people read it: `812 bytes`, `6 kB`, `1.5 MB`."""
     if number < _KB:

@@ -18,7 +18,7 @@ from flowrail.formatters.guidance import output
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGED, PREPARED, RECEIVED, SENT, Handoff
 from flowrail.handoff.store import Handoffs, payload_path
-from flowrail.machines.asked_questions import NEEDS_REASON, NOT_YET, OWN, moment_after
+from flowrail.machines.asked_questions import NEEDS_REASON, NOT_YET, OWN
 from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.session import OPEN, WAYS
@@ -33,7 +33,7 @@ from flowrail.operations.steps import step_evidence, working_files
 from flowrail.operations.steps.decisions import awaited, decision
 from flowrail.storage.files import read_bounded
 from flowrail.text.limits import JSON_BYTES
-from flowrail.text.phrases import ago, count, duration, in_words, iso_time
+from flowrail.text.phrases import ago, count, duration, in_words, iso_time, moment_after
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import shortened, visible
 from flowrail.web import markdown

@@ -13,16 +13,16 @@ from support.workflows import NOW, answered, asking_workflow, report, step, work
 from flowrail.machines import asked_questions
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.question import Option, Question
-from flowrail.machines.session import BY_AGENT, AnswerOption, AskedQuestion
+from flowrail.machines.session import BY_AGENT, AskedQuestion
 from flowrail.machines.transition import start
 from flowrail.machines.values import Arg
 
 
 def question(*outcomes: str | None, **parts: Any) -> AskedQuestion:
     """Return a question with an option for each of *outcomes*: A, B, C."""
-    options = tuple(AnswerOption("ABC"[at], outcome) for at, outcome in enumerate(outcomes))
+    options = tuple(Option("ABC"[at], outcome=outcome) for at, outcome in enumerate(outcomes))
     return AskedQuestion(
-        "go", "Go", "Go on?", options or (AnswerOption("A", "ok"), AnswerOption("B", "fail")), **parts
+        "go", "Go", "Go on?", options or (Option("A", outcome="ok"), Option("B", outcome="fail")), **parts
     )
 
 

@@ -14,12 +14,12 @@ from flowrail.machines.guidance.agent_work import PENDING, AgentWork, QuestionTo
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.step_evidence import DeclaredCommand, DemandedCheck
 from flowrail.machines.outcome import DONE
+from flowrail.machines.question import Option
 from flowrail.machines.session import (
     BY_AGENT,
     BY_STEP,
     OPEN,
     WAITING,
-    AnswerOption,
     GivenAnswer,
     RecordedFinding,
 )
@@ -176,7 +176,7 @@ def _question(guidance: Guidance, asked: QuestionToUser) -> Block:
     return Block("question", [text, *(options or [Block("answer", asked.command or "")])], about, [words])
 
 
-def _option(asked: QuestionToUser, option: AnswerOption, choice: Command | None) -> Block:
+def _option(asked: QuestionToUser, option: Option, choice: Command | None) -> Block:
     is_persons = asked.person or option.person
     about = {"label": option.label, "description": option.description or None, "person": is_persons or None}
     words = f"  {one_line(option.label)}{f'  {one_line(option.description)}' if option.description else ''}"

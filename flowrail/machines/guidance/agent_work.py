@@ -11,10 +11,10 @@ from flowrail.machines.agents import Children, Join
 from flowrail.machines.decision import names_in, session_context
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
+from flowrail.machines.question import Option
 from flowrail.machines.session import (
     ACTIVE,
     COMPLETED,
-    AnswerOption,
     AskedQuestion,
     Dispatched,
     Session,
@@ -165,7 +165,7 @@ def _question(asked: AskedQuestion, session: Session, store: str | None) -> Ques
     )
 
 
-def _answer(session: Session, asked: AskedQuestion, option: AnswerOption, store: str | None) -> Command:
+def _answer(session: Session, asked: AskedQuestion, option: Option, store: str | None) -> Command:
     """Return the command that answers with *option*. Accepting open findings needs a reason."""
     needs_reason = asked.source in asked_questions.OWN and option.outcome in asked_questions.NEEDS_REASON
     reason = asked_questions.ACCEPTED if needs_reason else None

@@ -9,7 +9,6 @@ from functools import partial
 from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, FlowError, StorageError
 from flowrail.hosts.conversation import RELEASED
-from flowrail.machines.asked_questions import moment_after
 from flowrail.machines.session import ABANDONED, Session
 from flowrail.machines.session_record import Record, RecordNote
 from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
@@ -17,7 +16,7 @@ from flowrail.operations.board import Board, ListedSession, list_sessions
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps.dispatched_work import children_of
 from flowrail.operations.steps.workflow_source import start_command
-from flowrail.text.phrases import ago
+from flowrail.text.phrases import ago, moment_after
 from flowrail.text.safe_text import shortened
 
 RESULT_SECONDS = 24 * 3600

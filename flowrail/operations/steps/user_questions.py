@@ -17,7 +17,7 @@ from flowrail.machines import asked_questions
 from flowrail.machines.question import Question
 from flowrail.machines.question_input import parse_questions
 from flowrail.machines.reported_values import check_note
-from flowrail.machines.session import AT_TERMINAL, BY_AGENT, RELAYED, AnswerOption, AskedQuestion, Session
+from flowrail.machines.session import AT_TERMINAL, BY_AGENT, RELAYED, AskedQuestion, Session
 from flowrail.machines.session_record import RecordNote
 from flowrail.machines.session_store import SESSION_ID
 from flowrail.machines.transition import current_step
@@ -238,8 +238,7 @@ def answer_questions(
                 raise person_needed(environment, f"answer {listed([name])}", resume, session_id)
         if answered != known:
             after = asked_questions.with_questions(session, list(answered.values()))
-            after = asked_questions.with_evidence_answer(after)
-            after = asked_questions.with_command_answers(after, at=now, by=environment.by)
+            after = asked_questions.settle(after)
             after = after.with_note(text, step=str(session.step), at=now, source="answer")
             record: RecordNote = {
                 "answers": stripped,
@@ -287,14 +286,8 @@ def _from_agent(question: Question, known: Sequence[AskedQuestion]) -> AskedQues
     """Return a question of an agent. If its id belongs to an answered one with another text, it gets another id."""
     answered = {asked.id: asked for asked in known if not asked.is_open}
     names = chain([question.id], (f"{question.id}_{number}" for number in count(2)))
-    return AskedQuestion(
-        id=next(name for name in names if name not in answered or answered[name].text == question.text),
-        header=question.header,
-        text=question.text,
-        options=tuple(AnswerOption(option.label, None, option.description) for option in question.options),
-        multi=question.multi,
-        source=BY_AGENT,
-    )
+    free = next(name for name in names if name not in answered or answered[name].text == question.text)
+    return AskedQuestion(**{**vars(question), "id": free, "source": BY_AGENT})
 
 
 def _pending(environment: Environment, session: Session, questions: Sequence[AskedQuestion]) -> AskedUser:
