@@ -11,7 +11,7 @@ from flowrail.cli import options, output
 from flowrail.cli.environment import read_facts, read_given, read_text
 from flowrail.cli.progress import ProgressBar
 from flowrail.errors import UsageError
-from flowrail.formatters.data import as_data
+from flowrail.formatters.json_output import as_data
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import (
     Operation,

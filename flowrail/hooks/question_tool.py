@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from flowrail.errors import FlowError
-from flowrail.formatters.blocks.questions import as_host_questions
+from flowrail.formatters.blocks.question_block import as_host_questions
 from flowrail.hooks import stored
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import is_in_database, own_sessions

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
-from flowrail.formatters.data import as_data
+from flowrail.formatters.json_output import as_data
 from flowrail.hosts.conversation import host_id
 from flowrail.operations.command_table import COMMANDS, READS
 from flowrail.operations.environment import Environment

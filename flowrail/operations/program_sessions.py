@@ -16,7 +16,7 @@ from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import mermaid, svg
 from flowrail.diagrams.session_trace import with_trace
 from flowrail.errors import ChangedError, UsageError
-from flowrail.formatters.guidance.output import pieces
+from flowrail.formatters.guidance.step_output import pieces
 from flowrail.handoff.handoff import INTERNAL
 from flowrail.machines.agents import find_dispatch
 from flowrail.machines.frozen import Frozen

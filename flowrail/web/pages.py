@@ -14,7 +14,7 @@ from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance import output
+from flowrail.formatters.guidance import step_output
 from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
 from flowrail.handoff.handoff import ACKNOWLEDGED, PREPARED, RECEIVED, SENT, Handoff
 from flowrail.handoff.store import Handoffs, payload_path
@@ -133,7 +133,7 @@ class Pages:
             is_asked=bool(asked),
             drawing=self._drawing(shown.picture),
             actions="\n\n".join(shown.guidance.actions) if shown.guidance else "",
-            text=plain_text(output.report(shown.guidance)) if shown.guidance else "",
+            text=plain_text(step_output.report(shown.guidance)) if shown.guidance else "",
             children={child.session: child for child in entries if child.parent == session_id},
             handoffs=handoffs,
             resume=str(Command("resume", session_id, store=self.environment.shown_store)),

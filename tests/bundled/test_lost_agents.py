@@ -10,7 +10,7 @@ import pytest
 from support.simulated_agents import read
 
 from flowrail.discovery.locations import bundled_folder
-from flowrail.formatters.guidance import output
+from flowrail.formatters.guidance import step_output
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.session import (
@@ -65,7 +65,7 @@ def test_every_state_of_the_agents_of_a_step_prints_a_command(address: str) -> N
             statuses = {first: one, **dict.fromkeys(others, rest)}
             children = {name: child(name, status) for name, status in statuses.items() if status != "pending"}
 
-            shown = read(output.xml(guide(workflow, session, place="/store", children=children)))
+            shown = read(step_output.xml(guide(workflow, session, place="/store", children=children)))
 
             commands = [case.command for case in shown.cases if not case.waits]
             if not shown.met:

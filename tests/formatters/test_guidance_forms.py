@@ -18,8 +18,8 @@ from support.random_workflows import MODE, WORDS, facts_of, workflows
 from support.workflows import step, workflow
 
 from flowrail.errors import FlowError
-from flowrail.formatters.data import as_data
-from flowrail.formatters.guidance.output import report, state_report, xml
+from flowrail.formatters.guidance.step_output import report, state_report, xml
+from flowrail.formatters.json_output import as_data
 from flowrail.machines.guidance.agent_work import PENDING, AgentWork
 from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance, guide
 from flowrail.machines.session import ACTIVE, COMPLETED, Report, Session, WorkingFile

@@ -10,7 +10,7 @@ from support.workflows import NOW, ended, fan, found, report, review_loop, step,
 
 from flowrail import Arg
 from flowrail.command import Command
-from flowrail.formatters.guidance import output
+from flowrail.formatters.guidance import step_output
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.session import ParentSession
 from flowrail.machines.transition import NOTHING, start
@@ -23,7 +23,7 @@ STORE = "/home/somebody/projects/a-project-of-some-size/.flow"
 
 def surrounding_bytes(guidance: Guidance) -> int:
     """Return how many bytes of the XML are not the author's."""
-    shown = output.xml(guidance)
+    shown = step_output.xml(guidance)
     title = guidance.step.title if guidance.step else ""
     assert TEXT in shown
     return len(shown.encode()) - len(TEXT) - len(title)
@@ -64,8 +64,8 @@ def test_what_surrounds_a_gate_and_the_work_that_it_sent_back_is_small() -> None
         guidance = guide(flow, replace(session, id="planner-k3x9q2"), place=STORE)
         own_length = sum(map(len, guidance.actions)) + len(guidance.step.title if guidance.step else "")
         findings_length = sum(len(finding.text) for finding in guidance.findings)
-        assert len(output.xml(guidance).encode()) - own_length - findings_length <= MOST_AT_REVIEWS, (
-            output.xml(guidance)
+        assert len(step_output.xml(guidance).encode()) - own_length - findings_length <= MOST_AT_REVIEWS, (
+            step_output.xml(guidance)
         )
 
 
@@ -81,7 +81,9 @@ def test_a_sub_agent_reads_how_to_ask_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "render", [output.xml, lambda guidance: plain_text(output.report(guidance))], ids=["xml", "text"]
+    "render",
+    [step_output.xml, lambda guidance: plain_text(step_output.report(guidance))],
+    ids=["xml", "text"],
 )
 def test_no_time_and_no_hash_is_printed(render: Any) -> None:
     guidance = two_transitions()
@@ -99,7 +101,8 @@ def test_what_changes_while_agents_work_is_after_the_text() -> None:
     started = ended(session, "ok")
 
     before, after = (
-        output.xml(guide(flow, session, place=STORE, children=children)) for children in (NOTHING, started)
+        step_output.xml(guide(flow, session, place=STORE, children=children))
+        for children in (NOTHING, started)
     )
 
     difference = next(n for n, (left, right) in enumerate(zip(before, after, strict=False)) if left != right)

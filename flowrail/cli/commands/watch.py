@@ -14,7 +14,7 @@ from rich.live import Live
 
 from flowrail.cli import board_table, options, output
 from flowrail.cli.options import Call
-from flowrail.formatters.data import as_data
+from flowrail.formatters.json_output import as_data
 from flowrail.operations.board import Board, Group, ListedSession
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.notifications import Notifications

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flowrail.formatters.guidance.work import typed_text
+from flowrail.formatters.guidance.step_work import typed_text
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import Finding
 from flowrail.machines.question import Option

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from flowrail.command import Command
-from flowrail.formatters.guidance.answers import result_lines
+from flowrail.formatters.guidance.agent_answers import result_lines
 from flowrail.machines.guidance.agent_work import WorkResult, handed_back
 from flowrail.machines.session import ABANDONED
 from flowrail.machines.session_record import Record, RecordNote

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, FlowError, StorageError, TrustError
 from flowrail.formatters.block import Show
-from flowrail.formatters.data import as_data
-from flowrail.formatters.guidance import output
+from flowrail.formatters.guidance import step_output
+from flowrail.formatters.json_output import as_data
 from flowrail.formatters.reports import history
 from flowrail.formatters.reports.history import HistoryEntry
 from flowrail.hosts.conversation import short_id
@@ -98,7 +98,7 @@ class SessionDetails:
     def report(self, show: Show = str) -> Report:
         """Return what a person reads. *show* prints the commands."""
         return paragraphs(
-            output.state_report(self.guidance, show) if self.guidance is not None else [],
+            step_output.state_report(self.guidance, show) if self.guidance is not None else [],
             history.report(self.history),
             history.checks_report(self.history),
             self._problem_lines(),

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
-from flowrail.formatters.guidance import output
+from flowrail.formatters.guidance import step_output
 from flowrail.formatters.reports import workflow as page
 from flowrail.machines import reviews
 from flowrail.machines.findings import Finding
@@ -53,11 +53,11 @@ class PreviewedStep(Guidance):
 
     def report(self) -> Report:
         """Return what a person reads."""
-        return output.report(self)
+        return step_output.report(self)
 
     def xml(self) -> str:
         """Return what an agent reads."""
-        return output.xml(self)
+        return step_output.xml(self)
 
 
 @operation(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from flowrail.command import Command
 from flowrail.formatters.block import Show
-from flowrail.formatters.guidance import output
+from flowrail.formatters.guidance import step_output
 from flowrail.handoff.handoff import INTERNAL
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.outcome import Outcome
@@ -34,11 +34,11 @@ class ShownStep(Guidance):
 
     def xml(self, show: Show = str) -> str:
         """Return the step for an agent."""
-        return output.xml(self, show)
+        return step_output.xml(self, show)
 
     def report(self) -> Report:
         """Return the step for a person."""
-        return output.report(self)
+        return step_output.report(self)
 
     def told(self, environment: Environment) -> ShownStep:
         """Print the notes beside the answer, and return the step."""

@@ -11,8 +11,8 @@ from typing import Annotated
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.formatters.block import Show
-from flowrail.formatters.blocks.questions import as_host_questions, as_xml
-from flowrail.formatters.guidance.answers import answered
+from flowrail.formatters.blocks.question_block import as_host_questions, as_xml
+from flowrail.formatters.guidance.agent_answers import answered
 from flowrail.machines import asked_questions
 from flowrail.machines.question import Question
 from flowrail.machines.question_input import parse_questions

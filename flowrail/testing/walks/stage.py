@@ -12,7 +12,7 @@ from typing import Any
 
 from flowrail.command import Command
 from flowrail.errors import FlowError
-from flowrail.formatters.data import as_data
+from flowrail.formatters.json_output import as_data
 from flowrail.machines.session import COMPLETED
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.command_table import entry_of

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowrail.formatters.blocks.questions import as_xml
+from flowrail.formatters.blocks.question_block import as_xml
 from flowrail.machines.asked_questions import SUB_AGENT_QUESTION_FORMAT
 from flowrail.machines.question import Option, Question, problems_in
 from flowrail.machines.question_input import QuestionsError, parse_questions, problems_of_asked

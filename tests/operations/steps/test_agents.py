@@ -12,7 +12,7 @@ from support.refusals import refused
 from support.sandbox import HANDLER, home_skills, put_skill
 
 from flowrail.errors import ConflictError, UsageError
-from flowrail.formatters.guidance import output
+from flowrail.formatters.guidance import step_output
 from flowrail.machines.agents import DispatchGoneError
 from flowrail.machines.reported_values import SessionEndedError
 from flowrail.operations.sessions.abandon import abandon_session
@@ -57,8 +57,8 @@ def test_the_end_of_a_child_ends_its_dispatch_and_nothing_is_copied(team: Team) 
 def test_a_result_comes_back_word_for_word_with_the_parents_command(team: Team) -> None:
     result = team.work(team.child(2), found='it\'s <b> & "so"\n')
 
-    lines = plain_text(output.report(result)).splitlines()[-3:]
-    assert "word for word" in plain_text(output.report(result))
+    lines = plain_text(step_output.report(result)).splitlines()[-3:]
+    assert "word for word" in plain_text(step_output.report(result))
     assert lines[0] == f"RESULT completed: session {team.id}.0.2 of lead/one"
     assert lines[1] == 'FACTS {"found": "it\'s <b> & \\"so\\"\\n"}'
     assert lines[2] == (
@@ -231,7 +231,7 @@ def test_the_reason_of_a_fail_is_shown_in_the_step_that_follows() -> None:
 
     assert after.failures == ("look (a) failed: no <access>",)
     assert team.told().failures == after.failures
-    assert "look (a) failed: no <access>" in plain_text(output.report(after))
+    assert "look (a) failed: no <access>" in plain_text(step_output.report(after))
 
 
 # --- relayed

@@ -10,9 +10,9 @@ from flowrail.formatters.block import Block, Show, as_lines, as_xml, markup_line
 from flowrail.formatters.blocks.fences import with_blocks
 from flowrail.formatters.blocks.review import loop_pieces
 from flowrail.formatters.blocks.step import current_action, step_header, step_output
-from flowrail.formatters.guidance.answers import ANSWER, result_lines
+from flowrail.formatters.guidance.agent_answers import ANSWER, result_lines
 from flowrail.formatters.guidance.briefing import briefing_text
-from flowrail.formatters.guidance.work import plain, typed_text, work_blocks
+from flowrail.formatters.guidance.step_work import plain, typed_text, work_blocks
 from flowrail.machines.asked_questions import (
     QUESTION_RELAY_HANDLER,
     QUESTION_RELAY_UPWARDS,

@@ -6,7 +6,7 @@ import json
 
 from flowrail.command import Command, Hint
 from flowrail.formatters.block import Show
-from flowrail.formatters.guidance.work import LONGEST_RESULT, prompt
+from flowrail.formatters.guidance.step_work import LONGEST_RESULT, prompt
 from flowrail.machines.agents import cut
 from flowrail.machines.guidance.agent_work import WorkResult
 from flowrail.machines.guidance.guide import Guidance
