@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.simulated_agents import read
 
+from flowrail import load_workflow
 from flowrail.discovery.locations import bundled_folder
 from flowrail.formatters.guidance import step_output
 from flowrail.machines.frozen import Frozen
@@ -25,7 +26,6 @@ from flowrail.machines.session import (
 )
 from flowrail.machines.transition import entered
 from flowrail.machines.workflow import Workflow
-from flowrail.testing.run import load
 
 STATUSES = ("pending", ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED)
 
@@ -55,7 +55,7 @@ def at_dispatch(workflow: Workflow, step_id: str) -> Session:
 
 @pytest.mark.parametrize("address", list(addresses()))
 def test_every_state_of_the_agents_of_a_step_prints_a_command(address: str) -> None:
-    workflow = load(address)
+    workflow = load_workflow(address)
     for step in workflow.steps:
         if step.work is None:
             continue

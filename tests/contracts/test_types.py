@@ -27,7 +27,6 @@ from flowrail import (
 from flowrail.formatters import format_forbidden
 from flowrail.discovery import Candidate
 from flowrail.formatters import format_step_output
-from flowrail.testing import Run
 
 
 def decide(ctx: StepContext) -> tuple[Outcome, Mapping[str, object]]:
@@ -59,7 +58,7 @@ except FlowError:
 markup: str = format_step_output("x.py", 1, 2, "Title", ["Do it."])
 forbidden: str = format_forbidden(["y"])
 skills: list[str] = [candidate.skill for candidate in list[Candidate]()]
-ended: str = Run(WORKFLOW, topic="x").status
+ended: str = session.status
 """
 HEAD = "from flowrail import *\nw: Workflow = load_workflow('x')\ns: Session = start(w)\nstore: SessionStore = open_store()\n"
 WRONG = {

@@ -8,49 +8,17 @@ from typing import Annotated, Any
 import pytest
 from support.workflows import linear, step, workflow
 
-from flowrail.errors import FlowError
-from flowrail.machines.dispatch import Dispatch
-from flowrail.machines.gate import GateConfig
 from flowrail.machines.loading import workflow_source
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.question import Option, Question
 from flowrail.machines.step import StepContext
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 from flowrail.skills.catalog import find, workflow_file
-from flowrail.testing import Run, generate_inputs, run_skill_invocation
+from flowrail.testing import generate_inputs, run_skill_invocation
 
 
 def bundled(address: str) -> Workflow:
     return workflow_source.read(workflow_file(address, find(address, ()))).definition
-
-
-def test_a_run_is_stepped_in_memory() -> None:
-    run = Run(linear("first", "second"))
-
-    assert (run.step, run.status, run.instructions) == ("first", "active", "Do first.")
-    assert run.report("ok").step == "second"
-    assert run.report("ok").status == "completed"
-
-
-def test_a_run_takes_parameters_facts_answers_agents_and_findings() -> None:
-    ask = Question("go", "Go", "On?", (Option("Yes", outcome="ok"), Option("No", outcome="fail")))
-    work = Dispatch("explore", None, ("a", "b"), {}, "any", None, ("Look at $item.",))
-    made = workflow(
-        step("look", next={"ok": "ask"}, reports={"areas": Arg(type="list", required=True)}),
-        step("ask", questions=[ask], next={"ok": "work", "fail": None}),
-        step("work", dispatch=work, next={"ok": "gate", "fail": None}),
-        step("gate", gate=GateConfig("Work", review="work"), next={"ok": None, "fail": "work"}),
-        params={"topic": Arg(default="")},
-    )
-
-    run = Run(made, topic="x").report("ok", areas=["a"]).answer(go="Yes").report()
-
-    assert run.agents("fail", "ok").finding("MUST").report("ok").report().step == "work"
-    assert run.session.state["areas"] == ("a",)
-    assert run.agents("ok").report("ok").report().status == "completed"
-    with pytest.raises(FlowError):
-        run.report("ok")
 
 
 def test_an_invocation_is_one_process_and_its_exit_status() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from support.workflows import loop, step, unchecked, workflow
 
+from flowrail import Report, advance, start
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.demanded_evidence import Evidence, StepCommand
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.question import Option, Question
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
-from flowrail.testing import Run
 
 NOTE = {"note": Arg(required=True)}
 MODE = {"mode": Arg(choices=("quick", "full"), default="full")}
@@ -106,10 +106,11 @@ def test_a_loop_needs_a_limit_on_the_step_that_leads_back(limited: str | None) -
 
     idle = [("FR164", "a")] if limited == "a" else []
     assert advice(definition) == ([] if limited == "b" else [*idle, ("FR163", "b")])
-    run = Run(definition)
-    while run.status == "active" and run.session.revision < 20:
-        run.report("ok").report("fail")
-    assert (run.status == "waiting") is (limited == "b")
+    session = start(definition)
+    while session.status == "active" and session.revision < 20:
+        for outcome in ("ok", "fail"):
+            session = advance(definition, session, Report(outcome))
+    assert (session.status == "waiting") is (limited == "b")
 
 
 @pytest.mark.parametrize(
