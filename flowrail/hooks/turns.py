@@ -65,13 +65,17 @@ def agents_text(session: Session, children: Children, now: str) -> str:
 def _has_work(each: HookSession, session: Session, children: Children, call: Call) -> bool:
     """Return whether the agent has something to do: to work on its step, or to launch agents.
 
-    It has nothing to do while the user is asked, while its sub-agents work, or if workers of a fleet start them.
+    It has nothing to do while the user is asked, while only a person's confirmation is missing, while its sub-agents work,
+    or if workers of a fleet start them.
     """
     if session.status != ACTIVE or not (session.parent or session.belongs_to(call.conversations)):
         return False
     if session.parent:
         check_still_working(each.store, session)
+    missing = session.evidence.missing if session.evidence is not None else ()
     if any(child.status == WAITING for child in children.values()):
+        return False
+    if missing and all(result.kind == "person" for result in missing):
         return False
     ids = [dispatch.child for dispatch in session.dispatches]
     unfinished = [child for child in ids if child not in children or children[child].is_open]

@@ -209,6 +209,17 @@ def test_the_step_says_what_it_waits_for_and_that_the_turn_ends(session: str) ->
     assert "You are not finished" in json.dumps(hook("stop", claude_code("stop")))
 
 
+def test_an_agent_may_end_its_turn_while_only_a_persons_confirmation_is_missing(session: str) -> None:
+    at_evidence(session)
+    assert "You are not finished" in json.dumps(hook("stop", claude_code("stop")))
+    with conversation(A):
+        assert refused("step", "release", "ok", "--session", session)[1]["code"] == "EVIDENCE_MISSING"
+
+    assert hook("stop", claude_code("stop")) == {}
+    assert at_a_terminal(["approve", "--session", session], "yes")[1] == 0
+    assert "You are not finished" in json.dumps(hook("stop", claude_code("stop")))
+
+
 def test_what_accepts_a_risk_is_a_persons_and_another_round_may_be_relayed() -> None:
     put_skill(
         "loop",

@@ -342,6 +342,7 @@ def _about_evidence(guidance: Guidance) -> Hint:
             is_for_some and DONE in offered,
         ),
         ('"now" is the result of a check at this moment.', any(check.verdict for check in checks)),
+        ("When the other checks pass, report. Then ask for what a person must confirm.", bool(unconfirmed)),
         *((text, True) for text in _for_person(guidance, unconfirmed)),
     )
     return _joined(sentence for sentence, applies in sentences if applies)
