@@ -133,7 +133,7 @@ class Tool(NamedTuple):
 
 def flowrail(graph: Graph, agent: Agent) -> Callable[[], object]:
     """Write the skill and check it; findings are raised."""
-    from flowrail.operations.skills.check import check
+    from flowrail.operations.skills.skill_check import check
     from flowrail.skills.loader import Loader
     from flowrail.testing import Run, load
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import read_facts, read_given, read_text
+from flowrail.cli.given_files import read_facts, read_given, read_text
 from flowrail.cli.progress import ProgressBar
 from flowrail.errors import UsageError
 from flowrail.formatters.json_output import as_data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 import click
 
@@ -71,6 +71,33 @@ class Call:
             output.text(shown)
         else:
             output.report(shown)
+
+
+class SessionCall(Call):
+    """A call of a command that reads or changes sessions.
+
+    Once it has looked at its environment, standard output is kept for the answer.
+    """
+
+    conversation: ClassVar[str | None] = None
+    """The conversation of the caller if it is not the one that the host names; empty for none."""
+
+    @cached_property
+    def environment(self) -> Environment:
+        """Where the command was called."""
+        output.keep_apart()
+        return Environment(
+            store=self.store,
+            roots=self.roots,
+            tell=lambda line: output.notes([line]),
+            conversation=self.conversation,
+        )
+
+
+class OwnCall(SessionCall):
+    """A call that belongs to no conversation, even if an agent makes it."""
+
+    conversation = ""
 
 
 def stacked(*decorators: Callable[[object], Any]) -> Callable[[F], F]:

@@ -14,7 +14,7 @@ from flowrail.errors import DocumentError, UsageError
 from flowrail.machines.findings import raise_errors
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
-from flowrail.operations.skills.check import files_of
+from flowrail.operations.skills.skill_check import files_of
 from flowrail.text.phrases import count
 from flowrail.text.report import Line, Part, Report, Span, Style, Table, columns
 from flowrail.text.safe_text import one_line

@@ -9,7 +9,7 @@ from flowrail.errors import FlowError
 from flowrail.hooks.call import Call
 from flowrail.hosts.host import host_named
 from flowrail.operations.environment import Environment
-from flowrail.operations.steps import current_step, workflow_source
+from flowrail.operations.steps import current_step, session_workflow
 from flowrail.skills.catalog import UnknownSkillError
 from flowrail.text.safe_text import in_quotes
 
@@ -31,7 +31,7 @@ def _opened_session(call: Call) -> str:
         return ""
     except FlowError:  # for example a parameter without a value
         try:
-            start = in_quotes(str(workflow_source.start_command(environment, skill)))
+            start = in_quotes(str(session_workflow.start_command(environment, skill)))
         except FlowError:
             return ""
         return f"Skill `{in_quotes(skill)}` has a workflow. Start it now: `{start}`. It prints one step at a time."

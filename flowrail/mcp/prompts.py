@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcp.server.mcpserver.prompts.base import Prompt, PromptArgument
 
 from flowrail.command import Command
-from flowrail.mcp.tools import call_of
+from flowrail.mcp.command_tools import call_of
 from flowrail.operations.skills.list import ListedSkill, all_skills
 from flowrail.skills.loader import Loader
 from flowrail.text.safe_text import visible

@@ -35,7 +35,7 @@ class CommandEntry:
 _STEP = "operations.steps.current_step"
 _QUESTIONS = "operations.steps.user_questions"
 _FINDINGS = "operations.steps.review_findings"
-_EVIDENCE = "operations.steps.step_evidence"
+_EVIDENCE = "operations.steps.step_checks"
 _SEND = "operations.handoffs.send"
 _FLEET = "fleet.commands"
 
@@ -55,7 +55,10 @@ _HANDOFF = {
         _SEND, "Hand off", "Hand the work of a session or a skill to another skill", CHANGES
     ),
     "status": CommandEntry(
-        "operations.handoffs.status", "Hand off", "Show the status of one handoff, or of all open ones", READS
+        "operations.handoffs.handoff_list",
+        "Hand off",
+        "Show the status of one handoff, or of all open ones",
+        READS,
     ),
     "cancel": CommandEntry(_SEND, "Hand off", "Cancel a handoff", CHANGES),
     "receive": CommandEntry(
@@ -65,7 +68,7 @@ _HANDOFF = {
         CHANGES,
     ),
     "check": CommandEntry(
-        "operations.handoffs.check",
+        "operations.handoffs.payload_check",
         "Payloads",
         "List every problem of a payload, or print it in another version",
     ),
@@ -109,7 +112,7 @@ needs no set-up. With a store in PostgreSQL, workers on many machines share the 
 
 _REGISTRY = {
     "sync": CommandEntry(
-        "operations.registry", "Commands", "Update the registry from the skills in your home folder"
+        "operations.registry_update", "Commands", "Update the registry from the skills in your home folder"
     ),
 }
 _REGISTRY_HELP = """
@@ -146,7 +149,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
         _EVERY_DAY,
         "Show a skill's steps, transitions and parameters, or what one step prints",
     ),
-    "check": CommandEntry("operations.skills.check", _EVERY_DAY, "Find errors in a workflow"),
+    "check": CommandEntry("operations.skills.skill_check", _EVERY_DAY, "Find errors in a workflow"),
     "conform": CommandEntry(
         "conformance.conform", _EVERY_DAY, "Judge transcripts by the rules of a workflow"
     ),
@@ -177,7 +180,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
         extra=("web", "jinja2", "starlette", "uvicorn"),
     ),
     "audit": CommandEntry(
-        "operations.audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
+        "operations.journal_audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
     ),
     "doctor": CommandEntry("operations.doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
     "session": CommandEntry("", OCCASIONALLY, "Change and delete sessions", "", _SESSION),

@@ -30,7 +30,7 @@ from flowrail.hosts.settings import read_settings
 from flowrail.operations.board import FOREIGN, list_sessions
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation
-from flowrail.operations.skills.check import check as check_workflows
+from flowrail.operations.skills.skill_check import check as check_workflows
 from flowrail.operations.skills.trust import waiting_skills
 from flowrail.skills.card import departures
 from flowrail.storage.ownership import Owner

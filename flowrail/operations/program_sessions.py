@@ -37,9 +37,9 @@ from flowrail.operations.steps.child_sessions import replace_agent
 from flowrail.operations.steps.current_step import look
 from flowrail.operations.steps.review_findings import add_finding, resolve_finding
 from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.session_workflow import of_program, open_folder, open_skill
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.operations.steps.user_questions import answer_questions, ask_user
-from flowrail.operations.steps.workflow_source import of_program, open_folder, open_skill
 from flowrail.text.safe_text import visible
 
 WAIT_SECONDS = 10.0

@@ -18,7 +18,7 @@ from flowrail.errors import FlowError
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.walks.plan import Walk
 from flowrail.operations.environment import Environment
-from flowrail.operations.skills import check
+from flowrail.operations.skills import skill_check as check
 from flowrail.skills.catalog import listing
 from flowrail.testing.walks.play import Player
 from flowrail.testing.walks.run import WalkedWorkflow, failed_walk, plan_walks, stage_for

@@ -28,8 +28,8 @@ from flowrail.machines.walks.coverage import SessionCoverage
 from flowrail.operations.board import SHOWN_SECONDS, Board, Group, ListedSession
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.notifications import Notifications
-from flowrail.operations.skills.coverage import drawn, histories
-from flowrail.operations.steps import step_evidence, working_files
+from flowrail.operations.skills.taken_transitions import drawn, histories
+from flowrail.operations.steps import step_checks, working_files
 from flowrail.operations.steps.decisions import awaited, decision
 from flowrail.storage.files import read_bounded
 from flowrail.text.limits import JSON_BYTES
@@ -214,7 +214,7 @@ class Pages:
         if step is None or not step.evidence:
             return (), ""
         try:
-            return step_evidence.judged(self.environment, shown.now.id)[1], ""
+            return step_checks.judged(self.environment, shown.now.id)[1], ""
         except FlowError as error:
             return (), f"{error.message}. {error.hint}"
 

@@ -113,7 +113,7 @@ def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() ->
 
 
 def test_no_session_waits_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    from flowrail.cli.environment import SessionCall
+    from flowrail.cli.options import SessionCall
 
     put_skill("round", ROUND)
     held, free = (told("step", "round", "--new")["session"] for _ in range(2))

@@ -10,7 +10,7 @@ import pytest
 from support.hooks import A, B, claude_code, context, conversation, hook, within
 from support.sandbox import flow, put_skill, recorded, told
 
-from flowrail.cli.environment import SessionCall
+from flowrail.cli.options import SessionCall
 
 LONG = """\
 name: NAME

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flowrail.cli.environment import read_facts
+from flowrail.cli.given_files import read_facts
 from flowrail.errors import DocumentError
 from flowrail.text import limits
 

@@ -10,7 +10,7 @@ from support.sandbox import SMALL, home_skills, put_skill
 
 from flowrail.machines.findings import Finding
 from flowrail.operations.environment import Environment
-from flowrail.operations.skills.check import check as check_here
+from flowrail.operations.skills.skill_check import check as check_here
 
 LEAD = """\
 name: NAME

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flowrail.operations.skills.check import check
+from flowrail.operations.skills.skill_check import check
 from flowrail.skills.loader import Loader
 
 CARD = """\

@@ -8,7 +8,7 @@ from typing import Any
 
 from support.sandbox import put_skill
 
-from flowrail.cli.environment import SessionCall
+from flowrail.cli.options import SessionCall
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import AT_TERMINAL

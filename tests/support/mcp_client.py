@@ -16,8 +16,8 @@ from support.bundled_evidence import provide_evidence
 from support.sandbox import ENTRY, Ran
 from support.simulated_agents import Habit, Team
 
-from flowrail.mcp.server import build
-from flowrail.mcp.tools import Tools as OurTools
+from flowrail.mcp.command_tools import Tools as OurTools
+from flowrail.mcp.tool_server import build
 
 
 class Tools:

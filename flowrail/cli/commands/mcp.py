@@ -9,7 +9,7 @@ import click
 from flowrail.cli import options
 from flowrail.cli.options import Call
 from flowrail.errors import UsageError
-from flowrail.mcp.server import serve
+from flowrail.mcp.tool_server import serve
 
 
 @Call.command("mcp", "flow mcp --dir .")

@@ -8,7 +8,7 @@ import webbrowser
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.environment import OwnCall
+from flowrail.cli.options import OwnCall
 from flowrail.hosts.conversation import host_id
 from flowrail.web.server import serve
 

@@ -63,8 +63,8 @@ from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Params
 from flowrail.operations.steps.current_step import look
 from flowrail.operations.steps.session_start import start_session
+from flowrail.operations.steps.session_workflow import open_skill
 from flowrail.operations.steps.shown_step import ShownStep
-from flowrail.operations.steps.workflow_source import open_skill
 from flowrail.skills.catalog import UnknownSkillError
 from flowrail.storage import files
 from flowrail.storage.files import MissingFileError, sha256_hex

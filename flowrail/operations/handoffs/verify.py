@@ -42,7 +42,7 @@ def verify_handoffs(store: Store, wanted: str | None = None) -> VerifiedHandoffs
     An open handoff whose payload, target or session is gone is a finding. A payload that was pruned with its session
     after the handoff ended is not.
 
-    Sessions are read only for their notes about handoffs; `operations.audit` verifies sessions.
+    Sessions are read only for their notes about handoffs; `operations.journal_audit` verifies sessions.
     """
     report = audit(store, Handoffs(store), wanted=wanted)
     ids = [id_ for id_ in store.ids() if wanted in {None, id_}]

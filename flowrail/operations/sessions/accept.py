@@ -11,8 +11,8 @@ from flowrail.machines.checks.validation import raw_findings
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import StoredDefinition
 from flowrail.operations.environment import Environment
-from flowrail.operations.steps import step_evidence
-from flowrail.operations.steps.workflow_source import open_session
+from flowrail.operations.steps import step_checks
+from flowrail.operations.steps.session_workflow import open_session
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line, shortened
 
@@ -73,7 +73,7 @@ def _take_baseline(environment: Environment, session: Session) -> None:
     with environment.store.change(session.id, wait=environment.wait) as change:
         try:
             workflow = open_session(environment, change.kept.session).workflow
-            after = step_evidence.entered(environment, workflow, replace(change.kept.session, evidence=None))
+            after = step_checks.entered(environment, workflow, replace(change.kept.session, evidence=None))
         except FlowError:
             return  # the next command says what is wrong with the workflow
         if after != change.kept.session:

@@ -18,12 +18,12 @@ from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Params, SessionId
-from flowrail.operations.steps import step_evidence
+from flowrail.operations.steps import step_checks
 from flowrail.operations.steps.command_runs import require_no_running
 from flowrail.operations.steps.conversations import owned
 from flowrail.operations.steps.people import require_person
+from flowrail.operations.steps.session_workflow import open_newest
 from flowrail.operations.steps.shown_step import ShownStep, show_step
-from flowrail.operations.steps.workflow_source import open_newest
 
 NONE: Mapping[str, str] = Frozen()
 
@@ -72,7 +72,7 @@ def migrate_session(
         if opened.definition == definition and after == session:
             notes = (f"{session_id} is up to date",)
             return show_step(environment, session, opened, *notes, head=change.kept.head)
-        after = step_evidence.entered(environment, opened.workflow, after)
+        after = step_checks.entered(environment, opened.workflow, after)
         done = f"{session_id} migrated{': ' if changes else ''}{'; '.join(changes)}"
         shown = show_step(environment, after, opened, done)  # before the record: a text may be refused
         stored = change.commit(

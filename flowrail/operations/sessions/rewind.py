@@ -18,14 +18,14 @@ from flowrail.machines.transition import entered
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Expect, Reason, SessionId
-from flowrail.operations.steps import step_evidence, working_files
+from flowrail.operations.steps import step_checks, working_files
 from flowrail.operations.steps.command_runs import require_no_running
 from flowrail.operations.steps.conversations import owned
 from flowrail.operations.steps.current_step import check_expected
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.session_start import store_new
+from flowrail.operations.steps.session_workflow import open_session
 from flowrail.operations.steps.shown_step import ShownStep, show_step
-from flowrail.operations.steps.workflow_source import open_session
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.lock import LockTimeoutError
 from flowrail.text.phrases import did_you_mean
@@ -90,7 +90,7 @@ def rewind_session(
             runs=session.runs,
             definition=session.definition,
         )
-        after = step_evidence.entered(environment, opened.workflow, entered(opened.workflow, after))
+        after = step_checks.entered(environment, opened.workflow, entered(opened.workflow, after))
         note: RecordNote = {
             "to": revision,
             "from": session.revision,

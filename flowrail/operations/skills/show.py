@@ -27,7 +27,7 @@ from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import NO_VALUES, Facts, Params, Skill
 from flowrail.operations.skills.list import ListedSkill, described
-from flowrail.operations.steps.workflow_source import open_skill
+from flowrail.operations.steps.session_workflow import open_skill
 from flowrail.text.phrases import did_you_mean
 from flowrail.text.report import Report
 

@@ -29,7 +29,7 @@ from flowrail.machines.session_store import UnknownSessionError
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import current_step
 from flowrail.operations.environment import Environment, OpenedWorkflow
-from flowrail.operations.steps import conversations, workflow_source, working_files
+from flowrail.operations.steps import conversations, session_workflow, working_files
 from flowrail.operations.steps.dispatched_work import (
     check_dispatched,
     check_still_dispatched,
@@ -68,7 +68,7 @@ def start_child(environment: Environment, child_id: str, *, is_given_up: bool = 
             return show_record(environment, started)
         if os.path.lexists(environment.store.folder(child_id)):
             environment.store.delete(child_id)  # its start was interrupted
-        above = workflow_source.open_session(environment, parent)
+        above = session_workflow.open_session(environment, parent)
         step = current_step(above.workflow, parent)
         dispatch, work = find_dispatch(parent, child_id), step.work
         assert work is not None  # noqa: S101 - the step has dispatches
@@ -84,7 +84,7 @@ def start_child(environment: Environment, child_id: str, *, is_given_up: bool = 
                 for name, value in variables_of(work, dispatch, values).items()
                 if value is not None
             }
-            opened = workflow_source.open_beside(environment, str(work.workflow), parent, above.definition)
+            opened = session_workflow.open_beside(environment, str(work.workflow), parent, above.definition)
         try:
             return start_session(
                 environment,
@@ -157,7 +157,7 @@ def replace_agent(environment: Environment, session_id: str, name: str) -> Shown
     with environment.store.change(session_id, wait=environment.wait) as change, ExitStack() as lock:
         session = conversations.owned(environment, change.kept)
         check_still_dispatched(environment.store, session)
-        opened = workflow_source.open_session(environment, session)
+        opened = session_workflow.open_session(environment, session)
         current_step(opened.workflow, session)
         old = find_dispatch(session, name)
         with suppress(UnknownSessionError):  # not started

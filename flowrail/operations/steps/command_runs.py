@@ -38,7 +38,7 @@ from flowrail.operations.parameters import OptionalSession
 from flowrail.operations.steps import conversations, working_files
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.order import check_command
-from flowrail.operations.steps.workflow_source import open_session
+from flowrail.operations.steps.session_workflow import open_session
 from flowrail.skills.bundled_copies import runs_bundled_script
 from flowrail.storage.files import make_private_dir, write_atomic
 from flowrail.text.phrases import ago, did_you_mean, duration, listed

@@ -15,7 +15,7 @@ from flowrail.machines.session_store import ForeignSessionError, Store, UnknownS
 from flowrail.operations.board import Board, ListedSession, list_sessions
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps.dispatched_work import children_of
-from flowrail.operations.steps.workflow_source import start_command
+from flowrail.operations.steps.session_workflow import start_command
 from flowrail.text.phrases import ago, moment_after
 from flowrail.text.safe_text import shortened
 

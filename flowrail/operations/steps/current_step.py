@@ -44,13 +44,13 @@ from flowrail.operations.parameters import (
     TakeOver,
     joined_notes,
 )
-from flowrail.operations.steps import command_runs, conversations, step_evidence
+from flowrail.operations.steps import command_runs, conversations, step_checks
 from flowrail.operations.steps.child_sessions import replace_agent, start_if_reserved
 from flowrail.operations.steps.dispatched_work import check_still_dispatched, children_of
 from flowrail.operations.steps.order import check_move
 from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.session_workflow import open_session
 from flowrail.operations.steps.shown_step import ShownStep, show_record, show_step
-from flowrail.operations.steps.workflow_source import open_session
 from flowrail.storage.lock import LockTimeoutError
 from flowrail.text.safe_text import one_line, shortened
 
@@ -312,19 +312,19 @@ def _follow(
     results = assumed_evidence(step, passed=False) if environment.lacks_evidence else None
     if step.evidence and environment.demands_evidence:
         if session.evidence is None:
-            session = step_evidence.entered(environment, workflow, session)
-        results = step_evidence.results_of(environment, workflow, session, reported.facts)
+            session = step_checks.entered(environment, workflow, session)
+        results = step_checks.results_of(environment, workflow, session, reported.facts)
     try:
         after = follow(
             workflow, step, session, reported, now=now, evidence=results, children=children, relayed=relayed
         )
     except EvidenceMissingError as refusal:
         if environment.demands_evidence:
-            step_evidence.record_refusal(environment, change, workflow, session, refusal)
+            step_checks.record_refusal(environment, change, workflow, session, refusal)
         raise
     check_move(environment, change, workflow, session, after)
     if after.revision != session.revision:
-        after = step_evidence.entered(environment, workflow, after)
+        after = step_checks.entered(environment, workflow, after)
     return after
 
 

@@ -22,7 +22,7 @@ from flowrail.machines.statechart import transitions
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
-from flowrail.operations.steps import command_runs, step_evidence, user_questions, working_files
+from flowrail.operations.steps import command_runs, step_checks, user_questions, working_files
 from flowrail.operations.steps.command_runs import RanCommand
 from flowrail.operations.steps.current_step import look
 from flowrail.text.placeholders import fill
@@ -107,7 +107,7 @@ def decide(
             environment, question.session, answers, reason, expect=expect, way=way
         )
     elif list(words) == [CONFIRM]:
-        step_evidence.confirm(environment, question.session, [question.id], reason, expect=expect, way=way)
+        step_checks.confirm(environment, question.session, [question.id], reason, expect=expect, way=way)
     else:
         return False
     return True

@@ -20,7 +20,7 @@ from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession, SessionId
 from flowrail.operations.steps.conversations import own_session
 from flowrail.operations.steps.dispatched_work import check_still_working
-from flowrail.operations.steps.workflow_source import open_session
+from flowrail.operations.steps.session_workflow import open_session
 from flowrail.text.report import Part, Report, Span, Style, Table, columns
 
 

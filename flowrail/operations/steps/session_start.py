@@ -11,9 +11,9 @@ from flowrail.machines.session import ParentSession, ReceivedWork, Session
 from flowrail.machines.session_record import RecordNote
 from flowrail.machines.transition import LONGEST_TOPIC, start
 from flowrail.operations.environment import Environment, OpenedWorkflow
-from flowrail.operations.steps import step_evidence, working_files
+from flowrail.operations.steps import step_checks, working_files
+from flowrail.operations.steps.session_workflow import open_skill
 from flowrail.operations.steps.shown_step import ShownStep, show_step
-from flowrail.operations.steps.workflow_source import open_skill
 from flowrail.text.safe_text import shortened
 
 
@@ -60,7 +60,7 @@ def start_session(
         environment.conversation
     )
     session = working_files.in_project(environment, session)
-    session = step_evidence.entered(environment, opened.workflow, session)
+    session = step_checks.entered(environment, opened.workflow, session)
     return store_new(environment, opened, session, at=now, kind="start", note=note)
 
 

@@ -14,11 +14,11 @@ from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment, OpenedWorkflow
-from flowrail.operations.steps import conversations, step_evidence, working_files
+from flowrail.operations.steps import conversations, step_checks, working_files
 from flowrail.operations.steps.briefing import with_past
 from flowrail.operations.steps.dispatched_work import children_of, lost_dispatch
 from flowrail.operations.steps.people import page_address
-from flowrail.operations.steps.workflow_source import open_session
+from flowrail.operations.steps.session_workflow import open_session
 from flowrail.text.report import Report
 
 
@@ -80,7 +80,7 @@ def show_step(
     if resumed or not session.is_open:
         guidance = with_past(environment, session, opened.workflow, guidance)
     if resumed and guidance.evidence and environment.demands_evidence:
-        checks = step_evidence.with_verdicts(environment, opened.workflow, session, guidance.evidence)
+        checks = step_checks.with_verdicts(environment, opened.workflow, session, guidance.evidence)
         guidance = replace(guidance, evidence=checks)
     return ShownStep(**vars(guidance), notes=notes, kept=session, workflow=opened.workflow)
 

@@ -29,8 +29,8 @@ from flowrail.operations.steps.conversations import choose, no_open_session, own
 from flowrail.operations.steps.current_step import check_expected, look
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.people import person_needed, require_person
+from flowrail.operations.steps.session_workflow import open_session
 from flowrail.operations.steps.shown_step import ShownStep
-from flowrail.operations.steps.workflow_source import open_session
 from flowrail.text.phrases import listed
 from flowrail.text.report import Report
 

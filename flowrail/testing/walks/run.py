@@ -20,7 +20,7 @@ from flowrail.machines.walks.inputs import without_example
 from flowrail.machines.walks.plan import Plan, plan
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
-from flowrail.operations.skills.check import files_of
+from flowrail.operations.skills.skill_check import files_of
 from flowrail.skills.catalog import find, named_root
 from flowrail.storage.ownership import Owner
 from flowrail.testing.walks.play import PlayedWalk, Player

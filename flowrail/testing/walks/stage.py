@@ -18,7 +18,7 @@ from flowrail.machines.workflow import Workflow
 from flowrail.operations.command_table import entry_of
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Operation, load_operation
-from flowrail.operations.steps.workflow_source import open_skill
+from flowrail.operations.steps.session_workflow import open_skill
 
 NAMED = "named by path"
 """The origin of a folder of skills that is searched because the user named a path in it."""

@@ -7,7 +7,7 @@ from support.sandbox import ASKING, put_skill, told
 from flowrail.diagrams.renderers import mermaid
 from flowrail.machines.walks.coverage import SessionCoverage, of_sessions
 from flowrail.operations.environment import Environment
-from flowrail.operations.skills.coverage import drawn, histories
+from flowrail.operations.skills.taken_transitions import drawn, histories
 
 GATED = """\
 name: NAME

@@ -25,13 +25,13 @@ from support.interruptions import DIE, DiedError, Fault, disturbed
 from support.refusals import refused
 from support.sandbox import put_skill
 
-from flowrail.cli.environment import SessionCall
+from flowrail.cli.options import SessionCall
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
-from flowrail.operations.audit import verify_session
 from flowrail.operations.board import list_sessions
 from flowrail.operations.environment import Environment
+from flowrail.operations.journal_audit import verify_session
 from flowrail.operations.sessions.abandon import abandon_session
 from flowrail.operations.sessions.prune import DAY, prune_sessions
 from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session

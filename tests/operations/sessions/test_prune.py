@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.sandbox import flow, put_skill, sessions_folder, told, unchanged
 
-from flowrail.cli.environment import SessionCall
+from flowrail.cli.options import SessionCall
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.prune import DAY, prune_sessions
 from flowrail.text.phrases import days_of

@@ -12,8 +12,8 @@ from support.sandbox import BUNDLED, SMALL, put_python, put_skill
 
 from flowrail.errors import UsageError
 from flowrail.operations.environment import Environment
-from flowrail.operations.skills.check import CheckedWorkflow
-from flowrail.operations.skills.check import check as check_here
+from flowrail.operations.skills.skill_check import CheckedWorkflow
+from flowrail.operations.skills.skill_check import check as check_here
 
 
 def check(*targets: str) -> list[CheckedWorkflow]:

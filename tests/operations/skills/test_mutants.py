@@ -8,7 +8,7 @@ import pytest
 from support.mutants import Mutant, mutants
 from support.sandbox import flow
 
-from flowrail.operations.skills.check import check
+from flowrail.operations.skills.skill_check import check
 from flowrail.skills.loader import Loader
 
 KINDS = (

@@ -15,8 +15,8 @@ import pytest
 from support.sandbox import home_skills, put_skill
 
 import flowrail
-from flowrail.cli.environment import SessionCall
 from flowrail.cli.main import main as run_words
+from flowrail.cli.options import SessionCall
 from flowrail.machines import session_store
 from flowrail.operations.steps import current_step as steps
 from flowrail.operations.steps import shown_step

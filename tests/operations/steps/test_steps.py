@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.sandbox import ASKING, SMALL, put_skill
 
-from flowrail.cli.environment import SessionCall
+from flowrail.cli.options import SessionCall
 from flowrail.machines.session_store import UnknownSessionError
 from flowrail.operations.board import list_sessions
 from flowrail.operations.environment import Environment

@@ -31,7 +31,7 @@ from flowrail.operations.steps.conversations import own_session, ownership_note
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.order import LiftedGuard, lift_guard
 from flowrail.operations.steps.people import require_person
-from flowrail.operations.steps.workflow_source import open_session
+from flowrail.operations.steps.session_workflow import open_session
 from flowrail.text import placeholders
 from flowrail.text.phrases import did_you_mean, listed
 from flowrail.text.report import Report as Shown

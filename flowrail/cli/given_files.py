@@ -1,45 +1,14 @@
-"""A call of a command about sessions, and the facts and texts that it is given."""
+"""Facts and texts that a command is given in a file or on standard input."""
 
 from __future__ import annotations
 
 import sys
-from functools import cached_property
-from typing import ClassVar
 
-from flowrail.cli import options, output
 from flowrail.errors import DocumentError
-from flowrail.operations.environment import Environment
 from flowrail.storage.files import read_bounded
 from flowrail.text import json as strict_json
 from flowrail.text import limits
 from flowrail.text.safe_text import decode
-
-
-class SessionCall(options.Call):
-    """A call of a command that reads or changes sessions.
-
-    Once it has looked at its environment, standard output is kept for the answer.
-    """
-
-    conversation: ClassVar[str | None] = None
-    """The conversation of the caller if it is not the one that the host names; empty for none."""
-
-    @cached_property
-    def environment(self) -> Environment:
-        """Where the command was called."""
-        output.keep_apart()
-        return Environment(
-            store=self.store,
-            roots=self.roots,
-            tell=lambda line: output.notes([line]),
-            conversation=self.conversation,
-        )
-
-
-class OwnCall(SessionCall):
-    """A call that belongs to no conversation, even if an agent makes it."""
-
-    conversation = ""
 
 
 def read_text(name: str, *, label: str) -> tuple[str, str]:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from mcp.server import MCPServer
 
 from flowrail import __version__
+from flowrail.mcp.command_tools import INSTRUCTIONS, Tools, as_sdk_tools
 from flowrail.mcp.prompts import prompts
-from flowrail.mcp.tools import INSTRUCTIONS, Tools, as_sdk_tools
 
 
 def build(tools: Tools) -> MCPServer:
