@@ -20,11 +20,9 @@ its traceback.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from flowrail.command import Command, Hint
-
-_Refusal = TypeVar("_Refusal", bound="FlowError")
 
 
 class FlowError(Exception):
@@ -110,12 +108,6 @@ class TrustError(FlowError):
 
     code = "NOT_TRUSTED"
     exit_status = 7
-
-
-def without_traceback(refusal: _Refusal) -> _Refusal:
-    """Return *refusal* without its traceback, which would keep the document in memory."""
-    refusal.__context__ = refusal.__cause__ = None
-    return refusal.with_traceback(None)
 
 
 class ExtraMissingError(UsageError):

@@ -13,8 +13,10 @@ import re
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.host import CLAUDE_CODE, POST_TOOL_USE, POST_TOOL_USE_FAILURE, SESSION_START, Host
@@ -22,7 +24,7 @@ from flowrail.rules.tools import EDITS, QUESTIONS, SHELLS, SKILL_TOOL
 from flowrail.storage import files
 from flowrail.text import json as strict_json
 from flowrail.text import limits
-from flowrail.text.safe_text import decode
+from flowrail.text.safe_text import decode, in_quotes
 
 TIMEOUT = 10
 """After this many seconds a host continues without an answer."""
@@ -46,6 +48,24 @@ Settings = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class _Group:
+    hooks: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Permissions:
+    allow: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Form:
+    """The form of the parts that are read or changed."""
+
+    hooks: dict[str, list[_Group]] = field(default_factory=dict)
+    permissions: _Permissions = field(default_factory=_Permissions)
+
+
+@dataclass(frozen=True)
 class SettingsFile:
     """A file with settings of a host, and its content."""
 
@@ -64,11 +84,6 @@ class SettingsFile:
     def missing(self) -> list[str]:
         """The events whose hooks are missing or not as this version writes them."""
         return [name for name, entry in hooks(self.host).items() if not _has(self.settings, name, entry)]
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether it has our hooks and permissions as this version writes them."""
-        return with_ours(self.settings, self.host) == self.settings
 
     @property
     def is_switched_off(self) -> bool:
@@ -196,29 +211,20 @@ def _parse(text: str, source: str, host: Host) -> Settings:
     lines = json.dumps({"hooks": {name: [entry] for name, entry in hooks(host).items()}}, indent=2)
     hint = f"settings must be plain JSON without comments; fix the file, or add these lines by hand:\n{lines}"
     try:
-        settings = strict_json.load(text, source=source) if text.strip() else {}
+        settings: Any = strict_json.load(text, source=source) if text.strip() else {}
     except DocumentError as error:
         raise DocumentError(error.fact, code="SETTINGS_UNUSABLE", hint=hint, place=error.place) from None
-    if not isinstance(settings, dict):
-        raise DocumentError(
-            "the file is not a JSON object", code="SETTINGS_UNUSABLE", hint=hint, place=source
+    try:
+        TypeAdapter(_Form).validate_python(settings)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        fact = (
+            f"`{in_quotes(place)}` has a form that hosts do not read"
+            if place
+            else "the file is not a JSON object"
         )
-    groups, rules = settings.get("hooks", {}), settings.get("permissions", {})
-    if not (isinstance(groups, dict) and all(map(_are_hooks, groups.values()))):
         raise DocumentError(
-            "`hooks` has a form that hosts do not read", code="SETTINGS_UNUSABLE", hint="fix it", place=source
-        )
-    if not isinstance(rules, dict) or not isinstance(rules.get("allow", []), list):
-        raise DocumentError(
-            "`permissions.allow` is not a list", code="SETTINGS_UNUSABLE", hint="fix it", place=source
-        )
-    return settings
-
-
-def _are_hooks(groups: object) -> bool:
-    if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
-        return False
-    commands = [group.get("hooks", []) for group in groups]
-    return all(
-        isinstance(hooks, list) and all(isinstance(hook, dict) for hook in hooks) for hooks in commands
-    )
+            fact, code="SETTINGS_UNUSABLE", hint="fix it" if place else hint, place=source
+        ) from None
+    checked: Settings = settings
+    return checked

@@ -267,7 +267,7 @@ class SessionStore:
         """
         return self._view(migrate_session(self._environment, _id_of(session), to=to, params=params))
 
-    def adopt(self, session: ListedSession | str) -> SessionView:
+    def accept(self, session: ListedSession | str) -> SessionView:
         """Make a session yours that was started by another user or on another machine."""
         accept(self._environment, _id_of(session))
         return self._view(look(self._environment, _id_of(session)))

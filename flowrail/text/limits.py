@@ -21,8 +21,6 @@ RECORD_BYTES = 8 * 1024 * 1024
 JOURNAL_BYTES = 256 * 1024 * 1024
 CLOSING_BYTES = 2 * RECORD_BYTES
 """The end of a journal that stays free for the records that close it."""
-DISPATCH_BYTES = 4 * 1024 * 1024
-"""The variables of all dispatches of a step."""
 DEFINITION_BYTES = 6 * 1024 * 1024
 """The workflow as a session uses it."""
 

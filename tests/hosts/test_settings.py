@@ -154,6 +154,24 @@ def test_settings_that_are_not_plain_json_are_refused_with_the_lines_to_add(text
     assert [finding["code"] for finding in findings()] == ["SETTINGS_UNREADABLE"]
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"hooks": 1}', "hooks"),
+        ('{"hooks": {"Stop": [{"hooks": [5]}]}}', "hooks.Stop.0.hooks.0"),
+        ('{"permissions": {"allow": "all"}}', "permissions.allow"),
+    ],
+)
+def test_settings_that_a_host_would_not_read_are_refused_with_the_key(text: str, name: str) -> None:
+    put(text)
+
+    status, error = refused("setup")
+
+    assert (status, error["code"]) == (2, "SETTINGS_UNUSABLE")
+    assert f"`{name}` has a form that hosts do not read" in error["message"]
+    assert PROJECT.read_text() == text
+
+
 def test_a_check_shows_the_difference_exits_1_and_writes_nothing() -> None:
     put(OTHERS)
 

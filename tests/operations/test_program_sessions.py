@@ -306,7 +306,7 @@ def test_a_session_is_migrated_to_the_changed_workflow() -> None:
     assert moved.step.id == "start"
 
 
-def test_a_session_of_another_machine_is_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_of_another_machine_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_skill("small", where=home_skills())
     session = open_store().start("small")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
@@ -315,7 +315,7 @@ def test_a_session_of_another_machine_is_adopted(tmp_path: Path, monkeypatch: py
         store.resume(session.id)
     assert str(caught.value.hint).endswith(f"flow trust --session {session.id}")
 
-    assert store.adopt(session.id).revision == 0
+    assert store.accept(session.id).revision == 0
     assert store.report(store.resume(session.id), "ok").revision == 1
 
 
