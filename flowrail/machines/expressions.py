@@ -82,7 +82,7 @@ class Expression(NamedTuple):
         return bool(_value(self.tree, values))
 
     def comparisons(self) -> list[tuple[str, str, object]]:
-        """Return each comparison of a name with a literal, as (name, operator, literal)."""
+        """Return each comparison of a name with a literal, as (name, operator, literal); `has` is the reverse of `in`."""
         return list(_comparisons(self.tree))
 
 
@@ -186,16 +186,20 @@ def _contains(item: object, whole: object) -> bool:
     raise RuleError(f"cannot look for {item!r} in {whole!r}")
 
 
+_FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "in": "has"}
+"""What a comparison says about its right side."""
+
+
 def _comparisons(node: Node) -> list[tuple[str, str, object]]:
     if node[0] in {"value", "name"}:
         return []
     comparisons = [pair for child in node[1:] for pair in _comparisons(child)]
-    if node[0] in {"==", "!=", "<", "<=", ">", ">=", "in"}:
-        left, right = node[1], node[2]
+    if node[0] in _FLIPPED:
+        kind, left, right = node
         if left[0] == "name" and right[0] == "value":
-            comparisons.append((left[1], node[0], right[1]))
-        if left[0] == "name" and right[0] == "list" and node[0] == "in":
+            comparisons.append((left[1], kind, right[1]))
+        if left[0] == "name" and right[0] == "list" and kind == "in":
             comparisons.extend((left[1], "==", item[1]) for item in right[1:] if item[0] == "value")
-        if right[0] == "name" and left[0] == "value" and node[0] in {"==", "!="}:
-            comparisons.append((right[1], node[0], left[1]))
+        if right[0] == "name" and left[0] == "value":
+            comparisons.append((right[1], _FLIPPED[kind], left[1]))
     return comparisons

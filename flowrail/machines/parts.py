@@ -9,6 +9,7 @@ from typing import Any
 from flowrail.machines.findings import Path
 from flowrail.machines.graph import Edge
 from flowrail.machines.step import StepDef
+from flowrail.machines.workflow import Workflow
 from flowrail.text.safe_text import in_quotes
 
 
@@ -62,6 +63,11 @@ def parts_of(step: StepDef) -> Iterator[Part]:
     yield from texts_of(step)
     yield from _questions_of(step)
     yield from _evidence_of(step)
+
+
+def has_functions(workflow: Workflow) -> bool:
+    """Return whether *workflow* contains functions, which plain data cannot hold."""
+    return any(part.kind == "function" for step in workflow.steps for part in parts_of(step))
 
 
 def _questions_of(step: StepDef) -> Iterator[Part]:

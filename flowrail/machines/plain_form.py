@@ -65,18 +65,6 @@ def _from_text(text: str) -> Workflow:
         raise TypeError("; ".join(transform_error(error)[:5])[:500]) from None
 
 
-def has_functions(workflow: Workflow) -> bool:
-    """Return whether *workflow* contains functions, which plain data cannot hold."""
-    return any(
-        callable(part)
-        for step in workflow.steps
-        for part in (
-            *(step.title, step.actions, step.handler, step.when),
-            *(variant.when for variant in step.variants),
-        )
-    )
-
-
 # --- hooks of cattrs
 
 

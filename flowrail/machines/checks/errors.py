@@ -76,12 +76,8 @@ def _workflow(part: Part, scope: Scope) -> Rows:
     elif not scope.all_edges.ends and not scope.unclear:
         yield "FR103", "steps", "no step ends the workflow"
     for name, hint in scope.undeclared(workflow.then or ""):
-        yield (
-            "FR151",
-            "then",
-            f"what comes after `{workflow.name}` has `${name}`, which is not declared",
-            hint,
-        )
+        message = f"what comes after `{workflow.name}` has `${name}`, which is not declared"
+        yield "FR151", "then", message, hint
 
 
 def _transition(part: Part, scope: Scope) -> Rows:
@@ -112,11 +108,8 @@ def _step(part: Part, _: Scope) -> Rows:
     for rule, count in Counter(step.forbids).items():
         problem = tools.problem(rule) or ("is listed twice" if count > 1 else None)
         if problem is not None:
-            yield (
-                "FR156",
-                "forbids",
-                f"step `{step.id}` has an invalid rule in `forbids`: `{rule[:60]}` {problem}",
-            )
+            message = f"step `{step.id}` has an invalid rule in `forbids`: `{rule[:60]}` {problem}"
+            yield "FR156", "forbids", message
 
 
 def _position(part: Part, scope: Scope) -> Rows:
@@ -126,8 +119,7 @@ def _position(part: Part, scope: Scope) -> Rows:
     elif step.next and scope.cannot_end(step.id):
         yield "FR108", "", f"no path leads from step `{step.id}` to an end"
     if step.when is not None and step.id == scope.workflow.entry:
-        message = f"step `{step.id}` is the first step and may not apply"
-        yield "FR116", "when", message, "start with a step that always applies"
+        yield "FR116", "when", f"step `{step.id}` is the first step and may not apply"
     if graph.skippable(scope.workflow, step.id, scope.skips) is None:
         message = f"if step `{step.id}` does not apply, no step follows it"
         yield "FR116", "when", message, "add a `skip` transition to a step without `when`"
@@ -196,10 +188,9 @@ def _rule(part: Part, _: Scope) -> Rows:
         yield "FR110", "", f"{part} of step `{step.id}` decides `{rule.outcome}`, which leads nowhere", hint
     if rule.when is None and rule is not step.rules[-1]:
         message = f"{part} of step `{step.id}` always holds, so the rules after it are never tried"
-        yield "FR118", "", message, "move it to the end"
+        yield "FR118", "", message
     if rule is step.rules[-1] and all(rule.when is not None for rule in step.rules):
-        message = f"it is possible that no rule of step `{step.id}` holds"
-        yield "FR118", "", message, "end with a rule without `if`"
+        yield "FR118", "", f"it is possible that no rule of step `{step.id}` holds"
 
 
 def _deciders(part: Part, scope: Scope) -> Rows:
@@ -218,15 +209,12 @@ def _deciders(part: Part, scope: Scope) -> Rows:
         yield "FR128", "handler", message, "write a function or `Dispatch(...)`"
     for name, has_default in handler_signature(handler).items():
         if has_default is False and name not in scope.workflow.params and name not in step.reports:
-            yield (
-                "FR105",
-                "handler",
-                f"the handler of step `{step.id}` asks for `{name}`, which nothing provides",
-            )
+            message = f"the handler of step `{step.id}` asks for `{name}`, which nothing provides"
+            yield "FR105", "handler", message
     for outcome in declared_outcomes(handler):
         if outcome not in step.transitions:
             message = f"the handler of step `{step.id}` may decide `{outcome}`, which leads nowhere"
-            yield "FR110", "handler", message, f"add `{outcome}` to `next`"
+            yield "FR110", "handler", message
 
 
 def _function(part: Part, _: Scope) -> Rows:
@@ -280,10 +268,8 @@ def _choice_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
         yield f"{name} has fewer choices than its minimum length", "add choices, or lower `min_length`"
     for choice in arg.choices or () if arg.kind != "list" else ():
         if problem := misfit(arg, choice):
-            yield (
-                f"the choice `{choice}` of {name} does not fit: it {problem}",
-                "change the choice or the type",
-            )
+            message = f"the choice `{choice}` of {name} does not fit: it {problem}"
+            yield message, "change the choice or the type"
 
 
 def _has_odd_bounds(arg: Arg) -> bool:
@@ -347,12 +333,8 @@ def _work(part: Part, scope: Scope) -> Rows:
         yield "FR154", "", f"step `{step.id}` has a `dispatch` and a `Dispatch` for a handler"
     for name in work.vars:
         if not VALUE_NAME.match(name) or name in BUILT_IN:
-            yield (
-                "FR141",
-                f"vars/{name}",
-                f"`{name}` is not a valid name for a variable",
-                "use a lower-case word",
-            )
+            message = f"`{name}` is not a valid name for a variable"
+            yield "FR141", f"vars/{name}", message, "use a lower-case word"
     for problem, remedy in _over_problem(work.over, scope):
         yield "FR140", "over", f"step `{step.id}` goes over {problem}", remedy
     for problem, remedy in _join_problem(work):
@@ -406,10 +388,10 @@ def _questions(part: Part, _: Scope) -> Rows:
 
 def _answer(part: Part, _: Scope) -> Rows:
     key = "other" if part.kind == "question" else "outcome"
-    outcome, transitions = getattr(part.value, key), part.step.transitions
-    if outcome is not None and outcome not in transitions:
+    outcome = getattr(part.value, key)
+    if outcome is not None and outcome not in part.step.transitions:
         message = f"an answer to `{part}` decides `{outcome}`, which leads nowhere from `{part.step.id}`"
-        yield "FR147", key, message, f"add `{outcome}` to `next`, or use one of {phrases.listed(transitions)}"
+        yield "FR147", key, message
 
 
 def _gate(part: Part, scope: Scope) -> Rows:

@@ -49,8 +49,7 @@ def _limit(part: Part, scope: Scope) -> Rows:
     if step.limit is None:
         return
     if step.id not in scope.repeated:
-        message = f"step `{step.id}` has a limit, but no transition leads back to it"
-        yield "FR164", "limit", message, "remove it, or add a transition back"
+        yield "FR164", "limit", f"step `{step.id}` has a limit, but no transition leads back to it"
     elif not any(is_limited(workflow, step, outcome) for outcome in step.transitions):
         message = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
         yield "FR164", "limit", message, "move the limit to the step that leads back"
@@ -59,7 +58,7 @@ def _limit(part: Part, scope: Scope) -> Rows:
 def _condition(part: Part, scope: Scope) -> Rows:
     if part.key == "variants" and part.step.id not in scope.repeated and guard_of(part.value).again:
         message = f"{part} of step `{part.step.id}` is for a second attempt, which never happens"
-        yield "FR164", "", message, "remove it, or add a transition back to the step"
+        yield "FR164", "", message
 
 
 def _long_texts(part: Part, _: Scope) -> Rows:
@@ -70,20 +69,14 @@ def _long_texts(part: Part, _: Scope) -> Rows:
     for (at, label), size in sizes.items():
         if size > LARGEST_INSTRUCTIONS:
             owner = f"{label} of step `{part.step.id}`"
-            yield (
-                "FR165",
-                at,
-                f"{owner} has {size} bytes; agents miss parts of texts above {LARGEST_INSTRUCTIONS}",
-            )
+            message = f"{owner} has {size} bytes; agents miss parts of texts above {LARGEST_INSTRUCTIONS}"
+            yield "FR165", at, message
 
 
 def _fact(part: Part, _: Scope) -> Rows:
     if part.step is not None and part.value.has_default:
-        yield (
-            "FR180",
-            "",
-            f"the default of fact {part} is never used: a fact that is not reported has no value",
-        )
+        message = f"the default of fact {part} is never used: a fact that is not reported has no value"
+        yield "FR180", "", message
 
 
 def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -138,15 +131,11 @@ def _work(part: Part, _: Scope) -> Rows:
     if work.over is not None and not uses_item and (work.workflow or work.prompt):
         key = "vars" if work.workflow else "prompt"
         message = f"step `{step.id}` goes over a list, but no agent gets its `$item`: all do the same"
-        yield "FR179", key, message, f"put `$item` into its `{key}`, or leave `over` out"
+        yield "FR179", key, message
     guess = phrases.did_you_mean(work.agent, AgentRole, "")
     if guess and work.agent not in list(AgentRole):
-        yield (
-            "FR145",
-            "agent",
-            f"step `{step.id}` gives work to `{work.agent}`, which looks like a misspelt role",
-            guess,
-        )
+        message = f"step `{step.id}` gives work to `{work.agent}`, which looks like a misspelt role"
+        yield "FR145", "agent", message, guess
 
 
 def _question(part: Part, scope: Scope) -> Rows:
@@ -169,7 +158,7 @@ def _option(part: Part, _: Scope) -> Rows:
     agreed = transitions.get(Outcome.OK, Outcome.OK)
     if option.outcome in GOVERNED and transitions.get(Outcome(option.outcome), "") == agreed:
         message = f"the answer `{option.label}` to `{part}` decides `{option.outcome}`, which leads where `ok` leads"
-        yield "FR185", "", message, f"let `{option.outcome}` lead elsewhere, or decide `ok`"
+        yield "FR185", "", message
 
 
 def _gate(part: Part, scope: Scope) -> Rows:
@@ -180,7 +169,7 @@ def _gate(part: Part, scope: Scope) -> Rows:
         failed = starts.intersection([part.step.transitions[Outcome.FAIL]])
         when = "after it failed" if gate in graph.reach(failed, after, past=review) else "on some path"
         message = f"{when} a run comes to gate `{gate}` without its review `{review}`, and is refused there"
-        yield "FR178", "", message, f"let the transition lead to `{review}`"
+        yield "FR178", "", message
 
 
 # --- evidence
@@ -199,11 +188,8 @@ def _check(part: Part, scope: Scope) -> Rows:
         edit = ToolUse("Edit", {"file_path": path}, cwd="/project", project="/project", home="/home")
         rule = forbidding(step.forbids, edit)
         if rule is not None:
-            yield (
-                "FR186",
-                "",
-                f"{part} of step `{step.id}` wants `{path}` to change, and `forbids` has `{rule}`",
-            )
+            message = f"{part} of step `{step.id}` wants `{path}` to change, and `forbids` has `{rule}`"
+            yield "FR186", "", message
 
 
 def _weak_file(part: Part, scope: Scope) -> Iterator[tuple[str, str]]:

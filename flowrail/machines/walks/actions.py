@@ -6,7 +6,7 @@ values are tried follows from the comparisons in the workflow's expressions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -19,7 +19,7 @@ from flowrail.machines.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.graph import reviews
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.plain_form import has_functions
+from flowrail.machines.parts import conditions_of, has_functions
 from flowrail.machines.session import COMPLETED, FAILED, Report, Session
 from flowrail.machines.severities import Severity
 from flowrail.machines.step import StepDef, fact_args
@@ -160,16 +160,15 @@ def read_in(workflow: Workflow) -> Literals:
     A function may read every name that is declared.
     """
     compared: dict[str, set[object]] = {name: set() for name in _asked_for(workflow)}
-    for source in _expressions(workflow):
+    for part in (part for step in workflow.steps for part in conditions_of(step) if part.kind == "condition"):
         try:
-            expression = parse(source)
+            expression = parse(part.value)
         except RuleError:
             continue
         for name in expression.names:
             compared.setdefault(name, set())
-        for names, literals in _compared(expression.tree):
-            for name in names:
-                compared[name].update(literals)
+        for name, _, literal in expression.comparisons():
+            compared[name].add(literal)
     for name in (*workflow.params, *workflow.reported) if has_functions(workflow) else ():
         compared.setdefault(name, set())
     return {name: frozenset(literals) for name, literals in compared.items()}
@@ -182,37 +181,6 @@ def _asked_for(workflow: Workflow) -> Iterator[str]:
             yield step.work.over
         if callable(step.handler):
             yield from fact_args(step)
-
-
-def _expressions(workflow: Workflow) -> Iterator[str]:
-    for step in workflow.steps:
-        conditions = [
-            step.when,
-            *(rule.when for rule in step.rules),
-            *(variant.when for variant in step.variants),
-        ]
-        yield from (condition for condition in conditions if isinstance(condition, str))
-
-
-def _compared(node: Any) -> Iterator[tuple[Collection[str], Collection[object]]]:
-    """Yield the names and literals that are compared with each other."""
-    if node[0] in {"and", "or", "not"}:
-        for child in node[1:]:
-            yield from _compared(child)
-    elif node[0] not in {"value", "name"}:
-        leaves = list(_leaves(node))
-        yield (
-            [value for kind, value in leaves if kind == "name"],
-            [value for kind, value in leaves if kind == "value"],
-        )
-
-
-def _leaves(node: Any) -> Iterator[tuple[str, Any]]:
-    if node[0] in {"value", "name"}:
-        yield node
-        return
-    for child in node[1:]:
-        yield from _leaves(child)
 
 
 def _facts(workflow: Workflow, session: Session, step: StepDef) -> Iterator[Frozen[str, object]]:

@@ -16,7 +16,8 @@ from flowrail.machines.findings import WorkflowError
 from flowrail.machines.loading import skill_folder
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.machines.plain_form import has_functions, to_plain
+from flowrail.machines.parts import has_functions
+from flowrail.machines.plain_form import to_plain
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import StoredDefinition
 from flowrail.machines.workflow import Workflow
