@@ -142,12 +142,17 @@ def _instructions(guidance: Guidance, show: Show) -> Iterator[Block]:
 
 
 def _as_prose(texts: Iterable[str | Markup]) -> Iterator[str | Line]:
-    """Yield what a person reads of instructions."""
+    """Yield what a person reads of instructions, with an empty line between texts and blocks."""
+    is_first = True
     for is_markup, group in groupby(texts, lambda piece: isinstance(piece, Markup)):
         if is_markup:
-            yield from chain.from_iterable(map(markup_lines, group))
+            lines = [*chain.from_iterable(map(markup_lines, group))]
+        elif text := visible("\n".join(group).strip("\n")):
+            lines = [*prose(text)]
         else:
-            yield from prose(visible("\n".join(group).strip("\n")))
+            continue
+        yield from lines if is_first else ("", *lines)
+        is_first = False
 
 
 def pieces(guidance: Guidance, show: Show = str) -> list[str | Markup]:
