@@ -1,7 +1,7 @@
 """Measure hooks without an answer, compared with a bare interpreter: at most 3 times as long.
 
 The folder contains a hundred sessions. Most of them have ended, one belongs to another conversation, and one to this
-conversation; its step forbids tools that are not used.
+conversation; its step forbids tools that are not used, and its skill guards a command that is not used.
 
 Run: python benchmarks/hooks.py
 """
@@ -23,6 +23,7 @@ MOST_TIMES = 3.0
 EVENTS = ("session-start", "session-end", "stop", "subagent-stop", "pre-tool-use", "post-tool-use")
 SKILL = """\
 name: strict
+guards: {"Bash(git push*)": []}
 steps:
   - {id: first, title: First, actions: [Do.], forbids: ["Bash(git push*)"], next: {ok: null}}
 """
@@ -55,6 +56,8 @@ def main(rounds: int = 15) -> None:
         contestants |= {f"{event}, no sessions": hook(event, empty) for event in EVENTS}
         contestants |= {f"{event}, 100 sessions": hook(event, project) for event in EVENTS[1:]}
         contestants["pre-tool-use, own step"] = hook("pre-tool-use", project, "own")
+        hook("pre-tool-use", project)()  # makes the index of guards
+        hook("pre-tool-use", empty)()
         assert all(
             json.loads(str(call())) == {} for name, call in contestants.items() if name != "python -c pass"
         )

@@ -16,6 +16,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from flowrail.rules import tools
 from flowrail.text.phrases import did_you_mean, near
@@ -114,13 +115,15 @@ class OrderRule:
         """The sides in the order of `Matched`."""
         return (self.first, self.then, self.until, self.per)
 
-    @property
+    @cached_property
     def patterns(self) -> tuple[str, ...]:
         """The patterns of tool calls that the rule names."""
         return tuple(side.pattern for side in self.sides if side is not None and side.pattern)
 
     def matched(self, event: Event) -> Matched:
         """Return which sides *event* matches."""
+        if event.call is not None and not self.patterns:
+            return False, False, False, False
         first, then, until, per = (side is not None and side.matches(event) for side in self.sides)
         return first, then, until, per
 

@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import NamedTuple
@@ -98,9 +98,10 @@ def covers(general: str, special: str) -> bool:
 
 def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
     """Return the first of *rules* that matches *used*; flowrail's own commands never match."""
-    if re.match(_OWN_TOOL, used.tool) or (used.tool in SHELLS and is_ours(_command(used))):
+    found = next((str(rule) for rule in rules if _matches(rule, used)), None)
+    if found is None or re.match(_OWN_TOOL, used.tool) or (used.tool in SHELLS and is_ours(_command(used))):
         return None
-    return next((str(rule) for rule in rules if _matches(rule, used)), None)
+    return found
 
 
 def written_files(used: ToolUse) -> list[str]:
@@ -111,15 +112,15 @@ def written_files(used: ToolUse) -> list[str]:
 
 
 def _matches(rule: object, used: ToolUse) -> bool:
-    match = re.match(_RULE, rule) if isinstance(rule, str) and len(rule) <= LONGEST else None
-    if match is None:
+    parsed = _parsed(rule) if isinstance(rule, str) else None
+    if parsed is None:
         return False
-    argument = match["argument"]
-    is_any = argument is None or argument.strip() == "*"
-    if used.tool in SHELLS and match["tool"] in _SAME["Edit"]:
+    tool, argument = parsed
+    is_any = argument.strip() == "*"
+    if used.tool in SHELLS and tool in _SAME["Edit"]:
         paths = _not_in_work(_redirected(_command(used)), used)
         return any(_is_path("**" if is_any else argument, path, used) for path in paths)
-    if not _is_tool(match["tool"], used.tool):
+    if not _is_tool(tool, used.tool):
         return False
     if used.tool in _SAME["Edit"]:
         paths = _not_in_work(_files(used), used)
@@ -135,6 +136,13 @@ def _matches(rule: object, used: ToolUse) -> bool:
     if used.tool in _NAMED_BY:
         return _glob(argument, str(used.input.get(_NAMED_BY[used.tool], "")))
     return any(_is_path(argument, path, used) for path in _files(used))
+
+
+@lru_cache(maxsize=1_000)
+def _parsed(rule: str) -> tuple[str, str] | None:
+    """Return the tool and the argument of a rule, `*` for any; `None` if it cannot be evaluated."""
+    match = re.match(_RULE, rule) if len(rule) <= LONGEST else None
+    return (match["tool"], match["argument"] or "*") if match is not None else None
 
 
 def _is_tool(named: str, tool: str) -> bool:
@@ -186,7 +194,12 @@ def _parts(command: str) -> tuple[str, ...]:
 
 def _glob(pattern: str, text: str) -> bool:
     """Return whether *text* matches *pattern*, in which only `*` is special."""
-    return fnmatchcase(text, re.sub(r"[?[]", r"[\g<0>]", pattern))
+    return _expression(pattern).match(text) is not None
+
+
+@lru_cache(maxsize=1_000)
+def _expression(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(re.sub(r"[?[]", r"[\g<0>]", pattern)))
 
 
 def _redirected(command: str) -> list[str]:
