@@ -91,7 +91,7 @@ def markup_lines(markup: str) -> Iterator[str | Line]:
     except ET.ParseError:  # an author called it markup
         yield from prose(visible(markup))
         return
-    yield from prose("\n".join(_inside(whole, "")))
+    yield from prose(visible("\n".join(_inside(whole, ""))))
 
 
 def _inside(element: ET.Element, indent: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.skills.show import show
 from flowrail.skills.catalog import listing, workflows
 from flowrail.text.report import plain_text
-from flowrail.text.safe_text import Markup
+from flowrail.text.safe_text import Markup, visible
 
 TAG = re.compile(r"^ *</?[a-z_]+(?: [a-z_]+=\"[^\"]*\")*>", re.MULTILINE)
 RETURNED = re.compile(r"^ *<needs_user_input>.*?</needs_user_input>$", re.MULTILINE | re.DOTALL)
@@ -63,3 +63,10 @@ def test_a_block_is_shown_in_words() -> None:
 
 def test_text_that_an_author_wrongly_calls_markup_is_shown_as_it_is() -> None:
     assert plain_text(markup_lines(Markup("a < b"))) == "a < b"
+
+
+def test_a_character_reference_does_not_become_a_hidden_character() -> None:
+    for markup in ("<x>a&#x202E;b</x>", "<x>a&#27;[31mb</x>"):
+        shown = plain_text(markup_lines(Markup(markup)))
+
+        assert visible(shown) == shown
