@@ -51,7 +51,7 @@ class Dispatch:
     workflow: str | None = None
     """The workflow that the agent runs, such as planner/explore."""
     over: str | Sequence[Scalar] | None = None
-    """A list, or the name of a fact that is one."""
+    """A list, or the name of a fact that is one. Each item is dispatched once, so none may be there twice."""
     vars: Mapping[str, Value] = Frozen()
     """The parameters of `workflow`. $item is the item; a placeholder alone keeps its type."""
     join: str = "all"

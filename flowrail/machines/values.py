@@ -100,7 +100,7 @@ class Arg:
     max: int | float | None = None
     """The largest number."""
     choices: Sequence[Scalar] | None = None
-    """The only values it takes. For a list, the only items."""
+    """The only values it takes. For a list, the only items, each at most once."""
     required: bool = False
     """Whether a value must be given. A text must not be empty then, unless `min_length` is 0."""
     type: Kind | None = None

@@ -10,7 +10,7 @@ from flowrail.diagrams.model import Picture
 from flowrail.errors import FlowError
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import Store, UnknownSessionError
-from flowrail.machines.walks.coverage import Coverage, SessionCoverage
+from flowrail.machines.walks.coverage import Coverage
 from flowrail.machines.workflow import Workflow
 
 LETTERS = 6
@@ -33,18 +33,13 @@ def histories(store: Store, address: str) -> Iterator[list[Record]]:
             yield records
 
 
-def drawn(workflow: Workflow, covered: Coverage, life: SessionCoverage | None = None) -> Picture:
-    """Return the picture of *workflow* with how often each transition was taken and where sessions stop."""
+def drawn(workflow: Workflow, covered: Coverage) -> Picture:
+    """Return the picture of *workflow* with how often each transition was taken."""
     plain = picture(workflow)
-    stops = life.stops if life is not None else {}
-    nodes = tuple(
-        replace(node, title=f"{node.title} ({stops[node.id]} stop here)") if stops.get(node.id) else node
-        for node in plain.nodes
-    )
     arrows = tuple(
         replace(arrow, taken=sum(covered.counts.get((arrow.source, outcome), 0) for outcome in arrow.every))
         if arrow.every
         else replace(arrow, taken=1 if covered.taken else None)
         for arrow in plain.arrows
     )
-    return replace(plain, nodes=nodes, arrows=arrows)
+    return replace(plain, arrows=arrows)
