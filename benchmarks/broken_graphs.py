@@ -133,9 +133,9 @@ class Tool(NamedTuple):
 
 def flowrail(graph: Graph, agent: Agent) -> Callable[[], object]:
     """Write the skill and check it; findings are raised."""
+    from flowrail import Report, advance, load_workflow, start
     from flowrail.operations.skills.skill_check import check
     from flowrail.skills.loader import Loader
-    from flowrail.testing import Run, load
 
     with tempfile.TemporaryDirectory() as folder:
         skill = Path(folder) / "demo"
@@ -146,12 +146,12 @@ def flowrail(graph: Graph, agent: Agent) -> Callable[[], object]:
         ]
         if findings:
             raise FoundError(", ".join(dict.fromkeys(finding.code for finding in findings)))
-        workflow = load("demo", root=folder)
+        workflow = load_workflow(skill)
 
     def run() -> None:
-        walked = Run(workflow)
-        while walked.step is not None:
-            walked.report(agent.report(walked.step, walked.session.state))
+        session = start(workflow)
+        while session.step is not None:
+            session = advance(workflow, session, Report(agent.report(session.step, session.state)))
 
     return run
 
