@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import signal
 import socket
@@ -68,15 +69,17 @@ def serve(
     )
     signal.signal(signal.SIGHUP, signal.default_int_handler)  # a closed terminal ends it like Ctrl+C
     pages.notify()  # of what starts to wait from now on
-    announced = announce_page(environment, f"http://{keys.host}") if is_person else ""
-    try:
+    atexit.register(keys.remove_file)  # a closed terminal can interrupt twice, also in a `finally`
+    if is_person:
+        atexit.register(_remove, announce_page(environment, f"http://{keys.host}"))
+    with suppress(KeyboardInterrupt):
         ready(keys.address, keys.write_file(environment.state))
-        with suppress(KeyboardInterrupt):
-            asyncio.run(_run(uvicorn.Server(config), sockets, activity, idle, pages.notify))
-    finally:
-        keys.remove_file()
-        with suppress(OSError):
-            os.unlink(announced)
+        asyncio.run(_run(uvicorn.Server(config), sockets, activity, idle, pages.notify))
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
 
 
 async def _run(

@@ -382,6 +382,7 @@ def test_a_person_approves_evidence_on_the_page_with_a_reason() -> None:
         page = site.request(f"/sessions/{session}").text
         seen = {"revision": 0, "answers": {"package": ["Confirm"]}, "reason": "looks right"}
         assert "the package is right" in page
+        assert "The agent reported ok for Publish, and waits for you" in page
         moved = site.change(f"/sessions/{session}/answer", {**seen, "revision": 7})
         assert flow(*command).status == 4
 
