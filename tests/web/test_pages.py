@@ -72,6 +72,24 @@ def test_a_session_page_links_to_its_child_sessions(site: Website) -> None:
     assert site.request(f"/sessions/{lead}.0.1").status == 200
 
 
+def test_the_page_of_a_session_in_a_database_names_its_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
+    put_skill("release", APPROVAL)
+    address = f"sqlite:///{tmp_path / 'sessions.db'}"
+    assert flow("store", "init", address).status == 0
+    monkeypatch.setenv("FLOW_STORE", address)
+    session = started()
+
+    with website() as running:
+        running.enter()
+        page = running.request(f"/sessions/{session}")
+
+    assert page.status == 200
+    assert f"project <code>{Path.cwd()}</code>" in page.text
+
+
 def test_a_session_page_shows_what_the_agent_was_shown_at_each_record(site: Website) -> None:
     session = started()
     report(session, "iterate", "ok")
