@@ -40,6 +40,8 @@ _SETTINGS = (
     "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3"
 )
 """The server notices within a minute that a client is gone, and releases its locks."""
+_CREATION = 6_516_977
+"""The lock of PostgreSQL under which tables are created, by one process at a time."""
 _BUSY = ("55P03", "database is locked")
 """How PostgreSQL and SQLite report that a lock was not free in time."""
 
@@ -93,6 +95,8 @@ class Database:
                 self._create_file()
             with self._open().begin() as connection:
                 self._set_wait(connection, WAIT_SECONDS)
+                if not self.is_sqlite:  # on SQLite, the transaction locks the database
+                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATION})")
                 self._tables.create_all(connection)
 
     @contextmanager

@@ -39,7 +39,7 @@ def test_a_lock_held_by_another_process_is_a_conflict_that_names_it(
     tmp_path: Path, holder: subprocess.Popen[str]
 ) -> None:
     with (
-        pytest.raises(LockTimeoutError, match=f"the session is held by process {holder.pid}$") as caught,
+        pytest.raises(LockTimeoutError, match=f"the session is held by process {holder.pid}\n") as caught,
         locked(tmp_path / "lock", wait=0.1, what="the session"),
     ):
         pytest.fail("it was held")

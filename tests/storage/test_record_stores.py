@@ -7,6 +7,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -241,6 +242,15 @@ def test_a_database_without_our_tables_says_how_to_create_them(
     assert "flow store init" in str(caught.value.hint)
     database(address).init()
     database(address).init()
+    assert in_database(database(address)).ids() == []
+
+
+def test_many_processes_may_create_the_tables_at_the_same_time(
+    address: str, database: Callable[[str], Database]
+) -> None:
+    with ThreadPoolExecutor(6) as processes:
+        list(processes.map(lambda _: database(address).init(), range(6)))
+
     assert in_database(database(address)).ids() == []
 
 
