@@ -79,7 +79,7 @@ def table(*head: str, rows: Iterator[tuple[object, ...]] | list[tuple[object, ..
 # --- commands
 
 
-_SHARED = ("--format", "--json", "--color", "--store", "--root", "--utc")
+_SHARED = ("--format", "--json", "--color", "--store", "--root")
 """Options that are described once, because they mean the same in every command that has them."""
 
 

@@ -48,16 +48,15 @@ _LIST_ITEM = re.compile(r" *(?:[-*]|\d+\.) +")
 
 
 class Terminal(NamedTuple):
-    """The terminal that a command prints to. With ``utc``, times are exact."""
+    """The terminal that a command prints to."""
 
     width: int
     has_color: bool
-    utc: bool = False
 
     def rendered(self, report: Report) -> str:
         """Return a report as this terminal shows it."""
         environment = Environment()
-        view = View(environment.now, environment.cwd, environment.home, self.utc)
+        view = View(environment.now, environment.cwd, environment.home)
         target = self._buffered()
         for part in report:
             if isinstance(part, Table):
@@ -101,14 +100,13 @@ class View(NamedTuple):
     now: str
     cwd: str
     home: str
-    utc: bool = False
 
     def part(self, part: Part) -> Text:
         """Return a part of a report as one styled line."""
         if isinstance(part, Span):
             return Text(visible(part.text), COLOURS[part.style])
         if isinstance(part, Moment):
-            return Text(part.at if self.utc or not part.at else ago(part.at, self.now))
+            return Text(ago(part.at, self.now) if part.at else "")
         if isinstance(part, FilePath):
             return Text(one_line(short_path(part.path, self.cwd, self.home)))
         return Text(visible(part))

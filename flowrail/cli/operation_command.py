@@ -55,12 +55,11 @@ def command_of(operation: Operation[..., object]) -> click.Command:
             show(result, form)
         return exit_status_of(result)
 
-    title = "Examples:" if len(operation.examples) > 1 else "Example:"
     return click.Command(
         operation.name.rpartition(" ")[2],
         callback=run,
         help=operation.help,
-        epilog="\n".join(["\b", title, *(f"  {line}" for line in operation.examples)]),
+        epilog=options.examples(operation.examples),
         params=[*(param for each in operation.parameters for param in _params(each)), *_shared(operation)],
     )
 

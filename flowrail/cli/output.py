@@ -59,12 +59,7 @@ def terminal() -> Terminal:
     """Return the terminal that standard output is, with what the options of the command say about it."""
     from flowrail.cli.console import Terminal  # imports rich
 
-    return Terminal(width(), has_color=has_color(), utc=shows_exact_times())
-
-
-def exact(document: str) -> None:
-    """Print a YAML or JSON document unchanged; it contains escapes of its own."""
-    put(f"{json_visible(document)}\n")
+    return Terminal(width(), has_color=has_color())
 
 
 def data(value: object) -> None:
@@ -165,19 +160,6 @@ def streaming() -> Callable[[bytes], None]:
     return lambda data: put(visible(decode(data)))
 
 
-def put_bytes(content: bytes) -> None:
-    """Write an answer that is not text."""
-    together()
-    with _answer_or_refusal():
-        sys.stdout.flush()
-        buffer = getattr(sys.stdout, "buffer", None)
-        if buffer is not None:
-            buffer.write(content)
-            buffer.flush()
-        else:
-            sys.stdout.write(content.decode("latin-1"))
-
-
 @contextmanager
 def _answer_or_refusal() -> Iterator[None]:
     """Stop writing to standard output if it fails; that is an error unless the reader closed the pipe."""
@@ -228,24 +210,13 @@ def _fill_gaps() -> None:
 
 
 COLORS = ("auto", "always", "never")
-_COLOR, _UTC = "flowrail.color", "flowrail.utc"
+_COLOR = "flowrail.color"
 
 
 def keep_color(context: click.Context, _param: click.Parameter, value: str | None) -> None:
     """Keep the value of `--color` for the command that runs."""
     if value is not None:
         context.meta[_COLOR] = value
-
-
-def keep_utc(context: click.Context, _param: click.Parameter, value: bool) -> None:
-    """Keep whether `--utc` was given for the command that runs."""
-    context.meta[_UTC] = value
-
-
-def shows_exact_times() -> bool:
-    """Return whether times are printed as they are, with `--utc`."""
-    context = click.get_current_context(silent=True)
-    return bool(context is not None and context.meta.get(_UTC))
 
 
 def color_option() -> click.Option:

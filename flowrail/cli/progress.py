@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from flowrail.cli import output
 from flowrail.text.safe_text import one_line
@@ -14,7 +13,6 @@ from flowrail.text.safe_text import one_line
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-T = TypeVar("T")
 SHOWN_AFTER = 1.0
 
 
@@ -49,9 +47,3 @@ class ProgressBar:
         if self._bar is not None:
             (task,) = self._bar.task_ids
             self._bar.update(task, description=one_line(activity), completed=done, total=total)
-
-    def each(self, items: Iterable[T], total: int | None) -> Iterator[T]:
-        """Yield *items*, and count them."""
-        for number, item in enumerate(items):
-            self(self._activity, number, total)
-            yield item

@@ -113,13 +113,13 @@ def test_of_many_with_equal_reports_one_moves_and_the_others_get_its_answer() ->
 
 
 def test_no_session_waits_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    from flowrail.cli.options import SessionCall
+    from flowrail.operations.environment import Environment
 
     put_skill("round", ROUND)
     held, free = (told("step", "round", "--new")["session"] for _ in range(2))
     monkeypatch.setattr("flowrail.cli.operation_command.WAIT", 0.2)
 
-    with SessionCall().environment.store.change(held):
+    with Environment().store.change(held):
         assert told("step", "round", "ok", "--session", free)["revision"] == 1
         assert told("resume", held)["revision"] == 0
         assert flow("audit", held, "--verify").status == 0

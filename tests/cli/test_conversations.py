@@ -10,7 +10,7 @@ import pytest
 from support.hooks import A, B, claude_code, context, conversation, hook, within
 from support.sandbox import flow, put_skill, recorded, told
 
-from flowrail.cli.options import SessionCall
+from flowrail.operations.environment import Environment
 
 LONG = """\
 name: NAME
@@ -165,7 +165,7 @@ def test_a_person_without_a_conversation_may_report_by_id_and_the_journal_says_w
 
     assert answer["revision"] == 1
     record = told("sessions", session)["history"][-1]
-    assert (record["conversation"], record["by"]) == (None, SessionCall().environment.by)
+    assert (record["conversation"], record["by"]) == (None, Environment().by)
     assert owner(session) == A
     assert within(None, "resume")["session"] == session, "the only session is what a person looks at"
     assert refused_within(None, "step", "long", "ok")["code"] == "NO_OPEN_SESSION"

@@ -70,7 +70,7 @@ def test_every_command_takes_json_format_and_colour_if_it_can(name: str) -> None
 
 
 def test_there_are_at_most_50_commands_with_115_options_of_their_own() -> None:
-    shared = {"--format", "--json", "--color", "--store", "--root", "--utc", "--help"}
+    shared = {"--format", "--json", "--color", "--store", "--root", "--help"}
     found = [
         command
         for name, entry in COMMANDS.items()

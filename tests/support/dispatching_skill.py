@@ -8,7 +8,6 @@ from typing import Any
 
 from support.sandbox import put_skill
 
-from flowrail.cli.options import SessionCall
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import AT_TERMINAL
@@ -109,7 +108,7 @@ class Team:
 
     def __init__(self, skill: str = "lead", params: Mapping[str, Any] | None = None) -> None:
         self.clock = Clock()
-        self.world: Environment = SessionCall().environment.replaced(clock=self.clock, by="me", wait=60)
+        self.world: Environment = Environment().replaced(clock=self.clock, by="me", wait=60)
         self.skill = skill
         self.id = begin(self.world, skill, params or {}).session
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import threading
 import webbrowser
+from collections.abc import Sequence
 
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.options import OwnCall
 from flowrail.hosts.conversation import host_id
+from flowrail.operations.environment import Environment
 from flowrail.web.server import serve
 
 
-@OwnCall.command("ui", "flow ui", "flow ui --port 8765 --no-open")
+@click.command("ui", epilog=options.examples(["flow ui", "flow ui --port 8765 --no-open"]))
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port (default: a free one).")
 @click.option("--no-open", is_flag=True, help="Do not open a browser; only print the address.")
 @click.option(
@@ -26,7 +27,7 @@ from flowrail.web.server import serve
 )
 @options.root
 @options.store
-def ui_command(call: OwnCall, port: int, no_open: bool, idle: float) -> None:
+def ui_command(port: int, no_open: bool, idle: float, roots: Sequence[str], store: str | None) -> None:
     """Open a web page that shows all sessions live
 
     It shows which session needs you, the path of each session, what its agent was shown, and handoffs. If you start
@@ -40,7 +41,10 @@ def ui_command(call: OwnCall, port: int, no_open: bool, idle: float) -> None:
         if not no_open:  # in a thread: some browsers return only when they are closed
             threading.Thread(target=webbrowser.open, args=(f"file://{file}",), daemon=True).start()
 
-    at_terminal = output.is_shown_to_person()  # before `environment`, which sets standard output aside
-    environment = call.environment
+    at_terminal = output.is_shown_to_person()  # before standard output is set aside
+    output.keep_apart()
+    environment = Environment(
+        store=store, roots=roots, tell=lambda line: output.notes([line]), conversation=""
+    )
     is_person = at_terminal and host_id(environment.environ) is None
     serve(environment, port=port, idle=60 * idle, is_person=is_person, ready=ready)

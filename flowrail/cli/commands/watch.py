@@ -13,7 +13,6 @@ import click
 from rich.live import Live
 
 from flowrail.cli import board_table, options, output
-from flowrail.cli.options import Call
 from flowrail.formatters.json_output import as_data
 from flowrail.operations.board import Board, Group, ListedSession
 from flowrail.operations.environment import Environment
@@ -28,11 +27,14 @@ REDRAW_SECONDS = 10.0
 Boards = Iterator[list[ListedSession] | None]
 
 
-@Call.command("watch", "flow watch", "flow watch problem-analysis-k3x9q2", "flow watch --json")
+@click.command(
+    "watch",
+    epilog=options.examples(["flow watch", "flow watch problem-analysis-k3x9q2", "flow watch --json"]),
+)
 @click.argument("session_id", metavar="[ID]", required=False)
 @options.as_json
 @options.store
-def watch_command(call: Call, session_id: str | None) -> None:
+def watch_command(session_id: str | None, form: str | None, store: str | None) -> None:
     """Show live what all sessions do
 
     With an ID, only that session and its sub-agents. Sessions that need you come first, then those without a
@@ -45,8 +47,9 @@ def watch_command(call: Call, session_id: str | None) -> None:
     ~/.config/flowrail/config.toml:
       notify = ["notify-send", "$topic", "$reason"]
     """
-    environment = Environment(store=call.store, tell=lambda line: output.notes([line]))
-    is_drawn = not call.as_json and sys.stdout.isatty()
+    environment = Environment(store=store, tell=lambda line: output.notes([line]))
+    as_json = form == "json"
+    is_drawn = not as_json and sys.stdout.isatty()
     notifications = Notifications(environment, on_desktop=is_drawn)
     if session_id is not None:
         environment.store.read(session_id)  # refuses an unknown or foreign session
@@ -55,7 +58,7 @@ def watch_command(call: Call, session_id: str | None) -> None:
         if is_drawn:
             _draw(boards, notifications, environment)
         else:
-            _print_changes(boards, notifications, as_json=call.as_json)
+            _print_changes(boards, notifications, as_json=as_json)
 
 
 def _boards(environment: Environment, session_id: str | None) -> Boards:

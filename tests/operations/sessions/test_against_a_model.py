@@ -25,7 +25,6 @@ from support.interruptions import DIE, DiedError, Fault, disturbed
 from support.refusals import refused
 from support.sandbox import put_skill
 
-from flowrail.cli.options import SessionCall
 from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
 from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
@@ -112,7 +111,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         self.folder = tempfile.mkdtemp()
         self.clock = 1_800_000_000.0
         store = Store(os.path.join(self.folder, ".flow"), Owner(os.path.join(self.folder, "state")))
-        self.world: Environment = SessionCall().environment.replaced(store=store, clock=self.tick, by="me")
+        self.world: Environment = Environment().replaced(store=store, clock=self.tick, by="me")
         self.models: dict[str, Model] = {}
 
     def tick(self) -> str:

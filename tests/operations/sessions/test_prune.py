@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from support.sandbox import flow, put_skill, sessions_folder, told, unchanged
 
-from flowrail.cli.options import SessionCall
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.prune import DAY, prune_sessions
 from flowrail.text.phrases import days_of
@@ -169,7 +168,7 @@ def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_g
 def test_a_locked_session_stays_after_a_short_wait() -> None:
     session = ended()
 
-    with after(MUCH_LATER), SessionCall().environment.store.change(session):
+    with after(MUCH_LATER), Environment().store.change(session):
         (kept,) = prune_sessions(Environment(wait=0.1), older_than=30).kept
 
     assert kept.why.startswith(f"session `{session}` is held by process {os.getpid()}")

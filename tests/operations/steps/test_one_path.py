@@ -16,8 +16,8 @@ from support.sandbox import home_skills, put_skill
 
 import flowrail
 from flowrail.cli.main import main as run_words
-from flowrail.cli.options import SessionCall
 from flowrail.machines import session_store
+from flowrail.operations.environment import Environment
 from flowrail.operations.steps import current_step as steps
 from flowrail.operations.steps import shown_step
 from flowrail.operations.steps.session_start import begin
@@ -84,7 +84,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 @pytest.mark.parametrize("named", [True, False])
 def test_a_report_opens_parses_guides_and_flushes_once(calls: Counter[str], named: bool) -> None:
     put_skill("small")
-    world = SessionCall().environment
+    world = Environment()
     session = begin(world, "small").session
     calls.clear()
 
@@ -96,7 +96,7 @@ def test_a_report_opens_parses_guides_and_flushes_once(calls: Counter[str], name
 
 def test_looking_at_a_session_writes_nothing_and_reads_everything_once(calls: Counter[str]) -> None:
     put_skill("small")
-    world = SessionCall().environment
+    world = Environment()
     session = begin(world, "small").session
     calls.clear()
 
@@ -111,7 +111,7 @@ def test_a_report_calls_each_function_of_the_author_once(
     log = tmp_path / "calls"
     monkeypatch.setenv("CALLS", str(log))
     put_skill("authored", AUTHORED, where=home_skills(), file="workflow.py")
-    world = SessionCall().environment
+    world = Environment()
     begin(world, "authored")
     log.write_text("")
 

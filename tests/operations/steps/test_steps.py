@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from support.sandbox import ASKING, SMALL, put_skill
 
-from flowrail.cli.options import SessionCall
 from flowrail.machines.session_store import UnknownSessionError
 from flowrail.operations.board import list_sessions
 from flowrail.operations.environment import Environment
@@ -20,7 +19,7 @@ def world() -> Environment:
     put_skill("small")
     put_skill("asking", ASKING)
     moments = iter(range(1_000))
-    return SessionCall().environment.replaced(clock=lambda: f"2026-01-01T00:00:{next(moments):02}Z", by="me")
+    return Environment().replaced(clock=lambda: f"2026-01-01T00:00:{next(moments):02}Z", by="me")
 
 
 def test_sessions_of_a_skill_and_of_its_agents_are_distinguished(world: Environment) -> None:
