@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, groupby
 
-from flowrail.command import Hint
+from flowrail.command import Hint, value_text
 from flowrail.formatters.block import Block, Show, as_lines, as_xml, markup_lines, prose
 from flowrail.formatters.blocks.fences import with_blocks
 from flowrail.formatters.blocks.review import loop_pieces
 from flowrail.formatters.blocks.step import current_action, step_header, step_output
 from flowrail.formatters.guidance.agent_answers import ANSWER, result_lines
 from flowrail.formatters.guidance.briefing import briefing_text
-from flowrail.formatters.guidance.step_work import plain, typed_text, work_blocks
+from flowrail.formatters.guidance.step_work import work_blocks
 from flowrail.machines.asked_questions import (
     QUESTION_RELAY_HANDLER,
     QUESTION_RELAY_UPWARDS,
@@ -92,18 +92,10 @@ def _header(guidance: Guidance) -> Iterator[str | Line]:
 
 def _params(guidance: Guidance) -> str:
     values = ", ".join(
-        f"{one_line(name)}={one_line(in_words(value))}" for name, value in in_short(guidance.params).items()
+        f"{one_line(name)}={shortened(in_words(value), LONGEST_PARAM)}"
+        for name, value in guidance.params.items()
     )
     return f" with {values}" if values else ""
-
-
-def in_short(values: Mapping[str, object]) -> dict[str, object]:
-    """Return *values* as plain data, long ones as a shortened text."""
-    texts = {name: in_words(value) for name, value in values.items()}
-    return {
-        name: plain(value) if len(texts[name]) <= LONGEST_PARAM else shortened(texts[name], LONGEST_PARAM)
-        for name, value in values.items()
-    }
 
 
 def _working_files(guidance: Guidance) -> Iterator[str]:
@@ -247,8 +239,8 @@ def _next(guidance: Guidance, *, is_shell: bool) -> Block:
 def _want(name: str, arg: Arg, *, is_alone: bool) -> Block:
     """Return a value to append; if there are many, how to append them is printed once."""
     is_list = arg.kind == "list"
-    example = None if arg.example is None else typed_text(arg.example)
-    choices = ", ".join(one_line(typed_text(choice)) for choice in arg.choices or ())
+    example = None if arg.example is None else value_text(arg.example)
+    choices = ", ".join(one_line(value_text(choice)) for choice in arg.choices or ())
     bounds = "" if choices else range_text(arg)
     about = {
         "name": name,

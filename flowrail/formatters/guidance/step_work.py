@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
-from flowrail.command import Command, Hint
+from flowrail.command import Command, Hint, value_text
 from flowrail.formatters.block import Block
 from flowrail.machines.agents import Join, cut
 from flowrail.machines.guidance.agent_work import PENDING, AgentWork, QuestionToUser
@@ -280,26 +277,8 @@ def _variables(dispatch: AgentWork, dispatches: Sequence[AgentWork]) -> str:
 def result_text(dispatch: AgentWork, most: int) -> str:
     """Return the result of a dispatch as JSON of about *most* bytes; omissions are marked."""
     notes = {"notes": list(dispatch.notes)} if dispatch.notes else {}
-    text = typed_text(cut({**plain(dispatch.result), **notes}, most, "left out here; --json has it"))
+    text = value_text(cut({**dispatch.result, **notes}, most, "left out here; --json has it"))
     return text if len(text) <= 2 * most else f"{text[: 2 * most]}…"
-
-
-def typed_text(value: object) -> str:
-    """Return a value as it is typed on a command line."""
-    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
-
-
-def plain(value: object) -> Any:
-    """Return *value* with records and mappings as dicts, and other tuples as lists. Commands stay commands."""
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        value = value._asdict()
-    if is_dataclass(value):
-        value = vars(value)
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value
 
 
 # --- findings, commands and checks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flowrail.formatters.guidance.step_work import typed_text
+from flowrail.command import value_text
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import Finding
 from flowrail.machines.question import Option
@@ -82,16 +82,16 @@ def _about(arg: Arg) -> str:
     if arg.choices:
         words.append("one of " + ", ".join(map(str, arg.choices)))
     if arg.has_default and arg.default not in (None, ""):
-        words.append(f"default {typed_text(arg.default)}")
+        words.append(f"default {value_text(arg.default)}")
     if arg.example is not None:
-        words.append(f"such as {typed_text(arg.example)}")
+        words.append(f"such as {value_text(arg.example)}")
     return "; ".join(words)
 
 
 def _number(work: Dispatch) -> str:
     if work.over is None:
         return "one"
-    items = work.over if isinstance(work.over, str) else ", ".join(map(typed_text, work.over))
+    items = work.over if isinstance(work.over, str) else ", ".join(map(value_text, work.over))
     return f"one for each of {items}; {work.join} must succeed"
 
 
