@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from flowrail.discovery.scores import CATEGORIES, Offer, Query, Synthesis, read_
 from flowrail.formatters.reports import menu as page
 from flowrail.formatters.reports.handoff import send_command
 from flowrail.handoff.chain import chain_of
-from flowrail.handoff.handoff import HandoffRequest
+from flowrail.handoff.handoff import INTERNAL, HandoffRequest
 from flowrail.handoff.payload.build import HandoffSource
 from flowrail.handoff.payload.convert import narrowed
 from flowrail.handoff.source import extra_root, source_of
@@ -37,8 +37,8 @@ RESUMING = frozenset({"resume", "rewind", "rewind-as-new", "migrate", "accept"})
 class SkillMenu(Menu):
     """The skills that can take over a piece of work."""
 
-    everything: bool = False
-    lettered: bool = False
+    everything: bool = field(default=False, metadata=INTERNAL)
+    lettered: bool = field(default=False, metadata=INTERNAL)
 
     def report(self) -> Report:
         """Return what a person reads."""
