@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flowrail.machines.checks.scope import Scope
-from flowrail.machines.findings import UnplacedFinding, first, step_index
+from flowrail.machines.findings import MOST_FOUND, Path, UnplacedFinding, first, step_index
 from flowrail.machines.parts import Part, parts_of
 
 if TYPE_CHECKING:
@@ -31,23 +30,32 @@ def findings_of(
     *checks* are listed by the kind of part that they look at.
     """
     scope = Scope(workflow)
-    parts: dict[str, list[tuple[int, Part]]] = defaultdict(list)
-    parts["workflow"].append((-1, Part("workflow", (), "", workflow)))
+    found: dict[tuple[str, Check], list[UnplacedFinding]] = {
+        (kind, check): [] for kind, listed in checks.items() for check in listed
+    }
+    for prefix, part in _parts(workflow):
+        for check in checks.get(part.kind, ()):
+            listed = found[part.kind, check]
+            if len(listed) < MOST_FOUND:
+                listed += _findings(check(part, scope), (*prefix, *part.path))
+    ids = [step.id for step in workflow.steps] + [None]  # the last one is for findings about the workflow
+    findings = first([*found.values(), *(analysis(scope) for analysis in analyses)])
+    return [replace(raw, step=ids[step_index(raw)]) for raw in sorted(findings, key=step_index)]
+
+
+def _parts(workflow: Workflow) -> Iterator[tuple[Path, Part]]:
+    """Yield every part of *workflow*, each with the path of its step."""
+    yield (), Part("workflow", (), "", workflow)
     for name, arg in workflow.params.items():
-        parts["value"].append((-1, Part("value", ("params", name), f"`{name}`", arg)))
+        yield (), Part("value", ("params", name), f"`{name}`", arg)
     for index, step in enumerate(workflow.steps):
         for part in parts_of(step):
-            parts[part.kind].append((index, part))
+            yield ("steps", index), part
 
-    def found_by(check: Check, kind: str) -> Iterator[UnplacedFinding]:
-        for index, part in parts[kind]:
-            for code, at, message, *rest in check(part, scope):
-                keys = (int(key) if key.isdecimal() else key for key in at.split("/") if key)
-                path = (*(("steps", index) if index >= 0 else ()), *part.path, *keys)
-                remedy, severity = [*rest, "", ""][:2]
-                yield UnplacedFinding(code, path, message, remedy, severity=severity)
 
-    groups = [found_by(check, kind) for kind, listed in checks.items() for check in listed]
-    ids = [step.id for step in workflow.steps] + [None]  # the last one is for findings about the workflow
-    findings = first([*groups, *(analysis(scope) for analysis in analyses)])
-    return [replace(raw, step=ids[step_index(raw)]) for raw in sorted(findings, key=step_index)]
+def _findings(rows: Rows, path: Path) -> Iterator[UnplacedFinding]:
+    """Yield what a check found in the part at *path*."""
+    for code, at, message, *rest in rows:
+        keys = (int(key) if key.isdecimal() else key for key in at.split("/") if key)
+        remedy, severity = [*rest, "", ""][:2]
+        yield UnplacedFinding(code, (*path, *keys), message, remedy, severity=severity)
