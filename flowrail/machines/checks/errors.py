@@ -190,7 +190,8 @@ def _rule(part: Part, _: Scope) -> Rows:
         message = f"{part} of step `{step.id}` always holds, so the rules after it are never tried"
         yield "FR118", "", message
     if rule is step.rules[-1] and all(rule.when is not None for rule in step.rules):
-        yield "FR118", "", f"it is possible that no rule of step `{step.id}` holds"
+        message = f"it is possible that no rule of step `{step.id}` holds"
+        yield "FR118", "", message, "end with a rule without `if`"
 
 
 def _deciders(part: Part, scope: Scope) -> Rows:
