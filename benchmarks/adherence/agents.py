@@ -282,6 +282,27 @@ class Forges(Diligent):
             super().do(step)
 
 
+class NeverStarts(Diligent):
+    """Does what the user asked for without the skill. If that is denied, it does what the denial says."""
+
+    label = "Never starts the skill"
+
+    def __init__(self, task: Task, host: Host, guide: Guide, seed: int) -> None:
+        super().__init__(task, host, guide, seed)
+        self.shortcut = (("publish",), ("bump", "publish"), ("build", "publish"), ("publish", "announce"))[
+            seed % 4
+        ]
+        self.mistake = ", ".join(self.shortcut)
+
+    def run(self) -> None:
+        self.host.start()
+        if all(self.act(self.task.work[step]) for step in self.shortcut):
+            self.host.stop()
+        else:
+            self.guide.open()
+            self.continue_()
+
+
 AGENTS: tuple[type[Diligent], ...] = (
     Diligent,
     Skips,
@@ -293,4 +314,5 @@ AGENTS: tuple[type[Diligent], ...] = (
     Repeats,
     Races,
     Forges,
+    NeverStarts,
 )

@@ -1,4 +1,4 @@
-"""The four arms: the same procedure as a skill text, as steps, with hooks, and with evidence.
+"""The arms: the same procedure as a skill text, as steps, with hooks, with evidence, and with guards.
 
 All arms are made from one `workflow.yaml`, so that the agent reads the same instructions in each of them.
 """
@@ -18,12 +18,13 @@ from typing import Any, NamedTuple
 import yaml
 
 TASKS = Path(__file__).parent / "tasks"
-TEXT, STEPS, HOOKS, EVIDENCE = "text", "steps", "hooks", "evidence"
+TEXT, STEPS, HOOKS, EVIDENCE, GUARDS = "text", "steps", "hooks", "evidence", "guards"
 ARMS = {
     TEXT: "(a) skill text",
     STEPS: "(b) steps",
     HOOKS: "(c) steps, hooks",
     EVIDENCE: "(d) steps, hooks, evidence",
+    GUARDS: "(e) also guards, order rules",
 }
 
 
@@ -35,6 +36,7 @@ class Task(NamedTuple):
     workflow: Mapping[str, Any]
     work: Mapping[str, Any]
     forgeries: tuple[Mapping[str, Any], ...]
+    rules: Mapping[str, str]
     grade: Callable[[Path], dict[str, bool]]
 
     @property
@@ -62,6 +64,7 @@ def task_named(name: str) -> Task:
         workflow=workflow,
         work=agent["work"],
         forgeries=tuple(agent.get("forgeries", ())),
+        rules=agent.get("rules", {}),
         grade=runpy.run_path(str(folder / "grade.py"))["grade"],
     )
 
@@ -88,12 +91,14 @@ def set_up(
     (skill / "SKILL.md").write_text(_skill_text(task, arm), encoding="utf-8")
     if arm == TEXT:
         return project
-    workflow = {**task.workflow, "steps": [_step(step, arm) for step in task.workflow["steps"]]}
+    without = set() if arm == GUARDS else {"guards", "order"}
+    workflow = {key: value for key, value in task.workflow.items() if key not in without}
+    workflow["steps"] = [_step(step, arm) for step in task.workflow["steps"]]
     text = yaml.safe_dump(workflow, sort_keys=False, allow_unicode=True)
     (skill / "workflow.yaml").write_text(text, encoding="utf-8")
-    if arm in {HOOKS, EVIDENCE}:
+    if arm in {HOOKS, EVIDENCE, GUARDS}:
         _flow(project, "setup", "--host", host)
-    if arm == EVIDENCE:
+    if arm in {EVIDENCE, GUARDS}:
         shown = _flow(project, "trust", task.name, "--digest", "0", "--json", refused=True)
         digest = json.loads(shown)["error"]["details"]["digest"]
         _flow(project, "trust", task.name, "--digest", digest)

@@ -35,13 +35,15 @@ class Host:
         self._hooks = json.loads(settings.read_text())["hooks"] if settings.is_file() else {}
         self._lock = threading.Lock()
         self.calls = self.hook_calls = self.bytes = self.refused = 0
+        self.transcript: list[dict[str, Any]] = []
+        """The calls in the neutral form that `flow conform` reads."""
 
     def shell(self, command: str) -> Result:
         """Run a shell command for the agent."""
         given = {"command": command}
         reason = self._denial("Bash", given)
         if reason:
-            return self._count(command, Result(False, reason, denied=True))
+            return self._count(command, Result(False, reason, denied=True), "Bash", given)
         done = subprocess.run(
             ["sh", "-c", command],
             cwd=self.project.path,
@@ -54,10 +56,10 @@ class Host:
         if done.returncode:
             failure = f"Exit code {done.returncode}\n{done.stderr}{done.stdout}"
             self._hook("PostToolUseFailure", tool_name="Bash", tool_input=given, error=failure)
-            return self._count(command, Result(False, failure))
+            return self._count(command, Result(False, failure), "Bash", given)
         response = {"stdout": done.stdout, "stderr": done.stderr, "interrupted": False}
         self._hook("PostToolUse", tool_name="Bash", tool_input=given, tool_response=response)
-        return self._count(command, Result(True, done.stdout + done.stderr))
+        return self._count(command, Result(True, done.stdout + done.stderr), "Bash", given)
 
     def write(self, name: str, text: str) -> Result:
         """Write a file for the agent."""
@@ -65,14 +67,15 @@ class Host:
         given = {"file_path": str(path), "content": text}
         reason = self._denial("Write", given)
         if reason:
-            return self._count(name + text, Result(False, reason, denied=True))
+            return self._count(name + text, Result(False, reason, denied=True), "Write", given)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        return self._count(name + text, Result(True, "written"))
+        return self._count(name + text, Result(True, "written"), "Write", given)
 
     def read(self, path: Path) -> Result:
         """Read a file for the agent."""
-        return self._count(path.name, Result(True, path.read_text(encoding="utf-8")))
+        given = {"file_path": str(path)}
+        return self._count(path.name, Result(True, path.read_text(encoding="utf-8")), "Read", given)
 
     def start(self, source: str = "startup") -> str:
         """Begin the conversation, or begin it again after a compaction, and return what the hook adds to the context."""
@@ -115,8 +118,10 @@ class Host:
                 answer |= json.loads(done.stdout)
         return answer
 
-    def _count(self, given: str, result: Result) -> Result:
+    def _count(self, given: str, result: Result, tool: str, arguments: Mapping[str, Any]) -> Result:
+        call = {"name": tool, "arguments": arguments, "result": result.text, "denied": result.denied}
         with self._lock:
+            self.transcript.append({**call, "exit_status": int(not result.succeeded)})
             self.calls += 1
             self.bytes += self._size(given) + self._size(result.text)
             self.refused += result.denied or (not result.succeeded and given.startswith("flow "))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from agents import AGENTS, Diligent
-from arms import ARMS, EVIDENCE, HOOKS, STEPS, TEXT, set_up, simulated_environment, task_named
+from agents import AGENTS, Diligent, NeverStarts
+from arms import ARMS, EVIDENCE, GUARDS, HOOKS, STEPS, TEXT, Task, set_up, simulated_environment, task_named
 from guides import guide_for
 from host import Host
 
@@ -24,7 +26,13 @@ RESULTS = Path(__file__).parent / "results.json"
 TASK = "release"
 SEEDS = 8
 #: The small form: for each layer a mistake that it catches, and one that it misses.
-SAMPLE = (("Lies", TEXT, 0), ("Races", STEPS, 0), ("StopsEarly", HOOKS, 0), ("Lies", EVIDENCE, 0))
+SAMPLE = (
+    ("Lies", TEXT, 0),
+    ("Races", STEPS, 0),
+    ("StopsEarly", HOOKS, 0),
+    ("Lies", EVIDENCE, 0),
+    ("NeverStarts", GUARDS, 0),
+)
 #: Small changes of texts are accepted.
 BYTES_TOLERANCE = 0.2
 
@@ -42,6 +50,8 @@ class Run(NamedTuple):
     calls: int
     hook_calls: int
     bytes: int
+    broken: tuple[str, ...] = ()
+    """The order rules that the transcript of the run breaks."""
 
     @property
     def gets_through(self) -> bool:
@@ -59,6 +69,7 @@ def run(agent: type[Diligent], arm: str, seed: int) -> Run:
         acting = agent(task, host, guide_for(arm, task, host), seed)
         acting.run()
         points = task.grade(project.path)
+        broken = _broken_rules(task, host, root)
     defects = tuple(point for point, has in points.items() if not has)
     return Run(
         agent.__name__,
@@ -71,17 +82,32 @@ def run(agent: type[Diligent], arm: str, seed: int) -> Run:
         host.calls,
         host.hook_calls,
         host.bytes,
+        broken,
     )
 
 
-def run_all(names: Sequence[str]) -> Iterator[Run]:
-    """Run the agents with all seeds in all arms; the diligent agent needs no seeds."""
+def _broken_rules(task: Task, host: Host, folder: Path) -> tuple[str, ...]:
+    """Return the order rules that `flow conform` finds broken in the calls of a run."""
+    path = folder / "transcript.jsonl"
+    path.write_text("".join(f"{json.dumps(call)}\n" for call in host.transcript), encoding="utf-8")
+    skill = shutil.copytree(task.folder / "skill", folder / "judge" / task.name)
+    words = ["flow", "conform", str(skill), str(path), "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=host.environment)
+    (judged,) = json.loads(done.stdout)["runs"]
+    return tuple(
+        rule["rule"] for rule in judged["rules"] if rule["verdict"] == "broken" and rule["rule"] in task.rules
+    )
+
+
+def run_all(names: Sequence[str], arms: Sequence[str]) -> Iterator[Run]:
+    """Run the agents with all seeds in these arms; the diligent agent needs no seeds, and few agents meet guards."""
     jobs = [
         (agent, arm, seed)
         for agent in AGENTS
         if not names or agent.__name__ in names
         for seed in range(1 if agent is Diligent else SEEDS)
-        for arm in ARMS
+        for arm in arms
+        if arm != GUARDS or agent in {Diligent, NeverStarts}
     ]
     with ThreadPoolExecutor(2) as pool:
         for number, done in enumerate(pool.map(lambda job: run(*job), jobs), 1):
@@ -93,7 +119,7 @@ def run_all(names: Sequence[str]) -> Iterator[Run]:
 def load() -> list[Run]:
     """Return the recorded runs."""
     rows = json.loads(RESULTS.read_text(encoding="utf-8"))
-    return [Run(**{**row, "defects": tuple(row["defects"])}) for row in rows]
+    return [Run(**{**row, "defects": tuple(row["defects"]), "broken": tuple(row["broken"])}) for row in rows]
 
 
 def save(runs: Iterable[Run]) -> None:
@@ -132,7 +158,7 @@ def mistakes_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
             done = [run for run in runs if (run.agent, run.arm) == (agent.__name__, arm)]
             asking = sum(run.asks_user for run in done)
             more = f" ({asking} ask the user)" if asking else ""
-            cells.append(f"{sum(run.gets_through for run in done)} of {len(done)}{more}")
+            cells.append(f"{sum(run.gets_through for run in done)} of {len(done)}{more}" if done else "")
         yield (agent.label, *cells)
 
 
@@ -153,6 +179,26 @@ def forgeries_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
         yield f"`{step}`", kind, forged[mistake, HOOKS], forged[mistake, EVIDENCE]
 
 
+def rules_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
+    """Yield, for each order rule, how many of the runs with a skill text alone it finds, and how many it wrongly refuses."""
+    yield ("Rule", "Runs with the defect", "Found", "Runs without a defect", "Wrongly refused")
+    done = [run for run in runs if run.arm == TEXT]
+    clean = [run for run in done if not run.defects]
+    for rule, point in task_named(TASK).rules.items():
+        wrong = [run for run in done if point in run.defects]
+        found = sum(rule in run.broken for run in wrong)
+        yield (
+            f"`{rule}`",
+            str(len(wrong)),
+            str(found),
+            str(len(clean)),
+            str(sum(rule in run.broken for run in clean)),
+        )
+    wrong = [run for run in done if set(run.defects) & set(task_named(TASK).rules.values())]
+    found, refused = (sum(bool(run.broken) for run in some) for some in (wrong, clean))
+    yield "any of them", str(len(wrong)), str(found), str(len(clean)), str(refused)
+
+
 def _ending(run: Run) -> str:
     if run.asks_user:
         return "caught later: the user is asked"
@@ -165,15 +211,18 @@ def main() -> int:
     parser.add_argument(
         "agents", nargs="*", help="only these agents, such as Lies; the records of the others stay"
     )
+    parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS), help="only these arms")
     parser.add_argument("--check", action="store_true", help="compare a few runs with the recorded ones")
     words = parser.parse_args()
     if words.check:
         return check()
-    done = list(run_all(words.agents))
-    others = [run for run in load() if run.agent not in {run.agent for run in done}] if words.agents else []
+    done = list(run_all(words.agents, words.arms))
+    repeated = {(run.agent, run.arm, run.seed) for run in done}
+    others = [run for run in load() if (run.agent, run.arm, run.seed) not in repeated]
     order = [agent.__name__ for agent in AGENTS]
-    save(sorted([*others, *done], key=lambda run: order.index(run.agent)))
-    for table in (mistakes_table, overhead_table, forgeries_table):
+    arms = list(ARMS)
+    save(sorted([*others, *done], key=lambda run: (order.index(run.agent), run.seed, arms.index(run.arm))))
+    for table in (mistakes_table, overhead_table, forgeries_table, rules_table):
         for row in table(load()):
             print("  ".join(f"{cell:<26}" for cell in row))
         print()
