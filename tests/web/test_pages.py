@@ -125,7 +125,7 @@ def test_the_page_of_a_decision_shows_what_it_is_about(site: Website) -> None:
     assert "Run the migration <em>drop orders.note</em> on the production database?" in question
     assert (
         "Then: Run the migration, which runs <code>sh migrate.sh</code> once "
-        "and may use <code>Bash(psql production*)</code>." in question
+        "and may run <code>psql production*</code>." in question
     )
     assert "Then: back to Write the migration." in question
     assert "The migration and its rollback are ready." in question

@@ -175,7 +175,11 @@ def _effects(workflow: Workflow, step_id: str) -> str:
     """Return what can happen only at this step, or only once."""
     declared = workflow.step(step_id).commands.values()
     once = [f"runs `{line_of(command.run)}` once" for command in declared if command.once]
-    guarded = [f"may use `{pattern}`" for pattern, steps in workflow.guards.items() if step_id in steps]
+    guarded = [
+        f"may run `{pattern[5:-1]}`" if pattern.startswith("Bash(") else f"may use `{pattern}`"
+        for pattern, steps in workflow.guards.items()
+        if step_id in steps
+    ]
     return f", which {' and '.join([*once, *guarded])}" if once or guarded else ""
 
 
