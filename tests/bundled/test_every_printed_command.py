@@ -38,10 +38,10 @@ def copied() -> Iterator[None]:
         shutil.rmtree(kept)
 
 
-def as_user(line: str, stdin: bytes = b"") -> Ran:
-    """Run a printed line; a question to the person at the terminal is answered with yes."""
+def as_user(*words: str, stdin: bytes = b"") -> Ran:
+    """Run a command; a question to the person at the terminal is answered with yes."""
     with patch("flowrail.cli.output.confirm", lambda _asked: None):
-        return flow(*words_of(line), stdin=stdin)
+        return flow(*words, stdin=stdin)
 
 
 SINGLE = ("give_up_command", "relaunch_command", "launcher_command", "take_over_command", "then_command")
@@ -85,7 +85,7 @@ class Trying(Team):
     """Agents of one habit. In each state, every printed command is tried on a copy."""
 
     def __init__(self, habit: Habit) -> None:
-        super().__init__(habit)
+        super().__init__(habit, runs=as_user)
         self.tried: set[tuple[object, ...]] = set()
         self.disturbed: set[tuple[str, str]] = set()
 
@@ -107,7 +107,7 @@ class Trying(Team):
                 continue
             self.tried.add(kind)
             with copied():
-                ran = as_user(line, stdin)
+                ran = as_user(*words_of(line), stdin=stdin)
             accepted = {0, 1, 7} if line.startswith(RUNS) else {0}
             assert ran.status in accepted, (line, ran)
 
@@ -135,7 +135,7 @@ class Trying(Team):
                     assert ran.status == 0, (act, words, ran)
                 if act == "answered":
                     asked = flow("resume", child, "--json").data["questions"][0]
-                    assert as_user(asked["choices"][0]).status == 0
+                    assert as_user(*words_of(asked["choices"][0])).status == 0
                 self.try_all(seen.session)
                 self.try_all(child)
 
