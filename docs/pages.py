@@ -228,7 +228,6 @@ def skills() -> None:
         if "provides_to" in handoff:
             out("Hands its result to a skill that the user chooses.", "")
         _parameters_and_checks(workflow)
-        out(markdown.render(picture(workflow)), "")
         for address in item.workflows:
             workflow = Loader().load(address).definition
             out(f"### {address}", "", workflow.description, "")
@@ -527,15 +526,34 @@ def fields(path: str) -> None:
     table("Field", "Type", rows=[(f"`{key}`", f"`{_type(hint)}`") for key, hint in hints.items()])
 
 
+MADE_BY_FLOWRAIL = {
+    "SessionStore": (),
+    "SessionView": (
+        "A `SessionStore` returns it, with the values of [`ShownStep`](json.md) as attributes.",
+        "",
+    ),
+}
+"""Classes that programs do not construct, each with the lines in place of its signature."""
+
+
 def python_names() -> None:
     """Write every name of the package with its signature and docstring, and list the names of the other packages."""
-    kinds: dict[str, list[str]] = {"Functions": [], "Classes": []}
+    kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Errors": []}
     for name in sorted(flowrail.__all__):
-        kinds["Classes" if isinstance(getattr(flowrail, name), type) else "Functions"].append(name)
-    for kind, names in kinds.items():
+        value = getattr(flowrail, name)
+        is_error = isinstance(value, type) and issubclass(value, Exception)
+        kinds["Errors" if is_error else "Classes" if isinstance(value, type) else "Functions"].append(name)
+    for kind in ("Functions", "Classes"):
         out(f"## {kind}", "")
-        for name in names:
+        for name in kinds[kind]:
             _name(name, getattr(flowrail, name))
+    out("## Errors", "")
+    texts = {
+        name: " ".join(inspect.cleandoc(getattr(flowrail, name).__doc__ or "").split())
+        for name in kinds["Errors"]
+    }
+    table("Class", "Meaning", rows=[(f"`{name}`", text) for name, text in texts.items()])
+    out("")
     out("## Other packages", "")
     rows = []
     for package in ("machines", "formatters", "testing", "discovery"):
@@ -557,15 +575,20 @@ def _name(name: str, value: Any) -> None:
             "",
         )
         return
-    if not (isinstance(value, type) and issubclass(value, (Enum, Exception))):
+    if name in MADE_BY_FLOWRAIL:
+        out(*MADE_BY_FLOWRAIL[name])
+    elif not (isinstance(value, type) and issubclass(value, Enum)):
         out("```python", _signature(name, value), "```", "")
     out(inspect.cleandoc(value.__doc__ or "").replace("<", "&lt;"), "")
     if isinstance(value, type) and issubclass(value, Enum):
         out(f"Values: {', '.join(f'`{each.value}`' for each in value)}.", "")
-    elif isinstance(value, type):
-        for each, member in vars(value).items():
-            if not each.startswith("_") and inspect.isfunction(member) and member.__doc__:
-                out(f"`.{_signature(each, member, wide=10**6)}`", f": {' '.join(member.__doc__.split())}", "")
+    elif isinstance(value, type) and name != "Session":
+        methods = [
+            f"- `.{_signature(each, member, wide=10**6)}`: {' '.join(member.__doc__.split())}"
+            for each, member in vars(value).items()
+            if not each.startswith("_") and inspect.isfunction(member) and member.__doc__
+        ]
+        out(*methods, *([""] if methods else []))
 
 
 def _signature(name: str, value: Any, wide: int = 140) -> str:
@@ -588,7 +611,7 @@ def _signature(name: str, value: Any, wide: int = 140) -> str:
         if each.default is not each.empty:
             text += f" = {_default(each.default)}"
         parts.append(text)
-        meanings[text] = f"  # {documented[each.name]}" if each.name in documented else ""
+        meanings[text] = f"  # {' '.join(documented[each.name].split())}" if each.name in documented else ""
     returned = signature.return_annotation
     after = "" if isinstance(value, type) or returned is signature.empty else f" -> {_type(returned)}"
     line = f"{name}({', '.join(parts)}){after}"
@@ -621,6 +644,7 @@ def _type(annotation: Any) -> str:
         text = annotation.__name__ if isinstance(annotation, type) else str(annotation)
     text = re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", str(text))
     text = re.sub(r"Annotated\[(\w+), 'value'\]", r"\1", text)
+    text = re.sub(r"Annotated\[(.+?), \w+\([^)]*\)\]", r"\1", text)  # what only the checker reads
     return text.replace("]]]", "]] ]")  # three brackets end the code of a page
 
 

@@ -16,7 +16,7 @@ REASONS = {
     "beta": ("say that it concerns tablets",),
     "gamma": ("name the limit in MB", "a number dates quickly; leave it out", "name the limit in MB"),
 }
-"""Why the reviewer refuses the first versions of a note, whatever they say."""
+"""Why the reviewer refuses the first versions of a note, even if nothing is wrong with them."""
 READ_ONLY = {"usage"}
 
 

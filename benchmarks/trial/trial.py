@@ -178,7 +178,7 @@ class Run:
         }
 
     def prompt(self) -> str:
-        """Return what the next agent is told: the task, and what a host adds after it compacted a context."""
+        """Return what the next agent reads: the task, and what a host adds after it compacted a context."""
         self.state["agents"] += 1
         self._save()
         name = self.state["task"]
@@ -278,7 +278,7 @@ class Run:
         reason = str(answer.get("reason", "")) if answer.get("decision") == "block" else ""
         self._log("end", 0, reason)
         if answered:
-            return f"The user did something: {answered} Go on with your work."
+            return f"The user did something: {answered} Continue your work."
         return reason or "Your turn may end."
 
     def _owner(self, question: str) -> str:
