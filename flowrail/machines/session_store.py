@@ -31,6 +31,13 @@ SESSION_ID = re.compile(
 )
 """The id of a session: the skill and six characters, for a child session followed by its place in the parent."""
 
+_LABELS = {
+    "skill": ("session", "skill"),
+    "status": ("session", "status"),
+    "conversation": ("session", "host", "id"),
+    "moved_at": ("session", "moved_at"),
+}
+
 
 class UnknownSessionError(UsageError):
     """The store has no session with that id."""
@@ -63,7 +70,7 @@ class Store(RecordStore[Record]):
         backend: SqlBackend | None = None,
     ) -> None:
         kind = Kind(
-            "session", Record, SESSION_ID, ("session", "id"), _unknown, self.foreign, _accepted, _labels
+            "session", Record, SESSION_ID, ("session", "id"), _unknown, self.foreign, _accepted, _LABELS
         )
         super().__init__(FileLines(path, kind, owner) if backend is None else backend.lines(kind), kind)
         self.backend = backend
@@ -311,16 +318,6 @@ def _accepted(records: Sequence[Record], at: str, by: str) -> Record:
         newest.hash,
         definition=records[newest.session.definition].definition,
     )
-
-
-def _labels(record: Record) -> dict[str, str]:
-    session = record.session
-    return {
-        "skill": session.skill,
-        "status": session.status,
-        "conversation": session.host.id if session.host is not None else "",
-        "moved_at": session.moved_at,
-    }
 
 
 def _unknown(session_id: str, list_ids: Callable[[], list[str]]) -> UnknownSessionError:

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -70,12 +70,13 @@ class Kind(Generic[T]):
     """Return the error for an id whose records another user wrote."""
     accepted: Callable[[Sequence[T], str, str], T]
     """Return the record that accepts records of another user as one's own, given these, its time and its author."""
-    labels: Callable[[T], Mapping[str, str]] = lambda _: {}
-    """Return the labels by which a database finds a session or handoff."""
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The labels by which a database finds a session or handoff: the path to each one's field in a record."""
 
     def position(self, record: T, digest: str) -> Position:
         """Return what a database keeps of *record* as the newest one."""
-        return Position(record.seq, digest, record.prev, self.labels(record))
+        labels = {label: str(_field(record, path)) for label, path in self.labels.items()}
+        return Position(record.seq, digest, record.prev, labels)
 
     def exists_already(self, key: str) -> StorageError:
         """Return the error for an id that is in use."""
@@ -353,3 +354,8 @@ class RecordStore(Generic[T]):
         owner = self._lines.owner
         mark = None if owner is None else partial(owner.mark, os.path.dirname(self._lines.place(key)))
         return self._kind.encode(record, mark)
+
+
+def _field(record: object, path: Sequence[str]) -> object:
+    """Return a field of a part of *record*; an empty text if the part is missing."""
+    return reduce(lambda part, name: getattr(part, name, ""), path, record) or ""

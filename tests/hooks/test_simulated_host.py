@@ -85,7 +85,7 @@ def test_two_conversations_in_one_folder_end_and_neither_holds_the_other(skills:
     for thread in threads:
         thread.join(timeout=120)
 
-    assert not faults, faults
+    assert not faults, "\n".join(map(str, faults))
     mine, theirs = ({session for session, *_ in host.held} for host in hosts)
     assert not mine & theirs
     assert {hosts[0].mine, hosts[1].mine} <= mine | theirs

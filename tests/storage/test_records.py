@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -35,7 +35,7 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:
         return PLAIN[kind]
     if is_dataclass(kind) or hasattr(kind, "_fields"):
         return st.builds(kind, **{name: anything(of) for name, of in get_type_hints(kind).items()})
-    if get_origin(kind) is tuple:
+    if get_origin(kind) in (tuple, Sequence):
         return st.lists(anything(get_args(kind)[0]), max_size=2).map(tuple)
     if get_origin(kind) is Mapping:
         return st.dictionaries(TEXT, anything(get_args(kind)[1]), max_size=2)

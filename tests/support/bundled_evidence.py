@@ -133,7 +133,8 @@ def content_for(
         lines += [Template(text).safe_substitute(values), *map(str, items or [])]
         lines += str(value).split(",")
     if letter:
-        lines += [f"{letter}{number}: {cited}" for number in range(1, least + 1)]
+        earlier = markdown_items.items_in(markdown_items.section_of(before, check.get("section", "")), letter)
+        lines += [f"{letter}{number}: {cited}" for number in range(1, max(least, len(earlier)) + 1)]
     if "covers" in check:
         covers = check["covers"]
         if covers.startswith("#"):

@@ -118,7 +118,9 @@ def test_text_survives_with_and_without_a_byte_order_mark(text: str) -> None:
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["bare", "marked"])
 def test_bytes_that_are_not_utf_8_are_reported_with_their_line(mark: bytes) -> None:
-    with refused("FILE_NOT_TEXT", match=r"^a\.md:3: byte 0xFF is not UTF-8$") as caught:
+    with refused(
+        "FILE_NOT_TEXT", match=r"^a\.md:3: byte 0xFF is not UTF-8\nsave the file as UTF-8$"
+    ) as caught:
         decode(mark + b"one\r\ntwo\nx\xff", source="a.md")
 
     assert caught.value.code == "FILE_NOT_TEXT"
