@@ -33,8 +33,8 @@ from support.databases import Server, postgres
 from flowrail.machines.session_store import Store
 from flowrail.operations.steps import current_step as steps
 from flowrail.storage.database import Database
-from flowrail.storage.ownership import Owner
 from flowrail.storage.sql_store import SqlBackend
+from flowrail.storage.user_mark import Owner
 
 SHARE = 3.0
 SESSION_SIZES = (10, 1_000, 100_000)

@@ -30,7 +30,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.steps import current_step as steps
 from flowrail.skills.loader import Loader
 from flowrail.storage.file_store import FolderFiles
-from flowrail.storage.ownership import Owner
+from flowrail.storage.user_mark import Owner
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 FLAT, SHARE = 2.0, 2.5

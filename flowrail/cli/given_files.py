@@ -7,7 +7,7 @@ import sys
 from flowrail.errors import DocumentError
 from flowrail.storage.files import read_bounded
 from flowrail.text import json as strict_json
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text.safe_text import decode
 
 
@@ -15,11 +15,13 @@ def read_text(name: str, *, label: str) -> tuple[str, str]:
     """Return the text of the file *name*, or of standard input for ``-``, and its name for messages."""
     source = "standard input" if name == "-" else name
     if name == "-":
-        data = sys.stdin.buffer.read(limits.JSON_BYTES + 1)
-        if len(data) > limits.JSON_BYTES:
-            raise DocumentError(f"has more than {limits.JSON_BYTES} bytes", hint="shorten it", place=source)
+        data = sys.stdin.buffer.read(size_limits.JSON_BYTES + 1)
+        if len(data) > size_limits.JSON_BYTES:
+            raise DocumentError(
+                f"has more than {size_limits.JSON_BYTES} bytes", hint="shorten it", place=source
+            )
     else:
-        data = read_bounded(name, limit=limits.JSON_BYTES, what=label, follow=True)
+        data = read_bounded(name, limit=size_limits.JSON_BYTES, what=label, follow=True)
     return decode(data, source=source), source
 
 

@@ -17,7 +17,7 @@ from flowrail.conformance.transcripts import Call
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.statechart import transitions
 from flowrail.machines.workflow import Workflow
-from flowrail.rules.order import OUTCOMES, Event, Form, OrderRule, Side
+from flowrail.rules.order_rule import OUTCOMES, Event, Form, OrderRule, Side
 from flowrail.rules.tools import SHELLS, forbidding
 
 _SESSION = re.compile(r'<step_output session="([^"]+)" revision="(\d+)" skill="([^"]+)" status="([^"]+)"')

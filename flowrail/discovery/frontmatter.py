@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from flowrail.errors import DocumentError
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text import yaml as yaml_text
 
 _OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
@@ -65,7 +65,7 @@ def read_file(path: str) -> Frontmatter:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", path)
-        data = os.read(descriptor, limits.TEXT_BYTES)
+        data = os.read(descriptor, size_limits.TEXT_BYTES)
     finally:
         os.close(descriptor)
     return read_frontmatter(data, path)
@@ -73,13 +73,13 @@ def read_file(path: str) -> Frontmatter:
 
 def read_frontmatter(data: bytes, file: str) -> Frontmatter:
     """Return the frontmatter in *data*, the first bytes of *file*. Bytes that are not UTF-8 are replaced."""
-    text = data[: limits.TEXT_BYTES].decode("utf-8", "replace")
+    text = data[: size_limits.TEXT_BYTES].decode("utf-8", "replace")
     opening = _OPENING.match(text)
     if opening is None:
         return Frontmatter(problem=Problem("the file does not begin with `---`", 1))
     closing = _CLOSING.search(text, opening.end() - 1)
     if closing is None:
-        reason = f"the frontmatter does not end with a line `---` within {limits.TEXT_BYTES // 1024} kB"
+        reason = f"the frontmatter does not end with a line `---` within {size_limits.TEXT_BYTES // 1024} kB"
         return Frontmatter(problem=Problem(reason, 1))
     above = len(_LINE_BREAK.findall(opening.group()))
     return _read_block(text[opening.end() : closing.start() + 1], file, above)

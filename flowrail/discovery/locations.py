@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from flowrail import git
-from flowrail.discovery.project_root import ancestors, is_repository, owners_of
+from flowrail.discovery.git_root import ancestors, is_repository, owners_of
 
 OFFERED = "available-workflows.yaml"
 """The name of a session's cache of skills; see `menu_cache`."""

@@ -18,7 +18,7 @@ from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.locations import OFFERED, Scope
 from flowrail.errors import DocumentError
 from flowrail.storage import files
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text import yaml as yaml_text
 
 FILE = OFFERED
@@ -71,7 +71,7 @@ def read(folder: str) -> CachedMenu | None:
     """Return the cache in a session's *folder*, or `None` if it is missing or cannot be read."""
     path = os.path.join(folder, FILE)
     try:
-        data = files.read_bounded(path, limit=limits.YAML_BYTES, what="the cache")
+        data = files.read_bounded(path, limit=size_limits.YAML_BYTES, what="the cache")
         return TypeAdapter(CachedMenu).validate_python(yaml_text.load(data, source=path).value)
     except (DocumentError, ValidationError):
         return None

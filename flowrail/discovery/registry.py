@@ -21,7 +21,7 @@ from flowrail.discovery.frontmatter import Frontmatter, Problem
 from flowrail.discovery.locations import Root, Scope, config_folder, expand
 from flowrail.errors import DocumentError
 from flowrail.storage import files
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import in_quotes
 
@@ -123,7 +123,7 @@ def read_written(path: str) -> Written:
     """Return the values that a sync wrote last into the registry at *path*; empty if they are unknown."""
     beside = os.path.join(os.path.dirname(path), WRITTEN_FILE)
     try:
-        data = files.read_bounded(beside, limit=limits.JSON_BYTES, what="the last sync", follow=True)
+        data = files.read_bounded(beside, limit=size_limits.JSON_BYTES, what="the last sync", follow=True)
         return TypeAdapter(SyncState).validate_json(data).workflows
     except (DocumentError, ValidationError):
         return {}
@@ -139,7 +139,7 @@ def same_value(old: object, new: object) -> bool:
 def read_registry(path: str, home: str) -> Registry:
     """Return the registry at *path*. If it cannot be read, a problem says why; a missing one is empty."""
     try:
-        data = files.read_bounded(path, limit=limits.YAML_BYTES, what="the registry", follow=True)
+        data = files.read_bounded(path, limit=size_limits.YAML_BYTES, what="the registry", follow=True)
     except files.MissingFileError:
         return Registry(path)
     except DocumentError as error:

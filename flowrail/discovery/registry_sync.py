@@ -39,7 +39,7 @@ from flowrail.discovery.registry import (
 from flowrail.discovery.scan import judge
 from flowrail.errors import ConflictError, DocumentError, UsageError
 from flowrail.storage import files
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text.safe_text import decode
 
 _MODE = 0o600
@@ -164,7 +164,7 @@ def apply(planned: Plan) -> Sync:
 
 def _read(path: str) -> str | None:
     try:
-        data = files.read_bounded(path, limit=limits.YAML_BYTES, what="the registry", follow=True)
+        data = files.read_bounded(path, limit=size_limits.YAML_BYTES, what="the registry", follow=True)
     except files.MissingFileError:
         return None
     return decode(data, source=path)
@@ -314,7 +314,7 @@ def _written_like(text: str) -> YAML:
     """Return a reader and writer that indents as *text* does."""
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
-    yaml.width = limits.YAML_BYTES
+    yaml.width = size_limits.YAML_BYTES
     yaml.explicit_start = text.startswith("---")  # there is text on the line of `---`
     entry, inside = _ENTRY.search(text), _INSIDE.search(text)
     dash, gap = (len(entry[1]), len(entry[2])) if entry else (2, 1)

@@ -10,18 +10,18 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, DocumentError, FlowError, TrustError
 from flowrail.fleet import targets
 from flowrail.fleet.agent_run import is_run
+from flowrail.fleet.job_records import FleetRecords
 from flowrail.fleet.jobs import JobQueue
-from flowrail.fleet.records import FleetRecords
 from flowrail.fleet.targets import Target
 from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.agents import parent_of
 from flowrail.machines.session_store import UnknownSessionError
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.abandon import abandon_session
-from flowrail.operations.steps.conversations import release
-from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.new_session import begin
+from flowrail.operations.steps.session_ownership import release
 from flowrail.storage.files import make_private_dir, read_bounded, write_atomic
-from flowrail.storage.ownership import Owner
+from flowrail.storage.user_mark import Owner
 
 FOLDER = "fleet"
 _WAIT_SECONDS = 60.0

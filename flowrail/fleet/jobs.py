@@ -16,8 +16,8 @@ from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer, WorkflowStatus, e
 
 from flowrail.fleet.agent_run import AgentRun
 from flowrail.fleet.targets import Target
+from flowrail.storage.converter import from_plain, to_plain
 from flowrail.storage.database import Database
-from flowrail.storage.records import from_plain, to_plain
 
 _APPLICATION, _VERSION, _JOB, _RUN = "flowrail-fleet", "1", "job", "run"
 _UNFINISHED = ("ENQUEUED", "DELAYED", "PENDING")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flowrail.fleet.fleet import Fleet
+from flowrail.fleet.job_records import FleetSession, WorkerRecord
 from flowrail.fleet.jobs import Job
-from flowrail.fleet.records import FleetSession, WorkerRecord
 from flowrail.text.phrases import count, duration, seconds_between
 from flowrail.text.report import Moment, Part, Report, Table, columns, paragraphs
 

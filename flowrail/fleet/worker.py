@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from flowrail.discovery.project_root import find_project_root
+from flowrail.discovery.git_root import find_project_root
 from flowrail.errors import ConflictError, FlowError, StorageError
 from flowrail.fleet import targets
 from flowrail.fleet.agent_run import ATTEMPTS, AgentRun, RunOutcome, new_conversation, run_agent, take
 from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.folders import require_approved
-from flowrail.fleet.records import WorkerRecord
+from flowrail.fleet.job_records import WorkerRecord
 from flowrail.fleet.targets import Target
 from flowrail.machines.agents import DispatchGoneError
 from flowrail.storage.configuration import FleetLimits

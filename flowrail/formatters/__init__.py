@@ -46,7 +46,7 @@ from flowrail.formatters.blocks.step import (
     format_step_output,
     format_xml_mandate,
 )
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.script_steps import QRState
 
 __all__ = [

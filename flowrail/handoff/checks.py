@@ -14,7 +14,7 @@ from flowrail.discovery.candidate import Candidate, LeftOut
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.discovery.index import Discovery
 from flowrail.errors import FlowError
-from flowrail.handoff import chain
+from flowrail.handoff import hops
 from flowrail.handoff.errors import (
     MISSING,
     HandoffRefusedError,
@@ -74,11 +74,11 @@ def check_arrival(
         checks = (CheckResult("source_accepted", False, message, False),)
     elif skipped is not None:
         checks = (_check_version(handoff.schema, skipped.schema_version or handoff.schema),)
-    path = chain.format_chain(handoff.chain, handoff.target)
+    path = hops.format_chain(handoff.chain, handoff.target)
     too_far = (
-        f"the work came through {handoff.hops} handoffs, and at most {chain.MAX_HOPS} are allowed: {path}"
+        f"the work came through {handoff.hops} handoffs, and at most {hops.MAX_HOPS} are allowed: {path}"
     )
-    is_short = handoff.hops <= chain.MAX_HOPS
+    is_short = handoff.hops <= hops.MAX_HOPS
     return (
         *checks,
         CheckResult("chain_allowed", is_short, path if is_short else too_far),
@@ -143,8 +143,8 @@ def _check_source(handoff: Handoff, store: Store) -> Iterator[CheckResult]:
             yield CheckResult("session_readable", True, f"session `{handoff.session}` can be read")
         except FlowError as error:
             yield CheckResult("session_readable", False, error.message)
-    refused = chain.chain_refusal(handoff)
-    message = refused.message if refused else chain.format_chain(handoff.chain, handoff.target)
+    refused = hops.chain_refusal(handoff)
+    message = refused.message if refused else hops.format_chain(handoff.chain, handoff.target)
     yield CheckResult("chain_allowed", refused is None, message, refused is None or refused.recoverable)
 
 

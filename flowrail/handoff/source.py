@@ -14,9 +14,9 @@ from flowrail.discovery.index import Discovery
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.scores import default_problem_type
 from flowrail.errors import DocumentError
-from flowrail.handoff.chain import chain_of, extend_chain
 from flowrail.handoff.errors import InvalidPayloadError, TargetNotFoundError, payload_refusal
 from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION, Handoff, HandoffRequest
+from flowrail.handoff.hops import chain_of, extend_chain
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.build import HandoffSource, facts_of, received_work
 from flowrail.handoff.payload.check import CheckRules, check_payload
@@ -27,7 +27,7 @@ from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.machines.session import Session
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import in_quotes
 
@@ -175,7 +175,9 @@ def skill_file_digest(candidate: Candidate) -> str:
         return ""
     what = "the target's SKILL.md"
     try:
-        return sha256_hex(files.read_bounded(candidate.path, limit=limits.JSON_BYTES, what=what, follow=True))
+        return sha256_hex(
+            files.read_bounded(candidate.path, limit=size_limits.JSON_BYTES, what=what, follow=True)
+        )
     except DocumentError:
         return ""
 

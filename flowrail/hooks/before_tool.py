@@ -56,9 +56,11 @@ def _suspicions(call: Call) -> Iterator[Denial | GuardedCall | CountedCall]:
             yield Denial(reason, found)
     for found, workflow in workflows.values():
         if workflow.get("order"):
-            from flowrail.hooks import order  # dataclasses, only for a session with order rules
+            from flowrail.hooks import (
+                order_denials,  # dataclasses, only for a session with order_denials rules
+            )
 
-            if use := order.counted_use(found, workflow, call):
+            if use := order_denials.counted_use(found, workflow, call):
                 yield CountedCall(found, use)
 
 

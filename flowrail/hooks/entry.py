@@ -18,7 +18,7 @@ from importlib import import_module
 from flowrail.hooks.call import Call, Pending, read_call
 from flowrail.rules.tools import QUESTIONS, SKILL_TOOL
 from flowrail.storage.user_folders import state_folder
-from flowrail.text import limits
+from flowrail.text import size_limits
 
 EXIT = 0
 _LOOKS = {
@@ -44,10 +44,10 @@ def run(event: str, host: str = "claude-code") -> int:
 def answer_of(event: str, host: str) -> Mapping[str, object]:
     """Return the answer to the input on standard input. A hook that fails must not stop an agent."""
     with suppress(BaseException):
-        data = sys.stdin.buffer.read(limits.HOOK_INPUT_BYTES + 1)
+        data = sys.stdin.buffer.read(size_limits.HOOK_INPUT_BYTES + 1)
         home = os.path.expanduser("~")
         state = state_folder(os.environ, home)
-        if len(data) <= limits.HOOK_INPUT_BYTES:
+        if len(data) <= size_limits.HOOK_INPUT_BYTES:
             call = read_call(data, environ=os.environ, home=home, state=state, now=_now(), cwd=_cwd())
             return _answer(event, call, host) if call is not None else {}
     return {}

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from flowrail.discovery.project_root import find_project_root
+from flowrail.discovery.git_root import find_project_root
 from flowrail.hooks import subagents
 from flowrail.hooks.call import Call
 from flowrail.hooks.subagents import SESSION_ID

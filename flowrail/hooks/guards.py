@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flowrail.discovery.project_root import find_project_root
+from flowrail.discovery.git_root import find_project_root
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession, session_at
 from flowrail.skills.guard_index import Guard, known_guards, matching

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from flowrail.evidence import shell_history
 from flowrail.hooks.call import Call
+from flowrail.hooks.stop import agents_text
 from flowrail.hooks.stored import HookSession
-from flowrail.hooks.turns import agents_text
 from flowrail.hosts.host import LONGEST_ANSWER
 from flowrail.machines.session import ABANDONED, COMPLETED, WAITING, Session
-from flowrail.operations.steps.conversations import RESULT_SECONDS
+from flowrail.operations.steps.session_ownership import RESULT_SECONDS
 from flowrail.text.phrases import ago, seconds_between
 
 

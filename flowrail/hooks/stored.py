@@ -26,7 +26,7 @@ from flowrail.machines.session_store import Store
 from flowrail.operations.environment import sql_backend
 from flowrail.operations.steps.dispatched_work import children_of
 from flowrail.rules.tools import ToolUse
-from flowrail.storage.ownership import Owner
+from flowrail.storage.user_mark import Owner
 from flowrail.text.safe_text import in_quotes, one_line, shortened
 
 DATABASE_SECONDS = 5.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flowrail.hooks import guarded, session_start, stored, turns
+from flowrail.hooks import guarded, session_start, stop, stored
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession
 from flowrail.hooks.stored import HookSession
@@ -34,7 +34,7 @@ def _answer(event: str, call: Call, host: str, sessions: list[HookSession]) -> M
         text = "\n".join(filter(None, [session_start.overview(sessions, call), guarded.overview(call)]))
         return host_named(host).context(event, text) if text else {}
     if event == "session-end":
-        turns.release_sessions(sessions, call)
+        stop.release_sessions(sessions, call)
         return {}
-    reason = turns.reason_to_continue(sessions, call)
+    reason = stop.reason_to_continue(sessions, call)
     return host_named(host).block(reason) if reason else {}

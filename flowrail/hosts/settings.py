@@ -23,7 +23,7 @@ from flowrail.hosts.host import CLAUDE_CODE, POST_TOOL_USE, POST_TOOL_USE_FAILUR
 from flowrail.rules.tools import EDITS, QUESTIONS, SHELLS, SKILL_TOOL
 from flowrail.storage import files
 from flowrail.text import json as strict_json
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text.safe_text import decode, in_quotes
 
 TIMEOUT = 10
@@ -108,7 +108,7 @@ def read_settings(host: Host, path: str) -> SettingsFile:
     """Read a settings file. The file behind a link is the one that is written."""
     real = os.path.realpath(path)
     try:
-        data = files.read_bounded(real, limit=limits.JSON_BYTES, what=f"the settings of {host.title}")
+        data = files.read_bounded(real, limit=size_limits.JSON_BYTES, what=f"the settings of {host.title}")
     except files.MissingFileError:
         return SettingsFile(host, real, None, {})
     text = decode(data, source=real)

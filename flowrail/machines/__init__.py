@@ -4,7 +4,7 @@ from flowrail.machines.asked_questions import QUESTION_RELAY_HANDLER, SUB_AGENT_
 from flowrail.machines.demanded_evidence import CommandFact, Evidence, StepCommand
 from flowrail.machines.dispatch import AgentRole, Dispatch
 from flowrail.machines.findings import Finding, WorkflowError
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.guidance.offers import OfferedTransition
 from flowrail.machines.loading.packages import discover_workflows, register_workflow

@@ -9,7 +9,7 @@ from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import COMPLETED, Session
 from flowrail.machines.workflow import Workflow
-from flowrail.rules.order import Event, OrderRule, Watch
+from flowrail.rules.order_rule import Event, OrderRule, Watch
 from flowrail.rules.tools import ToolUse
 
 CALL, DENIED = "call", "denied"

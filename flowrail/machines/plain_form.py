@@ -19,7 +19,7 @@ from flowrail.machines.frozen import put
 from flowrail.machines.step import StepContext, StepDef
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
-from flowrail.storage.records import strict_converter
+from flowrail.storage.converter import strict_converter
 from flowrail.text.safe_text import Markup, parts
 
 CODE = "code"

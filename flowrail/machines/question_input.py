@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 from flowrail.errors import DocumentError
 from flowrail.machines.question import Option, Path, Question, problems_in
 from flowrail.text import json as strict_json
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text.safe_text import in_quotes
 
 MOST_NAMED = 3
@@ -60,8 +60,8 @@ def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
     label, or an object with the keys ``label description``.
     """
     data = text.strip().encode("utf-8", "surrogatepass")
-    if len(data) > limits.TEXT_BYTES:
-        raise QuestionsError(source, [f"more than {limits.TEXT_BYTES} bytes"])
+    if len(data) > size_limits.TEXT_BYTES:
+        raise QuestionsError(source, [f"more than {size_limits.TEXT_BYTES} bytes"])
     problems: list[str] = []
     if data.startswith(b"<"):
         items = _read_block(data, source, problems)

@@ -1,6 +1,6 @@
 """A session as an immutable value, and everything in it: reports, dispatches, questions, findings.
 
-The records of the journal hold exactly these classes; `flowrail.storage.records` structures them.
+The records of the journal hold exactly these classes; `flowrail.storage.converter` structures them.
 """
 
 from __future__ import annotations

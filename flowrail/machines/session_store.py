@@ -18,9 +18,9 @@ from flowrail.machines.session_record import Record, RecordNote, StoredDefinitio
 from flowrail.machines.workflow import Workflow
 from flowrail.storage.file_store import FileLines, prepare_folder, remove_folder
 from flowrail.storage.journal import too_large
-from flowrail.storage.ownership import Owner
 from flowrail.storage.record_store import HeldEntry, JournalFullError, Kind, RecordStore, Stamp
-from flowrail.text import limits
+from flowrail.storage.user_mark import Owner
+from flowrail.text import size_limits
 from flowrail.text.phrases import did_you_mean
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class SessionChange:
     @property
     def is_full(self) -> bool:
         """Whether the journal has room only for a record that closes it."""
-        return not self._held.has_room(limits.CLOSING_BYTES)
+        return not self._held.has_room(size_limits.CLOSING_BYTES)
 
     def commit(
         self,
@@ -269,7 +269,7 @@ class SessionChange:
             conversation=self._store.conversation,
         )
         try:
-            written = self._held.append(record, reserve=0 if last else limits.CLOSING_BYTES)
+            written = self._held.append(record, reserve=0 if last else size_limits.CLOSING_BYTES)
         except JournalFullError as error:
             raise self._full(session, error) from None
         self.kept = replace(record, hash=written)
@@ -300,9 +300,9 @@ class SessionChange:
 def check_size(definition: StoredDefinition) -> None:
     """Refuse a workflow that is too large for a record."""
     size = len(json.dumps(definition.workflow))
-    if size > limits.DEFINITION_BYTES:
+    if size > size_limits.DEFINITION_BYTES:
         hint = "split the workflow, or put long texts into files and name their paths"
-        raise too_large("the workflow", size, limits.DEFINITION_BYTES, hint=hint)
+        raise too_large("the workflow", size, size_limits.DEFINITION_BYTES, hint=hint)
 
 
 def _accepted(records: Sequence[Record], at: str, by: str) -> Record:

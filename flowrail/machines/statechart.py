@@ -28,10 +28,10 @@ from statemachine.exceptions import TransitionNotAllowed
 from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
-from flowrail.machines.decision import applies, in_context
 from flowrail.machines.graph import leads_back, outcome_at_limit, possible_edges, skip_outcome
 from flowrail.machines.limits import GOVERNED, counted_again
 from flowrail.machines.outcome import REPORTABLE, Outcome
+from flowrail.machines.outcome_decision import applies, in_context
 from flowrail.machines.reported_values import default_params
 from flowrail.machines.session import COMPLETED, FAILED, Move, Session
 from flowrail.machines.step import StepContext, StepDef

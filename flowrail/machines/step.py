@@ -27,7 +27,7 @@ from flowrail.machines.frozen import (
     freeze_items,
     put,
 )
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.outcome import REPORTABLE, Outcome, Reportable
 from flowrail.machines.question import Question
 from flowrail.machines.values import Arg, Kind

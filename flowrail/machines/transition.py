@@ -13,18 +13,19 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, UsageError
 from flowrail.machines import agents, asked_questions, order_watch
 from flowrail.machines.agents import Children
-from flowrail.machines.decision import (
+from flowrail.machines.demanded_evidence import Verdict
+from flowrail.machines.evidence_results import EvidenceResult
+from flowrail.machines.frozen import Frozen
+from flowrail.machines.gate_verdict import decide_gate
+from flowrail.machines.graph import reviews
+from flowrail.machines.outcome import DONE, Outcome
+from flowrail.machines.outcome_decision import (
     Decision,
     decide,
     name_of,
     names_in,
     session_context,
 )
-from flowrail.machines.demanded_evidence import Verdict
-from flowrail.machines.evidence_results import EvidenceResult
-from flowrail.machines.frozen import Frozen
-from flowrail.machines.graph import reviews
-from flowrail.machines.outcome import DONE, Outcome
 from flowrail.machines.reported_values import (
     EvidenceMissingError,
     OutcomeNotOpenError,
@@ -32,7 +33,6 @@ from flowrail.machines.reported_values import (
     check_facts,
     check_params,
 )
-from flowrail.machines.reviews import decide_gate
 from flowrail.machines.session import (
     ACTIVE,
     GivenAnswer,

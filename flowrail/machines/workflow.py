@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from flowrail.machines.frozen import CONFIG, TEXT, Frozen, NotInFiles, freeze, freeze_items, put
 from flowrail.machines.step import StepDef, handler_args
 from flowrail.machines.values import Arg
-from flowrail.rules.order import OrderRule, OrderSyntaxError, parse_rule
+from flowrail.rules.order_rule import OrderRule, OrderSyntaxError, parse_rule
 
 if TYPE_CHECKING:
     from flowrail.machines.loading.skill_folder import ResourceProvider

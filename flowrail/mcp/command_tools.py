@@ -23,7 +23,7 @@ from flowrail.hosts.conversation import host_id
 from flowrail.operations.command_table import COMMANDS, READS
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Operation, Parameter, check_not_empty, load_operation
-from flowrail.operations.steps.conversations import release
+from flowrail.operations.steps.session_ownership import release
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import error_data, visible
 

@@ -14,8 +14,8 @@ from flowrail.discovery.menu_cache import CacheUse, read, write
 from flowrail.discovery.scores import CATEGORIES, Offer, Query, Synthesis, read_synthesis
 from flowrail.formatters.reports import menu as page
 from flowrail.formatters.reports.handoff import send_command
-from flowrail.handoff.chain import chain_of
 from flowrail.handoff.handoff import INTERNAL, HandoffRequest
+from flowrail.handoff.hops import chain_of
 from flowrail.handoff.payload.build import HandoffSource
 from flowrail.handoff.payload.convert import narrowed
 from flowrail.handoff.source import extra_root, source_of

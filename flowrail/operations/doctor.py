@@ -33,7 +33,7 @@ from flowrail.operations.operation import operation
 from flowrail.operations.skills.skill_check import check as check_workflows
 from flowrail.operations.skills.trust import waiting_skills
 from flowrail.skills.card import departures
-from flowrail.storage.ownership import Owner
+from flowrail.storage.user_mark import Owner
 from flowrail.text.phrases import count, joined
 from flowrail.text.report import FilePath, Report, Span, Style, line, paragraphs, short_path, status, title
 from flowrail.text.safe_text import shortened

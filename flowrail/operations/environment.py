@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.command import Hint
+from flowrail.discovery.git_root import find_project_root
 from flowrail.discovery.locations import BUNDLED, Root, Scope, bundled_folder, config_folder, skill_roots
-from flowrail.discovery.project_root import find_project_root
 from flowrail.errors import TrustError, UsageError, require_extra
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.frozen import Frozen
@@ -22,8 +22,8 @@ from flowrail.machines.session_store import Store
 from flowrail.machines.workflow import Workflow
 from flowrail.skills.loader import Loader
 from flowrail.storage.configuration import configured_store
-from flowrail.storage.ownership import Owner
 from flowrail.storage.user_folders import state_folder
+from flowrail.storage.user_mark import Owner
 from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import is_shown
 

@@ -35,8 +35,8 @@ from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
 from flowrail.operations.steps import current_step
 from flowrail.operations.steps.child_sessions import replace_agent
 from flowrail.operations.steps.current_step import look
+from flowrail.operations.steps.new_session import begin
 from flowrail.operations.steps.review_findings import add_finding, resolve_finding
-from flowrail.operations.steps.session_start import begin
 from flowrail.operations.steps.session_workflow import of_program, open_folder, open_skill
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.operations.steps.user_questions import answer_questions, ask_user

@@ -18,7 +18,7 @@ from flowrail.discovery.locations import BUNDLED, bundled_folder
 from flowrail.errors import DocumentError, FlowError
 from flowrail.skills.catalog import Skill
 from flowrail.storage.files import read_bounded
-from flowrail.text import limits
+from flowrail.text import size_limits
 
 MANIFEST = ".flowrail-install.json"
 FORMAT = 1
@@ -95,7 +95,7 @@ def read_manifest(folder: str) -> dict[str, str] | None:
     """Return the digest of each file in the manifest of *folder*, or `None` if the manifest is missing or cannot be read."""
     path = os.path.join(folder, MANIFEST)
     try:
-        data = json.loads(read_bounded(path, limit=limits.JSON_BYTES, what="the list of files"))
+        data = json.loads(read_bounded(path, limit=size_limits.JSON_BYTES, what="the list of files"))
         return {path: str(digest) for path, digest in data["files"].items()}
     except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

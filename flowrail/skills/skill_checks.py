@@ -21,7 +21,7 @@ from flowrail.skills import card
 from flowrail.skills.catalog import Skill, find, unread_workflows, workflow_file, workflows
 from flowrail.skills.loader import Loader
 from flowrail.storage.files import read_bounded
-from flowrail.text import limits, phrases, placeholders
+from flowrail.text import phrases, placeholders, size_limits
 from flowrail.text.safe_text import decode
 
 CARD = "SKILL.md"
@@ -298,7 +298,7 @@ def _found(code: str, message: str, hint: str, place: Place, step: str | None = 
 
 
 def _card(folder: str) -> bytes:
-    return read_bounded(os.path.join(folder, CARD), limit=limits.TEXT_BYTES, what="it")
+    return read_bounded(os.path.join(folder, CARD), limit=size_limits.TEXT_BYTES, what="it")
 
 
 def _names(folder: str) -> list[str]:

@@ -11,8 +11,8 @@ from typing import Any
 from flowrail.storage import files, journal
 from flowrail.storage.journal import Journal
 from flowrail.storage.lock import locked
-from flowrail.storage.ownership import Owner
 from flowrail.storage.record_store import HeldLines, Kind, Position, Stamp
+from flowrail.storage.user_mark import Owner
 
 JOURNAL, LOCK = "journal.jsonl", "lock"
 _REMOVED = ".gone-"

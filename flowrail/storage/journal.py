@@ -22,7 +22,7 @@ from itertools import islice
 from flowrail.errors import StorageError, UsageError
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
-from flowrail.text import limits
+from flowrail.text import size_limits
 
 READ, CHANGE = os.O_RDONLY, os.O_RDWR | os.O_APPEND
 CREATE = CHANGE | os.O_CREAT
@@ -89,8 +89,8 @@ def line_of(data: dict[str, object], mark: Callable[[bytes], str] | None = None)
         body += f',"mark":"{mark(body)}"'.encode()
     digest = sha256_hex(body)
     text = body + f',"hash":"{digest}"}}\n'.encode()
-    if len(text) > limits.RECORD_BYTES:
-        raise too_large("the record", len(text), limits.RECORD_BYTES)
+    if len(text) > size_limits.RECORD_BYTES:
+        raise too_large("the record", len(text), size_limits.RECORD_BYTES)
     return text, digest
 
 
@@ -132,7 +132,7 @@ class Journal:
             length = _CHUNK
             *whole, rest = (rest + piece).split(b"\n")
             number += len(whole)
-            if len(rest) > limits.RECORD_BYTES:
+            if len(rest) > size_limits.RECORD_BYTES:
                 raise self._too_long(number + 1)
             yield from (line + b"\n" for line in whole)
 
@@ -174,14 +174,14 @@ class Journal:
             length = min(length, start)
             start -= length
             rest, *whole = (os.pread(self._fd, length, start) + rest).split(b"\n")
-            if len(rest) > limits.RECORD_BYTES:
+            if len(rest) > size_limits.RECORD_BYTES:
                 raise self._too_long(sum(1 for _ in self.lines()))
             yield from reversed(whole)
             length = _CHUNK
         yield rest
 
     def _too_long(self, number: int) -> DamagedError:
-        return DamagedError(self.path, number, f"the line has more than {limits.RECORD_BYTES} bytes")
+        return DamagedError(self.path, number, f"the line has more than {size_limits.RECORD_BYTES} bytes")
 
 
 @contextmanager
@@ -197,7 +197,7 @@ def opened(path: str, mode: int = READ) -> Iterator[Journal]:
             raise error from None
     try:
         status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > limits.JOURNAL_BYTES:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > size_limits.JOURNAL_BYTES:
             fact = "is too large" if stat.S_ISREG(status.st_mode) else "is not a plain file"
             hint = "move it away and restore the journal from a backup"
             raise StorageError(f"{path} {fact}", hint=hint, place=path)

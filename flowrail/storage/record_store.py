@@ -16,11 +16,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from flowrail.errors import FlowError, StorageError
 from flowrail.storage import journal
+from flowrail.storage.converter import RecordError, from_plain, to_plain
 from flowrail.storage.journal import DamagedError, TooLargeError
-from flowrail.storage.ownership import Owner
-from flowrail.storage.records import RecordError, from_plain, to_plain
+from flowrail.storage.user_mark import Owner
 from flowrail.text import json as strict_json
-from flowrail.text import limits
+from flowrail.text import size_limits
 
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 Stamp = tuple[int, int]
@@ -213,7 +213,7 @@ class HeldEntry(Generic[T]):
     def append(self, record: T, *, reserve: int = 0) -> str:
         """Add the record that follows ``newest``, and return its hash. *reserve* bytes of the limit must stay free."""
         text, digest = self._encode(record)
-        if self._held.size + len(text) > limits.JOURNAL_BYTES - reserve:
+        if self._held.size + len(text) > size_limits.JOURNAL_BYTES - reserve:
             raise JournalFullError(
                 f"{self._kind.noun} `{self._key}` has {self._held.size} bytes and no room for another record",
                 hint="start again",
@@ -227,7 +227,7 @@ class HeldEntry(Generic[T]):
 
     def has_room(self, reserve: int) -> bool:
         """Return whether another record like the newest one fits twice and leaves *reserve* bytes free."""
-        return self._held.size + 2 * self._last_length <= limits.JOURNAL_BYTES - reserve
+        return self._held.size + 2 * self._last_length <= size_limits.JOURNAL_BYTES - reserve
 
 
 class RecordStore(Generic[T]):

@@ -15,9 +15,9 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select,
 from flowrail.errors import ConflictError
 from flowrail.storage.database import WAIT_SECONDS, Database, open_database
 from flowrail.storage.journal import DamagedError
-from flowrail.storage.ownership import Owner
 from flowrail.storage.record_store import Chained, HeldLines, Kind, Position, Stamp
 from flowrail.storage.schema import ENTRIES, LABEL_LENGTH, LABELS, RECORDS
+from flowrail.storage.user_mark import Owner
 
 _BATCH, _FIRST_BATCH = 500, 10
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 
 from flowrail.errors import FlowError, UsageError
-from flowrail.machines.decision import applies, session_context
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.guide import guide
+from flowrail.machines.outcome_decision import applies, session_context
 from flowrail.machines.reported_values import check_facts, check_params
 from flowrail.machines.session import Report, Session
 from flowrail.machines.step import StepDef, accepts_any_fact, fact_args

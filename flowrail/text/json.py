@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from flowrail.errors import DocumentError
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text.safe_text import in_quotes, shortened
 
-_LARGEST_INTEGER = 10**limits.INTEGER_DIGITS
+_LARGEST_INTEGER = 10**size_limits.INTEGER_DIGITS
 
 
 class JsonError(DocumentError):
@@ -30,13 +30,13 @@ class JsonRefusedError(JsonError):
     code = "JSON_REFUSED"
 
 
-def load(text: str, *, source: str, values: int = limits.JSON_VALUES) -> object:
+def load(text: str, *, source: str, values: int = size_limits.JSON_VALUES) -> object:
     """Return the value of a JSON *text* with at most so many *values*.
 
     Raises `JsonError`, with the line of a syntax error.
     """
-    if len(text) > limits.JSON_BYTES:
-        raise _refused(f"is larger than {limits.JSON_BYTES} bytes", source)
+    if len(text) > size_limits.JSON_BYTES:
+        raise _refused(f"is larger than {size_limits.JSON_BYTES} bytes", source)
     try:
         value = json.loads(
             text, object_pairs_hook=_without_duplicates, parse_constant=_no_number, parse_float=_finite
@@ -63,11 +63,11 @@ def parse(text: str) -> Any:
     return _decode(text)
 
 
-def problem(value: object, *, values: int = limits.JSON_VALUES) -> str | None:
+def problem(value: object, *, values: int = size_limits.JSON_VALUES) -> str | None:
     """Return why *value* cannot be stored as JSON, in words that follow its name, or `None`."""
     level = [value]
     count = 0
-    for _ in range(limits.DEPTH + 1):
+    for _ in range(size_limits.DEPTH + 1):
         below: list[object] = []
         for item in level:
             if isinstance(item, float) and not math.isfinite(item):
@@ -88,8 +88,8 @@ def problem(value: object, *, values: int = limits.JSON_VALUES) -> str | None:
     return _TOO_DEEP
 
 
-_TOO_DEEP = f"is nested deeper than {limits.DEPTH} levels"
-_TOO_MANY_DIGITS = f"holds an integer of more than {limits.INTEGER_DIGITS} digits"
+_TOO_DEEP = f"is nested deeper than {size_limits.DEPTH} levels"
+_TOO_MANY_DIGITS = f"holds an integer of more than {size_limits.INTEGER_DIGITS} digits"
 
 
 class _ForbiddenJsonError(ValueError):

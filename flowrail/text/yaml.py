@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from flowrail.errors import DocumentError
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text.safe_text import decode, hides, shortened
 
 Path = tuple[str | int, ...]
@@ -79,9 +79,9 @@ def load(data: bytes | str, *, source: str, plain_text: bool = False, all_proble
     absent value is None. Raises `YamlError`, or `NotTextError` if the bytes are not UTF-8.
     """
     size = len(data) if isinstance(data, bytes) else len(data.encode(errors="surrogatepass"))
-    if size > limits.YAML_BYTES:
+    if size > size_limits.YAML_BYTES:
         raise YamlRefusedError(
-            f"the document is larger than {limits.YAML_BYTES} bytes",
+            f"the document is larger than {size_limits.YAML_BYTES} bytes",
             hint="split it, or move long texts to separate files",
             place=source,
         )
@@ -223,10 +223,12 @@ class _Reader:
         if event.tag:
             raise _ForbiddenYamlError(event, f"the tag `{_short(event.tag)}` is not allowed", _QUOTE)
         self._values += 1
-        if self._values > limits.VALUES:
-            raise _ForbiddenYamlError(event, f"more than {limits.VALUES} values", "split the document")
-        if len(path) >= limits.DEPTH + isinstance(event, yaml.ScalarEvent):
-            raise _ForbiddenYamlError(event, f"more than {limits.DEPTH} nested levels", "nest less deeply")
+        if self._values > size_limits.VALUES:
+            raise _ForbiddenYamlError(event, f"more than {size_limits.VALUES} values", "split the document")
+        if len(path) >= size_limits.DEPTH + isinstance(event, yaml.ScalarEvent):
+            raise _ForbiddenYamlError(
+                event, f"more than {size_limits.DEPTH} nested levels", "nest less deeply"
+            )
 
     def _note(self, path: Path, event: Any) -> None:
         self.lines[path] = _line(event)
@@ -274,8 +276,8 @@ def _plain_scalar(text: str) -> object:
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if _INTEGER.fullmatch(text):
-        if len(text) > limits.INTEGER_DIGITS:
-            raise ValueError(f"has more than {limits.INTEGER_DIGITS} digits")
+        if len(text) > size_limits.INTEGER_DIGITS:
+            raise ValueError(f"has more than {size_limits.INTEGER_DIGITS} digits")
         return int(text, {"o": 8, "x": 16}.get(text[1:2], 10))
     if _SPECIAL.fullmatch(text) or (_FLOAT.fullmatch(text) and not math.isfinite(float(text))):
         raise ValueError("is not a finite number")

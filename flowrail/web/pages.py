@@ -32,10 +32,10 @@ from flowrail.operations.skills.taken_transitions import drawn, histories
 from flowrail.operations.steps import step_checks, working_files
 from flowrail.operations.steps.decisions import awaited, decision
 from flowrail.storage.files import read_bounded
-from flowrail.text.limits import JSON_BYTES
 from flowrail.text.phrases import ago, count, duration, in_words, iso_time, moment_after
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import shortened, visible
+from flowrail.text.size_limits import JSON_BYTES
 from flowrail.web import markdown
 from flowrail.web.access import Keys
 from flowrail.web.session_page import SessionPage, view

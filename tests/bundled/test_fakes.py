@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from support.bundled_evidence import content_for
 
-from flowrail.evidence.evaluate import Context, evaluate, files_of
+from flowrail.evidence.context import Context
+from flowrail.evidence.evaluate import evaluate
+from flowrail.evidence.file_evidence import files_of
 from flowrail.machines.demanded_evidence import Evidence
 from flowrail.machines.evidence_results import StepEvidence
 from flowrail.machines.step import StepDef

@@ -10,8 +10,8 @@ import pytest
 from support.sandbox import bytes_below, home_skills, put_skill, refused, sessions_folder, told
 
 from flowrail.cli import output
-from flowrail.machines import decision
-from flowrail.machines.decision import call_function
+from flowrail.machines import outcome_decision
+from flowrail.machines.outcome_decision import call_function
 from flowrail.machines.step import StepContext
 
 HERE = StepContext("first")
@@ -86,7 +86,7 @@ def test_a_function_that_tells_is_stopped_too_and_nothing_moves(
     part: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(**part)
-    monkeypatch.setattr(decision, "HANDLER_SECONDS", 0.2)
+    monkeypatch.setattr(outcome_decision, "HANDLER_SECONDS", 0.2)
     told("step", "slow")
     before = bytes_below(sessions_folder(), but={"lock"})
 
@@ -101,7 +101,7 @@ def test_a_module_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
     write()
     session = told("step", "slow")["session"]
     folder = put_skill("slow", "while True:\n    pass\n", where=home_skills(), file="workflow.py")
-    monkeypatch.setattr(decision, "HANDLER_SECONDS", 0.2)
+    monkeypatch.setattr(outcome_decision, "HANDLER_SECONDS", 0.2)
 
     for words, code in (
         (["step", "slow", "--new"], "NOT_LOADED"),

@@ -10,7 +10,7 @@ import pytest
 
 from flowrail.cli.given_files import read_facts
 from flowrail.errors import DocumentError
-from flowrail.text import limits
+from flowrail.text import size_limits
 
 
 def write(content: bytes) -> str:
@@ -23,7 +23,7 @@ def write(content: bytes) -> str:
     [
         (b"\n[1]", r"^facts\.json: does not contain a JSON object"),
         (b'{"a": 1,\n"a": 2}', r"^facts\.json: the document has the key `a` twice in one object"),
-        (b'{"a": "' + b"x" * limits.JSON_BYTES + b'"}', "has more than 4194304 bytes"),
+        (b'{"a": "' + b"x" * size_limits.JSON_BYTES + b'"}', "has more than 4194304 bytes"),
     ],
 )
 def test_anything_else_is_refused_with_the_place(content: bytes, message: str) -> None:
@@ -59,6 +59,6 @@ def test_standard_input_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     give(b"[")
     with pytest.raises(DocumentError, match=r"^standard input:1: "):
         read_facts("-")
-    give(b" " * (limits.JSON_BYTES + 1))
+    give(b" " * (size_limits.JSON_BYTES + 1))
     with pytest.raises(DocumentError, match="standard input: has more than"):
         read_facts("-")

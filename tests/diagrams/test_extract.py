@@ -10,7 +10,7 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import NodeKind, Picture
 from flowrail.machines.demanded_evidence import Evidence, StepCommand
 from flowrail.machines.dispatch import Dispatch
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.step import Rule

@@ -8,8 +8,8 @@ import pytest
 from support.skills import git, repository
 
 from flowrail.discovery import locations as locations_module
+from flowrail.discovery.git_root import find_project_root
 from flowrail.discovery.locations import Scope, look, skill_roots
-from flowrail.discovery.project_root import find_project_root
 
 
 def folders(*paths: Path) -> None:

@@ -14,8 +14,8 @@ from support.databases import postgres
 pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
 
 from flowrail.errors import StorageError
+from flowrail.fleet.job_records import FleetRecords, WorkerRecord
 from flowrail.fleet.jobs import JobQueue
-from flowrail.fleet.records import FleetRecords, WorkerRecord
 from flowrail.fleet.targets import Target
 from flowrail.operations.environment import Environment
 from flowrail.storage.database import Database

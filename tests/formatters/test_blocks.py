@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import flowrail
 from flowrail import formatters
 from flowrail.machines.dispatch import AgentRole
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.script_steps import BranchCommand, FlatCommand, QRState
 from flowrail.machines.severities import POLICIES
 from flowrail.text.safe_text import Markup, one_line, visible

@@ -91,7 +91,7 @@ def session(data: bytes) -> None:
 
     from flowrail.errors import StorageError
     from flowrail.machines.session_store import Store, UnknownSessionError
-    from flowrail.storage.ownership import Owner
+    from flowrail.storage.user_mark import Owner
 
     body = data.removesuffix(b"}")
     digest = sha256(body).hexdigest().encode()
@@ -203,8 +203,8 @@ def _kept(name: str) -> Iterator[bytes]:
     from flowrail.machines.plain_form import to_plain
     from flowrail.machines.session_record import Record
     from flowrail.machines.transition import start
+    from flowrail.storage.converter import to_plain as plain
     from flowrail.storage.journal import line_of
-    from flowrail.storage.records import to_plain as plain
 
     for made in (linear("a", "b"), loop()):
         if name == "definition":

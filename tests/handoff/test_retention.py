@@ -11,8 +11,8 @@ from support.sandbox import flow, told
 from flowrail.handoff.handoff import INVOCATION, Handoff
 from flowrail.handoff.store import Handoffs, open_handoffs
 from flowrail.machines.session_store import Store
-from flowrail.storage.ownership import Owner
-from flowrail.storage.records import to_plain
+from flowrail.storage.converter import to_plain
+from flowrail.storage.user_mark import Owner
 
 
 def kept() -> Handoffs:

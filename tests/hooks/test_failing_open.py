@@ -18,7 +18,7 @@ from support.sandbox import ENTRY, accept, flow, process, put_skill, sessions_fo
 
 from flowrail.hosts.host import EVENTS
 from flowrail.storage.lock import locked
-from flowrail.text import limits
+from flowrail.text import size_limits
 
 STRICT = """\
 name: NAME
@@ -56,7 +56,7 @@ MALFORMED: dict[str, bytes] = {
     "no UTF-8": b"\xff\xfe\x00",
     "deep": b'{"a":' * 100_000,
     "a surrogate": b'{"session_id": "\\ud800", "cwd": "/\\ud800", "tool_name": "\\ud800"}',
-    "too long": b'{"x": "' + b"x" * limits.HOOK_INPUT_BYTES + b'"}',
+    "too long": b'{"x": "' + b"x" * size_limits.HOOK_INPUT_BYTES + b'"}',
 }
 KEYS = (
     "session_id",
@@ -149,7 +149,7 @@ def test_a_store_of_another_user_is_not_looked_at(session: Path) -> None:
 def test_where_the_session_is_held_by_another_nobody_waits_long(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flowrail.hooks.turns._WAIT", 0.01)
+    monkeypatch.setattr("flowrail.hooks.stop._WAIT", 0.01)
     with locked(str(session / "lock"), wait=1, what="the session"):
         assert hook("stop", said("stop")) == {}
 

@@ -21,7 +21,7 @@ from support.sandbox import (
     sessions_folder,
 )
 
-from flowrail.discovery.project_root import find_project_root
+from flowrail.discovery.git_root import find_project_root
 from flowrail.skills.guard_index import LIFTED_SECONDS
 
 RELEASE = """\

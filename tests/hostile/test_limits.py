@@ -16,8 +16,8 @@ from support.handoffs import forged
 from support.sandbox import clean_environment, findings_of, flow, put_skill, told
 
 from flowrail.handoff.handoff import Handoff
-from flowrail.storage.records import to_plain
-from flowrail.text import limits
+from flowrail.storage.converter import to_plain
+from flowrail.text import size_limits
 
 MEASURED = """
 import resource, sys
@@ -44,7 +44,7 @@ def measured(*words: str) -> int:
     return int(status)
 
 
-def filled(piece: str, size: int = limits.YAML_BYTES) -> str:
+def filled(piece: str, size: int = size_limits.YAML_BYTES) -> str:
     """Return *piece* repeated up to *size* bytes."""
     return piece * (size // len(piece))
 

@@ -12,9 +12,9 @@ from support.refusals import refused
 from support.workflows import linear, step, workflow
 
 from flowrail.errors import ConflictError
-from flowrail.machines.decision import HandlerError
 from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.outcome import Outcome
+from flowrail.machines.outcome_decision import HandlerError
 from flowrail.machines.reported_values import (
     OutcomeNotOpenError,
 )

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import pytest
 from support.workflows import step, workflow
 
-from flowrail.machines.decision import (
+from flowrail.machines.outcome import Outcome
+from flowrail.machines.outcome_decision import (
     Decision,
     HandlerError,
     actions_of,
@@ -23,7 +24,6 @@ from flowrail.machines.decision import (
     in_context,
     title_of,
 )
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.step import StepContext, StepDef
 from flowrail.machines.values import Arg
 

@@ -10,10 +10,10 @@ import pytest
 from support.workflows import ended, step, workflow
 
 from flowrail.errors import FlowError
-from flowrail.machines.decision import HandlerError
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.outcome import Outcome
+from flowrail.machines.outcome_decision import HandlerError
 from flowrail.machines.reported_values import ValuesError
 from flowrail.machines.session import Report, Session
 from flowrail.machines.step import StepContext

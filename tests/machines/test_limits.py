@@ -13,7 +13,7 @@ from support.workflows import NOW, answered, loop, report, step, workflow
 from flowrail.machines.asked_questions import ANOTHER, STOP
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.limits import loops_around
 from flowrail.machines.outcome import Outcome

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from support.refusals import refused
 from support.workflows import NOW, answered, found, report, review_loop, step, workflow
 
-from flowrail.machines import WorkflowError, reviews
-from flowrail.machines.gate import GateConfig
-from flowrail.machines.guidance.guide import guide
-from flowrail.machines.reported_values import ReviewPendingError
-from flowrail.machines.reviews import (
+from flowrail.machines import WorkflowError, gate_verdict
+from flowrail.machines.gate_config import GateConfig
+from flowrail.machines.gate_verdict import (
     verdict,
 )
+from flowrail.machines.guidance.guide import guide
+from flowrail.machines.reported_values import ReviewPendingError
 from flowrail.machines.session import Session
 from flowrail.machines.severities import POLICIES
 from flowrail.machines.transition import start
@@ -120,10 +120,10 @@ def test_each_gate_looks_at_its_own_review() -> None:
 def test_a_finding_knows_its_review_its_round_and_its_version() -> None:
     flow = review_loop()
     session = report(flow, start(flow, now=NOW), "ok")
-    first, _ = reviews.record(
+    first, _ = gate_verdict.record(
         flow, session, severity="must", text=" wrong ", place="a.py:3", item="a", at=NOW, by="me"
     )
-    second, again = reviews.record(flow, first, severity="COULD", text="still", item="a", at=NOW)
+    second, again = gate_verdict.record(flow, first, severity="COULD", text="still", item="a", at=NOW)
 
     one, two = second.findings
     assert (one.id, one.severity, one.text, one.place) == ("F1", "MUST", "wrong", "a.py:3")
@@ -138,10 +138,10 @@ def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
     flow = review_loop()
     session = found(flow, report(flow, start(flow, now=NOW), "ok"), "MUST", "SHOULD")
 
-    session, settled = reviews.resolve(flow, session, "F1", note="not so", at=NOW)
-    again, same = reviews.resolve(flow, session, "F1", note="another", at="later")
+    session, settled = gate_verdict.resolve(flow, session, "F1", note="not so", at=NOW)
+    again, same = gate_verdict.resolve(flow, session, "F1", note="another", at="later")
     with refused("UNKNOWN_FINDING", match="f9"):
-        reviews.resolve(flow, session, "f9")
+        gate_verdict.resolve(flow, session, "f9")
 
     assert (settled.is_open, settled.resolution, settled.resolved_at) == (False, "not so", NOW)
     assert (again, same) == (session, settled)
@@ -154,17 +154,17 @@ def test_at_the_gate_nobody_takes_a_finding_away() -> None:
     session = at_gate(2, "MUST")
 
     with refused("ROUND_CLOSED") as caught:
-        reviews.resolve(flow, session, "F2", at=NOW)
+        gate_verdict.resolve(flow, session, "F2", at=NOW)
 
     assert caught.value.exit_status == 4
-    assert reviews.resolve(flow, session, "F1", at=NOW)[1].is_open is False  # of an earlier round
+    assert gate_verdict.resolve(flow, session, "F1", at=NOW)[1].is_open is False  # of an earlier round
 
 
 def test_a_resolved_finding_does_not_change_the_next_round() -> None:
     flow = review_loop()
     sent_back = report(flow, at_gate(1, "MUST"), "done")
 
-    session, _ = reviews.resolve(flow, sent_back, "F1", note="fixed", at=NOW)
+    session, _ = gate_verdict.resolve(flow, sent_back, "F1", note="fixed", at=NOW)
 
     assert guide(flow, sent_back).findings != ()
     assert guide(flow, session).findings == ()

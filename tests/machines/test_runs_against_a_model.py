@@ -15,7 +15,7 @@ from flowrail.machines.guidance.guide import guide
 from flowrail.machines.session import Report, Session
 from flowrail.machines.transition import NOTHING, advance, start
 from flowrail.machines.workflow import Workflow
-from flowrail.storage.records import from_plain, to_plain
+from flowrail.storage.converter import from_plain, to_plain
 
 SEVERITIES = st.lists(st.sampled_from(["MUST", "SHOULD", "COULD"]), max_size=2)
 ENDS = st.sampled_from(["ok", "ok", "fail"])

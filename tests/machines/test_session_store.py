@@ -16,7 +16,7 @@ from support.refusals import refused
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record, StoredDefinition
 from flowrail.machines.session_store import Store, UnknownSessionError
-from flowrail.storage.ownership import Owner
+from flowrail.storage.user_mark import Owner
 
 ID = "skill-abcdef"
 DEFINITION = StoredDefinition("skill", "library", "", "", {}, False, {"name": "skill", "steps": []})

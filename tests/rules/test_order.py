@@ -7,7 +7,7 @@ import random
 import pytest
 from support.order_reference import breaks, call, entry, is_owed, report
 
-from flowrail.rules.order import Event, OrderRule, OrderSyntaxError, parse_rule, watch
+from flowrail.rules.order_rule import Event, OrderRule, OrderSyntaxError, parse_rule, watch
 
 STEPS = ("review", "fix", "verify", "publish")
 CALLS = ("git push", "git status", "tools/book 3")

@@ -21,7 +21,7 @@ from flowrail.storage import journal
 from flowrail.storage.files import WriteFailedError
 from flowrail.storage.journal import DamagedError, Journal, TooLargeError
 from flowrail.storage.record_store import Kind
-from flowrail.text import limits
+from flowrail.text import size_limits
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def test_a_record_of_another_form_is_refused_with_its_line(tmp_path: Path, body:
 
 def test_a_line_that_would_be_too_long_is_not_written() -> None:
     with pytest.raises(TooLargeError, match="at most 8388608 are allowed") as caught:
-        KIND.encode(Note(0, "x" * limits.RECORD_BYTES, ""))
+        KIND.encode(Note(0, "x" * size_limits.RECORD_BYTES, ""))
 
     assert caught.value.exit_status == 3
 
@@ -222,7 +222,7 @@ def test_a_line_longer_than_any_record_is_refused_from_either_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(tmp_path, "a", "b" * 5_000)
-    monkeypatch.setattr(limits, "RECORD_BYTES", 1_000)
+    monkeypatch.setattr(size_limits, "RECORD_BYTES", 1_000)
 
     for read in (Journal.last_line, Journal.lines):
         with opened(tmp_path) as made, pytest.raises(DamagedError, match="has more than 1000 bytes"):
@@ -240,7 +240,7 @@ def piped(path: Path) -> None:
 
 
 def swollen(path: Path) -> None:
-    os.truncate(path, limits.JOURNAL_BYTES + 1)
+    os.truncate(path, size_limits.JOURNAL_BYTES + 1)
 
 
 @pytest.mark.parametrize("spoil", [linked, piped, swollen])

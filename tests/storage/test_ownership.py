@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from flowrail.errors import DocumentError
-from flowrail.storage.ownership import KEY_BYTES, Owner, user_key
 from flowrail.storage.user_folders import state_folder
+from flowrail.storage.user_mark import KEY_BYTES, Owner, user_key
 
 
 @pytest.fixture

@@ -20,10 +20,10 @@ from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.storage.database import Database
 from flowrail.storage.file_store import FileLines
 from flowrail.storage.journal import DamagedError
-from flowrail.storage.ownership import Owner
 from flowrail.storage.record_store import JournalFullError, Kind, RecordStore
 from flowrail.storage.sql_store import SqlLines
-from flowrail.text import limits
+from flowrail.storage.user_mark import Owner
+from flowrail.text import size_limits
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def test_a_record_that_leaves_no_room_is_refused_and_changes_nothing(
     store = open_store()
     key = started(store)
     (line,) = store.lines(key)
-    monkeypatch.setattr(limits, "JOURNAL_BYTES", len(line) + 300)
+    monkeypatch.setattr(size_limits, "JOURNAL_BYTES", len(line) + 300)
 
     with store.hold(key, wait=1) as held:
         record = Entry(1, held.newest.hash, key, "second")

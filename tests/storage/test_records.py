@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowrail.machines.session import Move, Session
-from flowrail.storage.records import RecordError, from_plain, to_plain
+from flowrail.storage.converter import RecordError, from_plain, to_plain
 
 TEXT = st.text(max_size=8)
 FACTS = st.dictionaries(TEXT, st.none() | st.booleans() | st.integers() | TEXT | st.lists(TEXT), max_size=3)

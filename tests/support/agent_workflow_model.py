@@ -13,7 +13,7 @@ from support.loop_model import counted, loop_of, reached_from
 from support.workflows import FAIL, ITERATE, OK, step, workflow
 
 from flowrail.machines.dispatch import Dispatch
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.question import Option, Question
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow

@@ -15,7 +15,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.steps import current_step as steps
 from flowrail.operations.steps import user_questions as questions
 from flowrail.operations.steps.child_sessions import replace_agent
-from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.new_session import begin
 from flowrail.operations.steps.user_questions import AskedUser
 
 LEAD = """\

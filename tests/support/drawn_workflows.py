@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from flowrail.machines.dispatch import Dispatch
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.step import Rule, StepDef

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from flowrail.storage.journal import line_of
-from flowrail.storage.ownership import Owner
 from flowrail.storage.user_folders import state_folder
+from flowrail.storage.user_mark import Owner
 
 
 def folder_of(session: str) -> Path:

@@ -1,13 +1,13 @@
 """What order rules mean: each event is judged by looking at everything before it. Slow, and close to the words.
 
-This is the reference for the automata of `flowrail.rules.order`, and for the proof.
+This is the reference for the automata of `flowrail.rules.order_rule`, and for the proof.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowrail.rules.order import Event, Form, OrderRule, Side
+from flowrail.rules.order_rule import Event, Form, OrderRule, Side
 from flowrail.rules.tools import ToolUse
 
 

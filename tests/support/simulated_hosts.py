@@ -17,8 +17,8 @@ from support.simulated_agents import Habit, StepOutput, Team, Work
 
 from flowrail.hooks.first_look import StoreFolder, sessions_of
 from flowrail.machines.session_store import Store
-from flowrail.storage.ownership import Owner
 from flowrail.storage.user_folders import state_folder
+from flowrail.storage.user_mark import Owner
 
 RESUME = re.compile(r"does not move the session: `(flow resume [^`]*)`")
 

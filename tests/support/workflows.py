@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flowrail.machines import asked_questions as engine_questions
-from flowrail.machines import reviews
+from flowrail.machines import gate_verdict
 from flowrail.machines.dispatch import Dispatch
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import AskedQuestion, Report, Session
@@ -102,7 +102,7 @@ def report(flow: Workflow, session: Session, *outcomes: str, now: str = NOW) -> 
 def found(flow: Workflow, session: Session, *severities: str) -> Session:
     """Return *session* with a finding of each severity."""
     for severity in severities:
-        session, _ = reviews.record(flow, session, severity=severity, text=f"a {severity}", at=NOW)
+        session, _ = gate_verdict.record(flow, session, severity=severity, text=f"a {severity}", at=NOW)
     return session
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.plain_data import PLAIN_DATA
 
 from flowrail.text import json as strict_json
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text.json import JsonError, JsonRefusedError
 
 DIGITS = "9" * 5_000
@@ -56,7 +56,7 @@ def test_a_syntax_error_has_line_and_column(text: str, place: str, fact: str) ->
         ("[" * 32 + "[1]" + "]" * 32, "is nested deeper than 32 levels"),
         ("[" * 100_000, "is nested deeper than 32 levels"),
         ("[" + "1," * 200_000 + "1]", "holds more than 200000 values"),
-        (" " * (limits.JSON_BYTES + 1), "is larger than 4194304 bytes"),
+        (" " * (size_limits.JSON_BYTES + 1), "is larger than 4194304 bytes"),
     ],
     ids=lambda value: value[:20],
 )
@@ -67,13 +67,13 @@ def test_ambiguous_json_is_refused(text: str, fact: str) -> None:
     assert error.message == f"x.json: the document {fact}"
 
 
-@pytest.mark.parametrize("levels", [limits.DEPTH, limits.DEPTH + 1])
+@pytest.mark.parametrize("levels", [size_limits.DEPTH, size_limits.DEPTH + 1])
 def test_the_depth_limit_is_inclusive(levels: int) -> None:
     value: Any = 1
     for _ in range(levels):
         value = [value]
 
-    assert (strict_json.problem(value) is None) == (levels <= limits.DEPTH)
+    assert (strict_json.problem(value) is None) == (levels <= size_limits.DEPTH)
 
 
 @given(st.floats() | st.integers() | st.lists(st.floats()))

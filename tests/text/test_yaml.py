@@ -13,7 +13,7 @@ from support.hostile_documents import HIDDEN
 from support.plain_data import NEARLY_YAML, PLAIN_DATA
 
 from flowrail.errors import DocumentError
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text.safe_text import visible
 from flowrail.text.yaml import YamlError, YamlRefusedError, dump, load
 
@@ -143,8 +143,8 @@ def test_a_syntax_error_has_line_and_column(text: str, place: str, fact: str) ->
 @pytest.mark.parametrize(
     ("fits", "too_much", "fact"),
     [
-        ("#" * limits.YAML_BYTES, "#" * (limits.YAML_BYTES + 1), "is larger than 262144 bytes"),
-        ("é" * (limits.YAML_BYTES // 2), "é" * (limits.YAML_BYTES // 2 + 1), "is larger than"),
+        ("#" * size_limits.YAML_BYTES, "#" * (size_limits.YAML_BYTES + 1), "is larger than 262144 bytes"),
+        ("é" * (size_limits.YAML_BYTES // 2), "é" * (size_limits.YAML_BYTES // 2 + 1), "is larger than"),
         ("[" * 32 + "x" + "]" * 32, "[" * 33 + "]" * 33, "more than 32 nested levels"),
         ("[" + "a," * 19_999 + "]", "[" + "a," * 20_000 + "]", "more than 20000 values"),
     ],

@@ -13,7 +13,7 @@ from flowrail.formatters.blocks.instructions import format_forbidden, format_sta
 from flowrail.formatters.blocks.plain_text import format_invoke_command
 from flowrail.formatters.blocks.step import format_step_output
 from flowrail.machines.dispatch import AgentRole
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.guidance.review_loop import ASK_USER, FAILED, PASSED, REVIEW, ReviewLoop
 from flowrail.machines.script_steps import (
     BranchCommand,

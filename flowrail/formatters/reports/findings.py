@@ -12,7 +12,7 @@ from flowrail.errors import DocumentError
 from flowrail.machines.checks.proof import Proof, ProofVerdict
 from flowrail.machines.findings import Finding
 from flowrail.storage.files import read_bounded
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text.phrases import count
 from flowrail.text.report import Line, Report, Span, Style, line, status
 from flowrail.text.safe_text import decode, one_line, visible
@@ -82,7 +82,9 @@ def _from_here(path: str) -> str:
 def _source_line(path: str, number: int) -> str:
     """Return one line of a file, or nothing if the file cannot be read."""
     try:
-        lines = decode(read_bounded(path, limit=limits.TEXT_BYTES, what="the file"), source=path).split("\n")
+        lines = decode(read_bounded(path, limit=size_limits.TEXT_BYTES, what="the file"), source=path).split(
+            "\n"
+        )
     except DocumentError:
         return ""
     return lines[number - 1] if 0 < number <= len(lines) else ""

@@ -29,8 +29,8 @@ from flowrail.handoff.payload.integrity import LIFETIME, sealed, stamp
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.received_work import HASHED, UNHASHED, now_at
 from flowrail.machines.session import ReceivedWork, Session
+from flowrail.storage.converter import to_plain
 from flowrail.storage.files import read_bounded, sha256_hex
-from flowrail.storage.records import to_plain
 from flowrail.text import json as strict_json
 from flowrail.text.safe_text import in_quotes
 

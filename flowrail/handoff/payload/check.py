@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from flowrail.errors import DocumentError
-from flowrail.handoff.chain import LONG_CHAIN, format_chain
 from flowrail.handoff.errors import ERROR, EXPIRED, INTEGRITY, MAX_LISTED, WARNING, PayloadProblem
+from flowrail.handoff.hops import LONG_CHAIN, format_chain
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import Payload, get, text_at, texts_at
 from flowrail.handoff.payload.models import STRICT_SOURCE, STRICT_WORKFLOW_ID, shape_of

@@ -18,7 +18,7 @@ from flowrail.handoff.payload.digest import digest_of
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
 from flowrail.text import json as strict_json
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import decode
 
@@ -54,14 +54,14 @@ class Payload:
 
 def read_file(path: str) -> Payload:
     """Return the payload in the file *path*. Links are not followed."""
-    return read(files.read_bounded(path, limit=limits.PAYLOAD_BYTES, what="the payload"), source=path)
+    return read(files.read_bounded(path, limit=size_limits.PAYLOAD_BYTES, what="the payload"), source=path)
 
 
 def read(data: bytes, *, source: str) -> Payload:
     """Return the payload in *data*; `DocumentError` if it is neither JSON nor YAML."""
     text = decode(data, source=source)
     value: Any = (
-        strict_json.load(text, source=source, values=limits.VALUES)
+        strict_json.load(text, source=source, values=size_limits.VALUES)
         if text.lstrip()[:1] == "{"
         else yaml_text.load(text, source=source).value
     )

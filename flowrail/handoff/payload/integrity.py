@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from flowrail.handoff.payload.document import get, put, text_at
+from flowrail.storage.converter import to_plain
 from flowrail.storage.files import sha256_hex
-from flowrail.storage.records import to_plain
 from flowrail.text.phrases import moment
 
 CLOCK_SKEW = timedelta(minutes=5)

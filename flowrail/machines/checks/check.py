@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowrail.machines.checks.table import findings_of
 from flowrail.machines.checks.validation import part_of, raw_findings
-from flowrail.machines.checks.warnings import GRAPH_WARNINGS, WARNINGS
+from flowrail.machines.checks.warning_checks import GRAPH_WARNINGS, WARNINGS
 from flowrail.machines.findings import Finding, Locate, step_index
 from flowrail.machines.reader import type_findings
 from flowrail.machines.workflow import Workflow

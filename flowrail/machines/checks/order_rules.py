@@ -11,7 +11,7 @@ from flowrail.machines.outcome import Outcome
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.rules import tools
-from flowrail.rules.order import Form, OrderRule, OrderSyntaxError, Side, parse_rule
+from flowrail.rules.order_rule import Form, OrderRule, OrderSyntaxError, Side, parse_rule
 from flowrail.text.phrases import listed
 
 

@@ -26,7 +26,7 @@ from flowrail.machines.step import StepDef
 from flowrail.machines.values import Arg, BoundedInt, ChoiceSet
 from flowrail.machines.workflow import Workflow
 from flowrail.rules import tools
-from flowrail.rules.order import Event, Matched, OrderRule
+from flowrail.rules.order_rule import Event, Matched, OrderRule
 
 MOST_CONDITIONS = 8
 """A workflow with more conditions over parameters alone is not decided."""

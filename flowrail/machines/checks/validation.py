@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from flowrail.machines.checks.errors import ERRORS, GRAPH_ERRORS
+from flowrail.machines.checks.error_checks import ERRORS, GRAPH_ERRORS
 from flowrail.machines.checks.table import findings_of
 from flowrail.machines.findings import (
     Locate,

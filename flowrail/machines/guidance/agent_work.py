@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from flowrail.command import Command
 from flowrail.machines import agents, asked_questions
 from flowrail.machines.agents import Children, Join
-from flowrail.machines.decision import names_in, session_context
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
+from flowrail.machines.outcome_decision import names_in, session_context
 from flowrail.machines.question import Option
 from flowrail.machines.session import (
     ACTIVE,

@@ -8,7 +8,6 @@ from typing import Any
 
 from flowrail.command import Command
 from flowrail.machines.agents import Children, Join
-from flowrail.machines.decision import actions_of, names_in, session_context, title_of
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.evidence_results import tally
 from flowrail.machines.frozen import Frozen
@@ -28,6 +27,7 @@ from flowrail.machines.guidance.received_work import handed_over
 from flowrail.machines.guidance.review_loop import ReviewLoop, findings_at, loop_at
 from flowrail.machines.guidance.step_evidence import DeclaredCommand, DemandedCheck, checks_of, commands_of
 from flowrail.machines.outcome import Outcome
+from flowrail.machines.outcome_decision import actions_of, names_in, session_context, title_of
 from flowrail.machines.session import (
     COMPLETED,
     FAILED,

@@ -10,13 +10,13 @@ from typing import Any
 from flowrail.command import Command, value_text
 from flowrail.machines import asked_questions
 from flowrail.machines.agents import Join
-from flowrail.machines.decision import HandlerError, applies, names_in, session_context
 from flowrail.machines.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.frozen import Frozen
+from flowrail.machines.gate_verdict import decide_gate
 from flowrail.machines.limits import counted_again
 from flowrail.machines.outcome import DONE, Outcome
+from flowrail.machines.outcome_decision import HandlerError, applies, names_in, session_context
 from flowrail.machines.reported_values import ReviewPendingError
-from flowrail.machines.reviews import decide_gate
 from flowrail.machines.session import AskedQuestion, Session
 from flowrail.machines.statechart import effective_outcome, find_transition
 from flowrail.machines.step import StepDef, fact_args

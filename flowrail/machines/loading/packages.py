@@ -9,12 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from flowrail.errors import DocumentError, FlowError, UsageError
-from flowrail.machines.decision import SCRIPTS
 from flowrail.machines.loading.python_file import scan
 from flowrail.machines.loading.skill_folder import ENTRY_FILES
+from flowrail.machines.outcome_decision import SCRIPTS
 from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import read_bounded
-from flowrail.text import limits
+from flowrail.text import size_limits
 
 _registered: dict[str, Workflow] = {}
 
@@ -46,7 +46,7 @@ class Workflows(Mapping[str, Workflow]):
     def add(self, module: str, path: str) -> None:
         """Add the workflow of a module, if it has one."""
         try:
-            scanned = scan(read_bounded(path, limit=limits.PYTHON_BYTES, what="the module"))
+            scanned = scan(read_bounded(path, limit=size_limits.PYTHON_BYTES, what="the module"))
         except DocumentError as error:
             self.skipped[path] = error.fact
             return

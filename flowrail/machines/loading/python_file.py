@@ -9,7 +9,7 @@ from traceback import extract_tb
 from types import ModuleType
 
 from flowrail.errors import DocumentError, FlowError
-from flowrail.machines.decision import HandlerError, call_function
+from flowrail.machines.outcome_decision import HandlerError, call_function
 from flowrail.machines.step import StepContext
 from flowrail.machines.workflow import Workflow
 

@@ -10,12 +10,12 @@ from functools import cache
 from typing import NamedTuple
 
 from flowrail.errors import DocumentError, UsageError
-from flowrail.machines.decision import SCRIPTS
 from flowrail.machines.loading.python_file import scan
+from flowrail.machines.outcome_decision import SCRIPTS
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import read_bounded, sha256_hex
-from flowrail.text import limits
+from flowrail.text import size_limits
 from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import decode
 
@@ -113,8 +113,8 @@ def digests(folder: str, paths: Iterable[str]) -> dict[str, str]:
 
 def _largest(path: str) -> int:
     if path.endswith(".md"):
-        return limits.TEXT_BYTES
-    return limits.PYTHON_BYTES if path.endswith(".py") else limits.YAML_BYTES
+        return size_limits.TEXT_BYTES
+    return size_limits.PYTHON_BYTES if path.endswith(".py") else size_limits.YAML_BYTES
 
 
 def read_inside(folder: str, path: str, real_path: Callable[[str], str] = os.path.realpath) -> bytes:
@@ -178,7 +178,7 @@ class ResourceProvider:
         full = os.path.realpath(os.path.join(root, path)) if "\0" not in path else ""
         if not full.startswith(root + os.sep):
             raise UsageError(f"`{path}` is outside the project", hint="name a file below it", path=path)
-        return decode(read_bounded(full, limit=limits.YAML_BYTES, what=f"`{path}`"), source=path)
+        return decode(read_bounded(full, limit=size_limits.YAML_BYTES, what=f"`{path}`"), source=path)
 
     def get_workflow(self, address: str) -> Workflow:
         """Return another workflow by its address."""
@@ -209,7 +209,9 @@ def _safe_name(name: str, folders: Sequence[str], kind: str) -> str:
         for folder in folders:
             path = os.path.join(folder, file)
             if os.path.isfile(path):
-                return decode(read_bounded(path, limit=limits.YAML_BYTES, what=f"the {kind}"), source=file)
+                return decode(
+                    read_bounded(path, limit=size_limits.YAML_BYTES, what=f"the {kind}"), source=file
+                )
     known = sorted({entry.removesuffix(".md") for folder in folders for entry in _names(folder, ".md")})
     raise UnknownResourceError(
         f"unknown {kind} `{name[:80]}`",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from flowrail.errors import UsageError
 from flowrail.machines import agents, asked_questions
-from flowrail.machines import reviews as engine_reviews
+from flowrail.machines import gate_verdict as engine_reviews
 from flowrail.machines.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.graph import reviews

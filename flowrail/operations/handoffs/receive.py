@@ -62,7 +62,7 @@ from flowrail.operations.handoffs.send import (
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Params
 from flowrail.operations.steps.current_step import look
-from flowrail.operations.steps.session_start import start_session
+from flowrail.operations.steps.new_session import start_session
 from flowrail.operations.steps.session_workflow import open_skill
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.skills.catalog import UnknownSkillError

@@ -23,7 +23,6 @@ from flowrail.discovery.locations import bundled_folder
 from flowrail.errors import DocumentError, TrustError, UsageError
 from flowrail.formatters.reports.handoff import HandoffAnswer, answer, send_command
 from flowrail.handoff import checks
-from flowrail.handoff.chain import LOOP, chain_refusal, format_chain
 from flowrail.handoff.errors import (
     HandoffRefusedError,
     InvalidPayloadError,
@@ -41,6 +40,7 @@ from flowrail.handoff.handoff import (
     HandoffRequest,
 )
 from flowrail.handoff.health_check import check_health
+from flowrail.handoff.hops import LOOP, chain_refusal, format_chain
 from flowrail.handoff.lifecycle import CHECKS
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.build import HandoffSource, build
@@ -61,7 +61,7 @@ from flowrail.operations.board import list_sessions
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Facts, Reason
-from flowrail.operations.steps.conversations import NoOpenSessionError, the_open_session
+from flowrail.operations.steps.session_ownership import NoOpenSessionError, the_open_session
 from flowrail.storage import files
 from flowrail.storage.file_store import LOCK
 from flowrail.storage.files import sha256_hex

@@ -13,8 +13,8 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation
 from flowrail.operations.parameters import Reason, SessionId
 from flowrail.operations.steps.child_sessions import start_if_reserved
-from flowrail.operations.steps.conversations import owned
 from flowrail.operations.steps.current_step import check_expected
+from flowrail.operations.steps.session_ownership import owned
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line
 

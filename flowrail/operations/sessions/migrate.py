@@ -20,8 +20,8 @@ from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Params, SessionId
 from flowrail.operations.steps import step_checks
 from flowrail.operations.steps.command_runs import require_no_running
-from flowrail.operations.steps.conversations import owned
 from flowrail.operations.steps.people import require_person
+from flowrail.operations.steps.session_ownership import owned
 from flowrail.operations.steps.session_workflow import open_newest
 from flowrail.operations.steps.shown_step import ShownStep, show_step
 

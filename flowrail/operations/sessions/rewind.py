@@ -20,10 +20,10 @@ from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Expect, Reason, SessionId
 from flowrail.operations.steps import step_checks, working_files
 from flowrail.operations.steps.command_runs import require_no_running
-from flowrail.operations.steps.conversations import owned
 from flowrail.operations.steps.current_step import check_expected
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
-from flowrail.operations.steps.session_start import store_new
+from flowrail.operations.steps.new_session import store_new
+from flowrail.operations.steps.session_ownership import owned
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.operations.steps.shown_step import ShownStep, show_step
 from flowrail.storage.journal import DamagedError

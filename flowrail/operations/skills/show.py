@@ -10,7 +10,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance import step_output
 from flowrail.formatters.reports import workflow as page
-from flowrail.machines import reviews
+from flowrail.machines import gate_verdict
 from flowrail.machines.findings import Finding
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.guide import Guidance, guide
@@ -157,7 +157,7 @@ def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -
         findings = [RecordedFinding("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
         ended = Frozen({step.gate.review: 0}) if qr.status is not None else session.entered
         return replace(session, findings=tuple(findings), entered=ended)
-    gates = reviews.gates(workflow)
+    gates = gate_verdict.gates(workflow)
     gate = next((name for name in gates if workflow.step(name).next_step(Outcome.FAIL) == step.id), None)
     if gate is None or not qr.failed:
         return session

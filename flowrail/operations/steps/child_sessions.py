@@ -18,9 +18,9 @@ from flowrail.machines.agents import (
     variables_of,
     workflow_of_prompt,
 )
-from flowrail.machines.decision import SCRIPTS, names_in, session_context
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.graph import reviews
+from flowrail.machines.outcome_decision import SCRIPTS, names_in, session_context
 from flowrail.machines.plain_form import to_plain
 from flowrail.machines.reported_values import ValuesError
 from flowrail.machines.session import Dispatched, ParentSession, Session
@@ -29,14 +29,14 @@ from flowrail.machines.session_store import UnknownSessionError
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import current_step
 from flowrail.operations.environment import Environment, OpenedWorkflow
-from flowrail.operations.steps import conversations, session_workflow, working_files
+from flowrail.operations.steps import session_ownership, session_workflow, working_files
 from flowrail.operations.steps.dispatched_work import (
     check_dispatched,
     check_still_dispatched,
     children_of,
     runs_to_inherit,
 )
-from flowrail.operations.steps.session_start import start_session
+from flowrail.operations.steps.new_session import start_session
 from flowrail.operations.steps.shown_step import ShownStep, show_record, show_step
 from flowrail.text.phrases import in_words
 
@@ -155,7 +155,7 @@ def _how_to_run_module(environment: Environment, opened: OpenedWorkflow, work: D
 def replace_agent(environment: Environment, session_id: str, name: str) -> ShownStep:
     """Reserve a new child session for one piece of the current step's work; reports of the old one are refused."""
     with environment.store.change(session_id, wait=environment.wait) as change, ExitStack() as lock:
-        session = conversations.owned(environment, change.kept)
+        session = session_ownership.owned(environment, change.kept)
         check_still_dispatched(environment.store, session)
         opened = session_workflow.open_session(environment, session)
         current_step(opened.workflow, session)

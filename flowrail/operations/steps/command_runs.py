@@ -22,9 +22,9 @@ from flowrail.evidence import arguments, project_files, runs
 from flowrail.evidence.project_files import UnreadableError
 from flowrail.evidence.runs import RunState
 from flowrail.machines import asked_questions
-from flowrail.machines.decision import names_in, session_context
 from flowrail.machines.demanded_evidence import PER_ATTEMPT, StepCommand, Verdict
 from flowrail.machines.evidence_results import CommandRun
+from flowrail.machines.outcome_decision import names_in, session_context
 from flowrail.machines.reported_values import ValuesError
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import RecordNote
@@ -35,9 +35,9 @@ from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession
-from flowrail.operations.steps import conversations, working_files
+from flowrail.operations.steps import session_ownership, working_files
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
-from flowrail.operations.steps.order import check_command
+from flowrail.operations.steps.guarded_calls import check_command
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.skills.bundled_copies import runs_bundled_script
 from flowrail.storage.files import make_private_dir, write_atomic
@@ -89,7 +89,7 @@ def run_command(
     printed. Exits with 0 if it passed, 1 if it failed, 4 if its end is unknown, 7 if it is not approved.
     """
     if session is None:
-        session = conversations.own_session(
+        session = session_ownership.own_session(
             environment, lambda own: Command("run", name, session=own, store=environment.shown_store)
         ).session.id
     return run(environment, session, name, environment.stream)
@@ -141,7 +141,7 @@ class _AtStep:
     @classmethod
     def of(cls, environment: Environment, change: SessionChange, name: str) -> _AtStep:
         """Return the command *name*; `UnknownCommandError` if the step declares no such command."""
-        opened = open_session(environment, conversations.owned(environment, change.kept))
+        opened = open_session(environment, session_ownership.owned(environment, change.kept))
         step = current_step(opened.workflow, change.kept.session)
         check_still_dispatched(environment.store, change.kept.session)
         declared = step.commands.get(name)
@@ -232,7 +232,7 @@ def _record_start(environment: Environment, change: SessionChange, at: _AtStep) 
     note: RecordNote = {
         "command": at.name,
         "run": started.id,
-        **conversations.ownership_note(change.kept.session, session),
+        **session_ownership.ownership_note(change.kept.session, session),
     }
     change.commit(_with_run(session, started), kind="command", at=started.at, by=environment.by, note=note)
     return started

@@ -44,11 +44,11 @@ from flowrail.operations.parameters import (
     TakeOver,
     joined_notes,
 )
-from flowrail.operations.steps import command_runs, conversations, step_checks
+from flowrail.operations.steps import command_runs, session_ownership, step_checks
 from flowrail.operations.steps.child_sessions import replace_agent, start_if_reserved
 from flowrail.operations.steps.dispatched_work import check_still_dispatched, children_of
-from flowrail.operations.steps.order import check_move
-from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.guarded_calls import check_move
+from flowrail.operations.steps.new_session import begin
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.operations.steps.shown_step import ShownStep, show_record, show_step
 from flowrail.storage.lock import LockTimeoutError
@@ -161,7 +161,7 @@ def resume(
         hint = Hint("see the sessions: ", Command("sessions"))
         raise UsageError("--take-over needs the id of a session", hint=hint)
     else:
-        shown = show_record(environment, conversations.own_session(environment))
+        shown = show_record(environment, session_ownership.own_session(environment))
     with suppress(OSError):
         os.unlink(os.path.join(environment.store.folder(shown.session), OFFERED))
     return shown.told(environment)
@@ -176,7 +176,7 @@ def look(
     """
     is_new = start_if_reserved(environment, session_id)
     if take_over:
-        conversations.take_over(environment, session_id)
+        session_ownership.take_over(environment, session_id)
     record = environment.store.read(session_id)
     _check_skill(environment, record.session, address)
     return show_record(environment, record, is_new=is_new)
@@ -189,17 +189,17 @@ def step_again(
 
     Sessions of other conversations are mentioned, not used.
     """
-    record, others = conversations.choose(environment, address, params)
+    record, others = session_ownership.choose(environment, address, params)
     if record is None:
         return _begin_beside(environment, address, params, others)
-    if params and not conversations.has_params(record.session, params):
+    if params and not session_ownership.has_params(record.session, params):
         if environment.conversation is not None and record.session.owner != environment.conversation:
             return _begin_beside(environment, address, params, (record, *others))
         resume = Command("resume", record.session.id, store=environment.shown_store)
         start = Command("step", address, new=True, params=params, store=environment.shown_store)
         raise UsageError(
             f"session `{record.session.id}` of `{address}` is open with other parameters "
-            f"({conversations.described(environment, record)})",
+            f"({session_ownership.described(environment, record)})",
             hint=Hint("continue it: ", resume, "; or start another session: ", start),
             session=record.session.id,
         )
@@ -211,7 +211,7 @@ def _begin_beside(
 ) -> ShownStep:
     """Start a session and mention the open ones that are left alone."""
     shown = begin(environment, address, params)
-    return replace(shown, notes=conversations.mention(environment, address, others))
+    return replace(shown, notes=session_ownership.mention(environment, address, others))
 
 
 def report(
@@ -236,7 +236,7 @@ def report(
         change = _held(environment, address, session_id, lock)
         record = change.kept
         _check_skill(environment, record.session, address, reported.outcome)
-        session = conversations.owned(environment, record, take_over=take_over)
+        session = session_ownership.owned(environment, record, take_over=take_over)
         opened = open_session(environment, session)
         if expect is not None and expect != session.revision:
             return _show_repeated(environment, record, opened, reported, expect)
@@ -249,7 +249,7 @@ def report(
             session = replace(session, runs=command_runs.require_no_running(environment, change).runs)
         children = children_of(environment.store, session.dispatches)
         check_reportable(opened.workflow, step, session, reported.outcome, children)
-        relayed = is_started_now or conversations.is_relayed(environment, record.session)
+        relayed = is_started_now or session_ownership.is_relayed(environment, record.session)
         now = environment.now
         try:
             reported = replace(reported, facts=_facts(environment, opened.workflow, session, step, reported))
@@ -259,7 +259,7 @@ def report(
             error.hint = Hint(error.hint, "; read the step again: ", resume)
             raise
         shown = show_step(environment, after, opened)  # before the session moves: a text may be refused
-        changed = conversations.ownership_note(record.session, after)
+        changed = session_ownership.ownership_note(record.session, after)
         kind = "move"
         if after.revision == session.revision:  # the report raised the question of a limit
             kind, changed = "limit", changed | ({"text": reported.note} if reported.note else {})
@@ -272,7 +272,7 @@ def _held(
 ) -> SessionChange:
     """Lock the session of a report, so that exactly one journal is opened, once."""
     if session_id is None:
-        ids = list(conversations.ids_of(environment, str(address)))
+        ids = list(session_ownership.ids_of(environment, str(address)))
         if len(ids) == 1:
             try:
                 change = _lock(environment, ids[0], lock)
@@ -286,9 +286,9 @@ def _held(
                 if is_meant and session.owner in {environment.conversation, None}:
                     return change
                 lock.close()
-        record, others = conversations.choose(environment, str(address))
+        record, others = session_ownership.choose(environment, str(address))
         if record is None:
-            raise conversations.no_open_session(environment, str(address), others)
+            raise session_ownership.no_open_session(environment, str(address), others)
         session_id = record.session.id
     return _lock(environment, session_id, lock)
 
@@ -343,7 +343,7 @@ def fact_names(skill: str | None, session_id: str | None, *, store: str | None) 
     environment = Environment(store=store)
     record = environment.store.read(session_id) if session_id else None
     if record is None:
-        record, _ = conversations.choose(environment, str(skill))
+        record, _ = session_ownership.choose(environment, str(skill))
     if record is None:
         return ()
     workflow = open_session(environment, record.session).workflow

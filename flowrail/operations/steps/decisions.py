@@ -10,13 +10,13 @@ from flowrail import git
 from flowrail.errors import FlowError
 from flowrail.evidence import project_files
 from flowrail.evidence.arguments import line_of
-from flowrail.evidence.evaluate import paths_of
+from flowrail.evidence.file_evidence import paths_of
 from flowrail.evidence.project_files import UnreadableError
 from flowrail.evidence.shell_history import ShellCommand, last
 from flowrail.machines.asked_questions import CONFIRM
-from flowrail.machines.decision import names_in, session_context
 from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.outcome import Outcome
+from flowrail.machines.outcome_decision import names_in, session_context
 from flowrail.machines.session import Move, RecordedFinding, Session
 from flowrail.machines.statechart import transitions
 from flowrail.machines.step import StepDef

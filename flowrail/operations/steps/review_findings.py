@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from flowrail.command import Command
 from flowrail.errors import UsageError
-from flowrail.machines import reviews
+from flowrail.machines import gate_verdict
 from flowrail.machines.session import RecordedFinding, Session
 from flowrail.machines.session_record import RecordNote
 from flowrail.machines.session_store import SessionChange
@@ -18,8 +18,8 @@ from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession, SessionId
-from flowrail.operations.steps.conversations import own_session
 from flowrail.operations.steps.dispatched_work import check_still_working
+from flowrail.operations.steps.session_ownership import own_session
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.text.report import Part, Report, Span, Style, Table, columns
 
@@ -82,7 +82,7 @@ def add_finding(
         raise UsageError("exactly one of --text and --file is needed", hint="give one of them")
     with _review_of(environment, session) as (change, workflow, finder):
         before, now = change.kept.session, environment.now
-        after, finding = reviews.record(
+        after, finding = gate_verdict.record(
             workflow, before, severity=severity, text=text, place=place, item=item, at=now, by=finder
         )
         if after != before:
@@ -145,7 +145,7 @@ def resolve_finding(
     """
     with _review_of(environment, session) as (change, workflow, finder):
         before, now = change.kept.session, environment.now
-        after, resolved = reviews.resolve(workflow, before, finding, note=note, at=now, by=finder)
+        after, resolved = gate_verdict.resolve(workflow, before, finding, note=note, at=now, by=finder)
         if after != before:
             change.commit(after, kind="resolve", at=now, by=environment.by, note={"finding": resolved.id})
     return _shown(after.id, resolved)

@@ -9,13 +9,15 @@ from typing import Annotated
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.evidence import arguments
-from flowrail.evidence.evaluate import Context, evaluate, files_of
+from flowrail.evidence.context import Context
+from flowrail.evidence.evaluate import evaluate
+from flowrail.evidence.file_evidence import files_of
 from flowrail.machines import asked_questions
-from flowrail.machines.decision import names_in, session_context
 from flowrail.machines.demanded_evidence import MOST_REFUSALS, Evidence
 from flowrail.machines.evidence_results import CommandRun, Confirmation, EvidenceResult, StepEvidence
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.step_evidence import DemandedCheck
+from flowrail.machines.outcome_decision import names_in, session_context
 from flowrail.machines.reported_values import EvidenceMissingError
 from flowrail.machines.session import BY_EVIDENCE, Session
 from flowrail.machines.session_record import RecordNote
@@ -27,10 +29,10 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession, Reason
 from flowrail.operations.steps import command_runs, working_files
-from flowrail.operations.steps.conversations import own_session, ownership_note
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
-from flowrail.operations.steps.order import LiftedGuard, lift_guard
+from flowrail.operations.steps.guarded_calls import LiftedGuard, lift_guard
 from flowrail.operations.steps.people import require_person
+from flowrail.operations.steps.session_ownership import own_session, ownership_note
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.text import placeholders
 from flowrail.text.phrases import did_you_mean, listed

@@ -25,10 +25,10 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Notes, Reason, SessionId, TakeOver, joined_notes
 from flowrail.operations.steps.child_sessions import start_if_reserved
-from flowrail.operations.steps.conversations import choose, no_open_session, owned, ownership_note
 from flowrail.operations.steps.current_step import check_expected, look
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.people import person_needed, require_person
+from flowrail.operations.steps.session_ownership import choose, no_open_session, owned, ownership_note
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.text.phrases import listed

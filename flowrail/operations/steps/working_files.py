@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from stat import S_ISREG
 
-from flowrail.discovery.project_root import find_project_root
+from flowrail.discovery.git_root import find_project_root
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.machines.session import WORK, Session, WorkingFile
 from flowrail.operations.environment import Environment

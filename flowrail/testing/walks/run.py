@@ -22,7 +22,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.skills.skill_check import files_of
 from flowrail.skills.catalog import find, named_root
-from flowrail.storage.ownership import Owner
+from flowrail.storage.user_mark import Owner
 from flowrail.testing.walks.play import PlayedWalk, Player
 from flowrail.testing.walks.stage import NAMED, Stage
 from flowrail.text.report import Part, Report, Span, Style, Table, columns, paragraphs

@@ -11,7 +11,7 @@ from support.workflows import step, workflow
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.markdown import cell, render
 from flowrail.machines.dispatch import Dispatch
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.question import Option, Question
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow

@@ -15,7 +15,7 @@ from support.workflows import step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.mermaid import quoted, render
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.workflow import Workflow
 
 ROOT = Path(__file__).parents[3]

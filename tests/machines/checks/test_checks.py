@@ -16,9 +16,9 @@ from support.random_workflows import workflows
 from support.workflows import AREAS, fan, linear, loop, step, unchecked, workflow, yes_no
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.checks.errors import LARGEST_ACTIONS, MOST_TRANSITIONS
+from flowrail.machines.checks.error_checks import LARGEST_ACTIONS, MOST_TRANSITIONS
 from flowrail.machines.dispatch import MOST_DISPATCHES, Dispatch
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.step import StepContext, StepDef, Variant

@@ -10,7 +10,7 @@ from support.random_workflows import workflows
 from support.workflows import step, unchecked
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.values import Arg
 from flowrail.machines.walks.plan import plan
 from flowrail.machines.workflow import Workflow

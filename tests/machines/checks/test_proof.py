@@ -17,13 +17,13 @@ from support.workflows import linear, loop, step, unchecked, workflow, yes_no
 from flowrail.errors import FlowError
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.checks.proof import END, MOST_CONDITIONS, Proof, ProofVerdict, proofs
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.session import Report
 from flowrail.machines.step import Rule
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
-from flowrail.rules.order import Event, OrderRule, watch
+from flowrail.rules.order_rule import Event, OrderRule, watch
 
 PUSH, TEST = "Bash(git push*)", "Bash(pytest*)"
 LINES = {PUSH: "git push", TEST: "pytest -q"}

@@ -13,7 +13,7 @@ from support.plain_data import PLAIN_DATA
 from flowrail.errors import DocumentError
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import Finding, Place
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.yaml_file import read_data, read_yaml
 from flowrail.machines.question import Option, Question

@@ -20,7 +20,7 @@ from flowrail.machines.loading import packages
 from flowrail.machines.loading.packages import register_workflow
 from flowrail.machines.loading.python_file import NotLoadedError, run, scan
 from flowrail.machines.workflow import Workflow
-from flowrail.text import limits
+from flowrail.text import size_limits
 
 HEAD = "from flowrail import Outcome, StepDef, Workflow\n"
 ONE = "StepDef('a', title='A', actions=['Do.'], next={'ok': None})"
@@ -152,7 +152,7 @@ def test_what_cannot_be_a_workflow_is_skipped_with_the_reason(package: Path) -> 
             package, "made.py", "WORKFLOW = make()"
         ): "computes the name of its `WORKFLOW`; write it as a text",
         put(package, "syntax.py", "\nWORKFLOW = = 5"): "is not valid Python (line 2",
-        put(package, "large.py", "#" * (limits.PYTHON_BYTES + 1)): "",
+        put(package, "large.py", "#" * (size_limits.PYTHON_BYTES + 1)): "",
     }
     put(package, "fine.py", f"{HEAD}WORKFLOW = Workflow('fine', {ONE})")
     skipped[put(package, "zzz.py", f"{HEAD}WORKFLOW = Workflow('fine', {ONE})")] = (

@@ -13,7 +13,7 @@ from flowrail import Outcome, StepDef, Workflow, open_store, start
 from flowrail.errors import DocumentError, UsageError
 from flowrail.machines import guide
 from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError
-from flowrail.text import limits
+from flowrail.text import size_limits
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_only_texts_below_the_project_are_read(
 ) -> None:
     (tmp_path / "work/link.md").symlink_to(tmp_path / "secret.md")
     (tmp_path / "near/link.md").symlink_to(tmp_path / "secret.md")
-    (tmp_path / "work/large").write_bytes(b"x" * (limits.YAML_BYTES + 1))
+    (tmp_path / "work/large").write_bytes(b"x" * (size_limits.YAML_BYTES + 1))
     (tmp_path / "work/bytes").write_bytes(b"\xff")
 
     with pytest.raises((UsageError, DocumentError)):

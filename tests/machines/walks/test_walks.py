@@ -12,7 +12,7 @@ from support.random_workflows import workflows
 from support.workflows import step, workflow
 
 from flowrail.machines.dispatch import Dispatch
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.graph import edges
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import Session

@@ -35,9 +35,9 @@ from flowrail.operations.sessions.abandon import abandon_session
 from flowrail.operations.sessions.prune import DAY, prune_sessions
 from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
 from flowrail.operations.steps.current_step import look, report
-from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.new_session import begin
 from flowrail.operations.steps.shown_step import ShownStep
-from flowrail.storage.ownership import Owner
+from flowrail.storage.user_mark import Owner
 
 TRANSITIONS: dict[str, dict[str, str | None]] = {
     "first": {"ok": "second", "iterate": "first", "fail": None},

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.sandbox import flow, put_skill, refused, sessions_folder, told
 
-from flowrail.text import limits
+from flowrail.text import size_limits
 
 LOOP = """\
 name: NAME
@@ -172,7 +172,7 @@ def test_a_full_journal_refuses_and_prints_the_command_that_continues(
     session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = (sessions_folder() / session / "journal.jsonl").stat().st_size
-    monkeypatch.setattr(limits, "JOURNAL_BYTES", size + limits.CLOSING_BYTES + 50)
+    monkeypatch.setattr(size_limits, "JOURNAL_BYTES", size + size_limits.CLOSING_BYTES + 50)
 
     for words in (["step", "loop", "ok", "--session", session], ["session", "rewind", session, "--to", "0"]):
         status, error = refused(*words)

@@ -19,7 +19,7 @@ from flowrail.operations.sessions.abandon import abandon_session
 from flowrail.operations.steps import current_step as steps
 from flowrail.operations.steps import review_findings as findings
 from flowrail.operations.steps.child_sessions import MOST_GENERATIONS
-from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.new_session import begin
 from flowrail.text.report import plain_text
 
 

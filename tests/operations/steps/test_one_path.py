@@ -20,7 +20,7 @@ from flowrail.machines import session_store
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import current_step as steps
 from flowrail.operations.steps import shown_step
-from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.new_session import begin
 from flowrail.storage import journal
 
 PACKAGE = Path(flowrail.__file__).parent

@@ -11,7 +11,7 @@ from flowrail.machines.session_store import UnknownSessionError
 from flowrail.operations.board import list_sessions
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import current_step as steps
-from flowrail.operations.steps.session_start import begin
+from flowrail.operations.steps.new_session import begin
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from flowrail.discovery.locations import skill_roots
 from flowrail.machines.session_store import Store
 from flowrail.operations.environment import Environment
 from flowrail.skills.loader import Loader
-from flowrail.storage.ownership import Owner
+from flowrail.storage.user_mark import Owner
 from flowrail.testing.walks import rules
 from flowrail.testing.walks.stage import Reply, Stage
 

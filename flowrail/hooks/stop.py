@@ -12,8 +12,8 @@ from flowrail.hosts.conversation import FLEET, HELD
 from flowrail.machines.agents import Children
 from flowrail.machines.guidance.agent_work import PENDING
 from flowrail.machines.session import ACTIVE, WAITING, Session
-from flowrail.operations.steps.conversations import release
 from flowrail.operations.steps.dispatched_work import check_still_working, children_of
+from flowrail.operations.steps.session_ownership import release
 from flowrail.storage.files import sha256_hex
 from flowrail.storage.lock import LockTimeoutError
 

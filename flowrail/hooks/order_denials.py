@@ -12,7 +12,7 @@ from typing import Any
 
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession, project_of
-from flowrail.rules.order import WATCHED, Event, OrderRule, OrderSyntaxError, parse_rule
+from flowrail.rules.order_rule import WATCHED, Event, OrderRule, OrderSyntaxError, parse_rule
 from flowrail.rules.tools import ToolUse
 
 

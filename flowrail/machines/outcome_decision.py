@@ -1,7 +1,7 @@
 """The decisions of a step: whether it applies, which instructions it prints, which outcome it has.
 
 An author's function has a time limit, and its output does not mix with the answer. Gates are in
-`flowrail.machines.reviews`.
+`flowrail.machines.gate_verdict`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.gate import GateConfig
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.outcome import DONE, Outcome
 from flowrail.machines.reported_values import ReviewPendingError
 from flowrail.machines.session import RecordedFinding, Session

@@ -19,7 +19,7 @@ from flowrail.machines.session_store import SessionChange
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Confirmation, Environment
-from flowrail.rules.order import WATCHED, OrderRule
+from flowrail.rules.order_rule import WATCHED, OrderRule
 from flowrail.rules.tools import ToolUse, forbidding
 from flowrail.skills.guard_index import lift, matching, take_lift
 from flowrail.skills.guard_scan import guards_of

@@ -1,0 +1,185 @@
+"""Checks of files: they exist, changed since the step was entered, contain texts and items, and cite lines that exist."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from flowrail.evidence import citations, markdown_items, project_files
+from flowrail.evidence.context import Context, Found
+from flowrail.evidence.project_files import UnreadableError, relative
+from flowrail.machines.demanded_evidence import Evidence, Verdict
+from flowrail.storage.files import sha256_hex
+from flowrail.text.phrases import count, joined
+from flowrail.text.placeholders import fill
+
+MOST_SHOWN = 10
+"""Wrong files or citations that a result names."""
+
+
+def files_of(checks: Iterable[Evidence], folder: str, values: Mapping[str, object]) -> dict[str, str]:
+    """Return the digests of the files, and parts of files, that must change.
+
+    A pattern is among them, even if no file matches it. Files that cannot be read have no digest; their check says why.
+    """
+    digests: dict[str, str] = {}
+    for check in checks:
+        if check.changed:
+            try:
+                digests.setdefault(_named_path(check, folder, values), "")
+                for path in paths_of(check, folder, values):
+                    data = project_files.read(folder, path)
+                    digests[_part_name(check, path)] = "" if data is None else sha256_hex(_part(check, data))
+            except UnreadableError:
+                continue
+    return digests
+
+
+def _named_path(check: Evidence, folder: str, values: Mapping[str, object]) -> str:
+    return relative(str(check.file or check.files), folder, values)
+
+
+def paths_of(check: Evidence, folder: str, values: Mapping[str, object]) -> list[str]:
+    """Return the files that a check looks at; a single file is among them even if it is missing."""
+    path = _named_path(check, folder, values)
+    return [path] if check.files is None else project_files.matching(folder, path)
+
+
+def check_file(check: Evidence, context: Context) -> Found:
+    """Check the file that is named."""
+    path = paths_of(check, context.folder, context.values)[0]
+    data = project_files.read(context.folder, path)
+    if data is None:
+        return Found(Verdict.MISSING, "no such file", f"write {path}")
+    problem = _problem_in(check, path, data, context)
+    return Found(Verdict.FAIL, *problem) if problem else Found(Verdict.PASS, count(len(data), "byte"))
+
+
+def _part_name(check: Evidence, path: str) -> str:
+    return f"{check.section} in {path}" if check.section else path
+
+
+def _part(check: Evidence, data: bytes) -> bytes:
+    """Return the part of a file that a check looks at."""
+    if check.section is None:
+        return data
+    return markdown_items.section_of(data.decode("utf-8", "replace"), check.section).encode()
+
+
+def _problem_in(check: Evidence, path: str, data: bytes, context: Context) -> tuple[str, str] | None:
+    """Return the problem of a file and its remedy, or `None`."""
+    named, part = _part_name(check, path), _part(check, data)
+    if check.changed:
+        before = context.evidence.files
+        if _named_path(check, context.folder, context.values) not in before:
+            return f"{path} was not looked at when the step was entered", "ask the user to waive the check"
+        if before.get(named, "") == sha256_hex(part):
+            return f"{named} unchanged since the step was entered", f"change {named}"
+    if not part and check.section:
+        return f"{path} with nothing below {check.section}", f"write {named}"
+    if len(part) < check.min_bytes:
+        return f"{named} has {count(len(part), 'byte')}", f"write more in {named}"
+    demanded = [text for entry in check.contains for text in _texts_of(entry, context.values)]
+    missing = [text for text in demanded if text.encode() not in part]
+    if missing:
+        return f"{named} without {joined([repr(text) for text in _first(missing)])}", f"add it to {named}"
+    text = part.decode("utf-8", "replace")
+    return (
+        _problem_of_coverage(check, path, data, text, context)
+        or _problem_of_items(check, path, text, context.folder)
+        or _problem_of_citations(check, path, text, context.folder)
+    )
+
+
+def _texts_of(entry: str, values: Mapping[str, object]) -> list[str]:
+    """Return the texts that *entry* demands: one for each item, if it is the `$name` of a list."""
+    value = values.get(entry[1:]) if entry.startswith("$") else None
+    return [str(item) for item in value] if isinstance(value, (list, tuple)) else [fill(entry, values)]
+
+
+def _problem_of_coverage(
+    check: Evidence, path: str, data: bytes, text: str, context: Context
+) -> tuple[str, str] | None:
+    if check.covers is None:
+        return None
+    if check.covers.startswith("#"):
+        source = markdown_items.section_of(data.decode("utf-8", "replace"), check.covers)
+    else:
+        read = project_files.read(context.folder, relative(check.covers, context.folder, context.values))
+        source = (read or b"").decode("utf-8", "replace")
+    ids = dict.fromkeys(item.id for item in markdown_items.items_in(source, check.items or ""))
+    missing = [item_id for item_id in ids if not markdown_items.is_named(item_id, text)]
+    if not missing:
+        return None
+    named = _part_name(check, path)
+    return f"{named} does not name {joined(_first(missing))}", f"say in {named} what becomes of each"
+
+
+def _problem_of_items(check: Evidence, path: str, text: str, folder: str) -> tuple[str, str] | None:
+    if check.items is None:
+        return None
+    named = _part_name(check, path)
+    items = {item.id: item for item in markdown_items.items_in(text, check.items)}
+    if len(items) < check.at_least:
+        wanted = f"{count(check.at_least, 'item')} {check.items}1, {check.items}2, …"
+        return (
+            f"{named} has {count(len(items), 'item')} with {check.items} and a number",
+            f"write {wanted} there",
+        )
+    if not check.citations:
+        return None
+    bare = [item.id for item in items.values() if not any(_proofs_in(item.text, path, folder))]
+    if bare:
+        remedy = f'cite a line for each in {named}, with its words: FILE:LINE "words"'
+        return f"{named} has no citation with quoted words for {joined(_first(bare))}", remedy
+    return None
+
+
+def _proofs_in(text: str, path: str, folder: str) -> Iterator[citations.Citation]:
+    """Yield the citations in *text* with quoted words, of other files than the citing one."""
+    near = os.path.dirname(path)
+    for cited in citations.citations_in(text):
+        if cited.words and path not in {
+            os.path.relpath(cited.file, folder),
+            cited.file,
+            os.path.join(near, cited.file),
+        }:
+            yield cited
+
+
+def _problem_of_citations(check: Evidence, path: str, text: str, folder: str) -> tuple[str, str] | None:
+    if not check.citations:
+        return None
+    cited = citations.citations_in(text)
+    if len(cited) < check.at_least and check.items is None:
+        found = f"{path} has {count(len(cited), 'citation')} of code"
+        return found, f"cite code in {path} as FILE:LINE, from the project root"
+    wrong = citations.problems_of(folder, cited, beside=path)
+    if wrong:
+        return f"{path} has wrong citations: {joined(_first(wrong))}", f"correct them in {path}"
+    return None
+
+
+def _first(texts: Sequence[str]) -> list[str]:
+    """Return the first texts, and how many more there are."""
+    more = [f"{len(texts) - MOST_SHOWN} more"] if len(texts) > MOST_SHOWN else []
+    return [*texts[:MOST_SHOWN], *more]
+
+
+def check_files(check: Evidence, context: Context) -> Found:
+    """Check each file that matches the pattern; enough of them must hold."""
+    paths = paths_of(check, context.folder, context.values)
+    if not paths:
+        return Found(Verdict.MISSING, "no matching file", "write the files")
+    problems: list[tuple[str, str]] = []
+    for path in paths:
+        data = project_files.read(context.folder, path) or b""
+        problem = _problem_in(check, path, data, context)
+        problems += [problem] if problem else []
+    good = len(paths) - len(problems)
+    least = 1 if check.citations or check.items else check.at_least
+    if good >= least and (check.changed or not problems):
+        return Found(Verdict.PASS, count(good, "file"))
+    if problems:
+        return Found(Verdict.FAIL, ", ".join(_first([text for text, _ in problems])), problems[0][1])
+    return Found(Verdict.FAIL, count(good, "file"), f"write {count(least - good, 'more file')}")
