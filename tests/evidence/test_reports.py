@@ -160,8 +160,8 @@ def test_the_step_lists_its_commands_and_evidence_in_every_format() -> None:
     assert data["commands"] == [
         {"name": "tests", "run": "pytest -q", "once": True, "command": run, "state": ""}
     ]
-    assert f"  tests, only once: pytest -q\n    {run}\n" in text
-    assert f'<command name="tests" runs="pytest -q" once="true">{run}</command>' in xml
+    assert f"  tests, only once (not run yet): pytest -q\n    {run}\n" in text
+    assert f'<command name="tests" runs="pytest -q" once="true" now="not run yet">{run}</command>' in xml
     for form in (text, xml):
         assert "Your report is accepted only if these checks pass." in form
 

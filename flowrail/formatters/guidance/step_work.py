@@ -66,6 +66,8 @@ ABOUT_COMMANDS = (
     "flowrail runs these commands: do not type them yourself. Each runs to its end even if you are interrupted; the same "
     "line attaches to it again."
 )
+ABOUT_ONCE = "A command marked once never runs twice: after its run, the line only prints its output again."
+NOT_RUN = "not run yet"
 IF_NOTHING_FOUND = "if the review found nothing and no agent recorded that"
 
 
@@ -91,7 +93,9 @@ def work_blocks(guidance: Guidance) -> Iterator[Block]:
         yield Block("finding_command", guidance.finding_command, about, lines)
     if guidance.commands:
         declared = map(_command, guidance.commands)
-        yield Block("commands", [ABOUT_COMMANDS, *declared], lines=[f"Commands. {ABOUT_COMMANDS}"])
+        is_once = any(command.once for command in guidance.commands)
+        words = f"{ABOUT_COMMANDS} {ABOUT_ONCE}" if is_once else ABOUT_COMMANDS
+        yield Block("commands", [words, *declared], lines=[f"Commands. {words}"])
     if guidance.evidence:
         about_evidence = _about_evidence(guidance)
         checks = [_check(guidance, check) for check in guidance.evidence]
@@ -296,10 +300,10 @@ def _command(declared: DeclaredCommand) -> Block:
         "name": declared.name,
         "runs": declared.run,
         "once": declared.once or None,
-        "now": declared.state or None,
+        "now": declared.state or NOT_RUN,
     }
     once = ", only once" if declared.once else ""
-    state = f" (now: {declared.state})" if declared.state else ""
+    state = f" (now: {declared.state})" if declared.state else f" ({NOT_RUN})"
     words = f"  {declared.name}{once}{state}: {one_line(declared.run)}"
     return Block("command", declared.command or "", about, [words])
 
