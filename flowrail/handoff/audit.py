@@ -6,9 +6,8 @@ foreign journal is listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TypeVar
 
 from flowrail.command import Command, Hint
@@ -18,6 +17,7 @@ from flowrail.handoff.handoff import (
     CANCELLED,
     EXPIRED,
     FAILED,
+    INVOCATION,
     PREPARED,
     RECEIVED,
     REJECTED,
@@ -34,7 +34,7 @@ from flowrail.handoff.store import (
 )
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.text.phrases import moment, seconds_between
+from flowrail.text.phrases import seconds_between
 
 R = TypeVar("R", HandoffRecord, Record)
 TRACE_EVENTS = {
@@ -94,6 +94,11 @@ class HandoffTimeline:
         )
 
     @property
+    def was_sent(self) -> bool:
+        """Whether its payload was written."""
+        return any(record.handoff.phase == INVOCATION for record in self.records)
+
+    @property
     def result(self) -> str:
         """The result in words: whether the work arrived."""
         status, failures = self.handoff.status, self.failures
@@ -127,9 +132,8 @@ def audit(
     *,
     wanted: str | None = None,
     with_sessions: bool = True,
-    since: datetime | None = None,
 ) -> AuditReport:
-    """Return the records of one id or of all, limited to handoffs and sessions that changed *since* a time.
+    """Return the records of one id or of all, in the order in which they started.
 
     A session comes with the handoffs that it sent or received.
     """
@@ -141,10 +145,10 @@ def audit(
     report = AuditReport(
         tuple(
             HandoffTimeline(records, tuple(missing_parts(store, records[-1].handoff).values()))
-            for records in _recent(handoff_journals, since)
+            for records in sorted(handoff_journals, key=_start)
             if wanted is None or _is_about(records[-1].handoff, wanted)
         ),
-        tuple(_recent(session_journals, since)),
+        tuple(sorted(session_journals, key=_start)),
         tuple(journal for journal in unreadable if wanted in {None, journal.id}),
         tuple(id_ for id_ in foreign if wanted in {None, id_}),
     )
@@ -182,8 +186,5 @@ def _is_about(handoff: Handoff, wanted: str) -> bool:
     return wanted in {handoff.id, *handoff.sessions}
 
 
-def _recent(journals: Iterable[tuple[R, ...]], since: datetime | None) -> list[tuple[R, ...]]:
-    """Return the journals that changed since a time, in the order in which they started."""
-    ends = [(moment(records[-1].at), records) for records in journals]
-    recent = [records for end, records in ends if since is None or end is None or end >= since]
-    return sorted(recent, key=lambda records: records[0].at)
+def _start(records: Sequence[HandoffRecord | Record]) -> str:
+    return records[0].at

@@ -2,29 +2,97 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Annotated
 
-from flowrail.errors import StorageError, UsageError
-from flowrail.formatters.reports import audit as page
-from flowrail.formatters.reports.audit import AuditedHandoff, AuditedSession
-from flowrail.handoff.audit import JournalFinding
+from flowrail.errors import UsageError
+from flowrail.formatters.reports import history
+from flowrail.formatters.reports.handoff import HandoffAnswer, summary
+from flowrail.formatters.reports.history import HistoryEntry
+from flowrail.handoff.audit import TRACE_EVENTS, HandoffTimeline, JournalFinding
 from flowrail.handoff.audit import audit as audit_journals
 from flowrail.handoff.store import Handoffs
-from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.machines.session_record import Record
 from flowrail.operations.environment import Environment
-from flowrail.operations.handoffs.send import answer_of, now_of
-from flowrail.operations.handoffs.verify import verify_handoffs
+from flowrail.operations.handoffs.send import answer_of
+from flowrail.operations.handoffs.verify import handoff_findings, received_findings, unsent_copies
 from flowrail.operations.operation import Help, operation
-from flowrail.storage.file_store import JOURNAL
-from flowrail.text.phrases import count, days_of, moment
-from flowrail.text.report import Report, Span, Style, line, paragraphs
+from flowrail.text.phrases import count, duration, seconds_between
+from flowrail.text.report import Line, Moment, Report, Span, Style, Table, columns, line, paragraphs, status
 from flowrail.text.safe_text import shortened
 
 LEAST_HEAD, MOST_HEAD = 8, 64
+
+
+@dataclass(frozen=True)
+class HandoffEvent:
+    """One record of a handoff."""
+
+    at: str
+    by: str
+    kind: str
+    phase: str
+    event_type: str | None
+    """Its name in the trace of a 3.0 payload."""
+    seconds: float | None
+    """The time since the record before it."""
+    hash: str
+    code: str = ""
+    """The code of the failure that it records, if any."""
+    message: str = ""
+    """What failed."""
+
+
+@dataclass(frozen=True)
+class AuditedHandoff(HandoffAnswer):
+    """A handoff with its records."""
+
+    events: tuple[HandoffEvent, ...] = ()
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        yield from summary(self)
+        yield f"trace    {shortened(self.trace_id)}"
+        for event in self.events:
+            if event.code:
+                about = f": {shortened(event.code)}: {shortened(event.message, 400)}"
+                yield line(Span("failed   ", Style.BAD), Moment(shortened(event.at)), about)
+        if passed := [shortened(check.name) for check in self.checks if check.holds]:
+            yield line(Span("passed   ", Style.GOOD), ", ".join(passed))
+        for check in self.checks:
+            if not check.holds:
+                about = f"{shortened(check.name)}: {shortened(check.message, 160)}"
+                yield line(Span("FAILED   ", Style.BAD), about)
+        rows = [
+            [Moment(event.at), event.by, event.kind, duration(event.seconds), event.hash[:16]]
+            for event in self.events
+        ]
+        titles = ("at", "by", "record", "after", "hash")
+        yield Table(columns(*titles, wraps=("record",), optional=("by", "hash")), rows, 2)
+
+
+@dataclass(frozen=True)
+class AuditedSession:
+    """A session with its records."""
+
+    session: str
+    skill: str
+    topic: str
+    status: str
+    revision: int
+    handoff: str | None
+    """The handoff that it received, if it did."""
+    events: tuple[HistoryEntry, ...]
+
+    def report(self) -> Report:
+        """Return what a person reads."""
+        received = f" · received {shortened(self.handoff)}" if self.handoff else ""
+        topic = f" · {shortened(self.topic)}" if self.topic else ""
+        name, state = Span(self.session, Style.TITLE), status(shortened(self.status))
+        head = line(name, " · ", state, f"{topic} · revision {self.revision}{received}")
+        return [head, *history.report(self.events, hashes=True)]
 
 
 @dataclass(frozen=True)
@@ -45,11 +113,12 @@ class Audit:
 
     def report(self) -> Report:
         """Return what a person reads."""
+        problems = {found.id: f"cannot be read: {found.message}" for found in self.unreadable}
+        problems |= dict.fromkeys(self.foreign, "is foreign: you did not record it here")
         parts = [
             *(handoff.report() for handoff in self.handoffs),
             *(session.report() for session in self.sessions),
-            *([page.problem_line(found.id, f"cannot be read: {found.message}")] for found in self.unreadable),
-            *([page.problem_line(id_, "is foreign: you did not record it here")] for id_ in self.foreign),
+            *([_problem_line(name, problem)] for name, problem in problems.items()),
         ]
         return paragraphs(*parts) if parts else ["no handoffs and no sessions"]
 
@@ -86,16 +155,12 @@ class Verification:
         yield line(f"{verified}: ", bad if self.findings else good)
 
 
-@operation("audit", "flow audit", "flow audit --handoffs --since 7d", "flow audit --verify")
+@operation("audit", "flow audit", "flow audit handoff-k3x9q2", "flow audit --verify")
 def audit(
     environment: Environment,
     id_: Annotated[str | None, Help("The id of a handoff or a session.", metavar="ID")] = None,
     *,
     verify: Annotated[bool, Help("Check that no record was changed.")] = False,
-    handoffs: Annotated[bool, Help("Handoffs only.")] = False,
-    since: Annotated[
-        str | None, Help("Only what changed since a date, or within 30m, 12h, 7d.", metavar="WHEN")
-    ] = None,
     head: Annotated[
         str | None,
         Help("With ID and --verify: a head seen earlier, which must be in the journal.", metavar="HEX"),
@@ -107,71 +172,99 @@ def audit(
     was changed, that handoffs went through their phases in order, and that each payload is the one that was sent. Exits 1
     on any finding.
     """
-    store = environment.store
     if head is not None and not (verify and id_):
         raise UsageError("--head belongs to the verification of one session", hint="add --verify and the ID")
-    if not verify:
-        earliest = None if since is None else _since(environment, since)
-        found = audit_journals(store, Handoffs(store), wanted=id_, with_sessions=not handoffs, since=earliest)
-        return Audit(
-            tuple(
-                AuditedHandoff.of(answer_of(environment, timeline.handoff), timeline)
-                for timeline in found.handoffs
-            ),
-            tuple(AuditedSession.of(records) for records in found.sessions),
-            found.unreadable,
-            found.foreign,
+    if verify:
+        return _verify(environment, id_, head)
+    found = audit_journals(environment.store, Handoffs(environment.store), wanted=id_)
+    return Audit(
+        tuple(_handoff(environment, timeline) for timeline in found.handoffs),
+        tuple(map(_session, found.sessions)),
+        found.unreadable,
+        found.foreign,
+    )
+
+
+def _handoff(environment: Environment, timeline: HandoffTimeline) -> AuditedHandoff:
+    failures = dict(timeline.failures)
+    events = tuple(
+        HandoffEvent(
+            at=record.at,
+            by=record.by,
+            kind=record.kind,
+            phase=record.handoff.phase,
+            event_type=TRACE_EVENTS.get(record.kind),
+            seconds=seconds_between(before.at, record.at),
+            hash=record.hash,
+            code=failures[record.at].code if record.at in failures else "",
+            message=failures[record.at].message if record.at in failures else "",
         )
-    if handoffs or since is not None:
-        raise UsageError("--verify always verifies everything", hint="remove --handoffs and --since")
-    about = verify_handoffs(store, id_)
-    if id_ is not None and not about.handoffs:
-        with suppress(StorageError, ForeignSessionError):  # verifying the session reports the problem
-            store.read(id_)  # refuses an unknown session
-    known = {(finding.id, finding.code) for finding in about.findings}
-    findings = [*about.findings]
-    for session_id in store.ids() if id_ is None else [id_] if not about.handoffs else []:
-        with suppress(UnknownSessionError):  # its start was interrupted
-            verified = verify_session(store, session_id, head=head)
-            findings += [finding for finding in verified if (finding.id, finding.code) not in known]
-    return Verification(about.handoffs, about.sessions, about.records, about.payloads, tuple(findings))
+        for before, record in pairwise((timeline.records[0], *timeline.records))
+    )
+    return AuditedHandoff(**vars(answer_of(environment, timeline.handoff)), events=events)
 
 
-def verify_session(store: Store, session_id: str, *, head: str | None = None) -> list[JournalFinding]:
-    """Read a session's journal to its end. *head* is a hash that was seen earlier, or its beginning."""
-    if head is not None and not (
-        LEAST_HEAD <= len(head) <= MOST_HEAD and set(head) <= set("0123456789abcdef")
-    ):
+def _session(records: Sequence[Record]) -> AuditedSession:
+    session = records[-1].session
+    return AuditedSession(
+        session=session.id,
+        skill=session.skill,
+        topic=session.topic,
+        status=session.status,
+        revision=session.revision,
+        handoff=session.received.handoff if session.received else None,
+        events=tuple(history.entries(records)),
+    )
+
+
+def _problem_line(name: str, problem: str) -> Line:
+    return line(Span(shortened(name), Style.BAD), f" {shortened(problem)}")
+
+
+def _verify(environment: Environment, wanted: str | None, head: str | None) -> Verification:
+    """Read every journal, or that of the *wanted* id, to its end, and compare payloads with what was sent."""
+    store = environment.store
+    found = audit_journals(store, Handoffs(store), wanted=wanted)
+    received = [records[-1].session for records in found.sessions if records[-1].session.received]
+    findings = [*found.unreadable, *_foreign_findings(environment, found.foreign)]
+    for session in received:
+        findings += received_findings(store, session)
+    for timeline in found.handoffs:
+        findings += handoff_findings(store, timeline)
+    if wanted is None:
+        findings += unsent_copies(store, {timeline.handoff.sha256 for timeline in found.handoffs})
+    if head is not None:
+        hashes = [record.hash for records in found.sessions for record in records]
+        findings += _head_findings(str(wanted), hashes, head)
+    journals = [*found.sessions, *(timeline.records for timeline in found.handoffs)]
+    return Verification(
+        handoffs=len(found.handoffs),
+        sessions=len(found.sessions),
+        records=sum(map(len, journals)),
+        payloads=len(received) + sum(timeline.was_sent for timeline in found.handoffs),
+        findings=tuple(findings),
+    )
+
+
+def _foreign_findings(environment: Environment, ids: Sequence[str]) -> Iterator[JournalFinding]:
+    sessions = set(environment.store.ids())
+    for id_ in ids:
+        if id_ in sessions:
+            error = environment.store.foreign(id_)
+            yield JournalFinding(id_, error.code, f"{error.message}; {error.hint}")
+        else:
+            yield JournalFinding(id_, "FOREIGN_HANDOFF", "it was not recorded by you on this machine")
+
+
+def _head_findings(session_id: str, hashes: Sequence[str], head: str) -> Iterator[JournalFinding]:
+    """Yield a finding if no record has the *head*: a hash that was seen earlier, or its beginning."""
+    if not LEAST_HEAD <= len(head) <= MOST_HEAD or set(head) - set("0123456789abcdef"):
         raise UsageError(
             f"`{head}` is not the head of a session",
             code="BAD_HEAD",
             hint="give the `head` of an answer: 8 or more of its digits",
             head=head[:80],
         )
-    journal = os.path.join(store.folder(session_id), JOURNAL)
-    hashes: list[str] = []
-    findings: list[JournalFinding] = []
-    try:
-        with suppress(StorageError):  # reading all records reports the problem with its location
-            store.read(session_id)
-        hashes.extend(record.hash for record in store.records(session_id))
-    except ForeignSessionError as error:
-        message = f"{journal}:1: {error.message}; {error.hint}"
-        return [JournalFinding(session_id, error.code, message)]
-    except StorageError as error:
-        findings.append(JournalFinding(session_id, error.code, error.message))
-    if head is not None and not any(digest.startswith(head) for digest in hashes):
-        message = f"{journal}: no record has the head {head}: what was seen earlier is not in this journal"
-        findings.append(JournalFinding(session_id, "HEAD_GONE", message))
-    return findings
-
-
-def _since(environment: Environment, text: str) -> datetime:
-    days = days_of(text.strip())
-    try:
-        since = moment(text) or (days is not None and now_of(environment) - timedelta(days=days))
-    except (OverflowError, ValueError):  # before the first date, or too many digits
-        since = None
-    if not since:
-        raise UsageError(f"`{text[:40]}` is not a time", hint="write 2026-02-04, 2026-02-04T19:30:00Z or 12h")
-    return since
+    if not any(digest.startswith(head) for digest in hashes):
+        message = f"no record has the head {head}: what was seen earlier is not in this journal"
+        yield JournalFinding(session_id, "HEAD_GONE", message)

@@ -33,7 +33,7 @@ def a_chain() -> tuple[list[dict[str, Any]], list[str]]:
 def test_the_audit_shows_every_record_of_a_handoff() -> None:
     sent, sessions = a_chain()
 
-    [first, second] = told("audit", "--handoffs")["handoffs"]
+    [first, second] = told("audit")["handoffs"]
 
     assert [event["kind"] for event in first["events"]] == [
         "prepared",
@@ -51,8 +51,7 @@ def test_the_audit_shows_every_record_of_a_handoff() -> None:
     assert first["sha256"] == sent[0]["sha256"]
     assert first["claim"]["session"] == sessions[1]
     assert all(check["holds"] for check in first["checks"])
-    assert second["failures"][0]["code"] == "INVALID_PAYLOAD"
-    assert told("audit", "--handoffs")["sessions"] == []
+    assert [event["code"] for event in second["events"] if event["code"]] == ["INVALID_PAYLOAD"]
 
 
 @pytest.mark.every_store
@@ -70,7 +69,7 @@ def test_the_audit_shows_and_verifies_sessions_too() -> None:
     assert (proof["handoffs"], proof["sessions"], proof["payloads"], proof["findings"]) == (2, 3, 4, [])
 
 
-def test_the_audit_can_be_limited_to_one_id_or_to_recent_changes() -> None:
+def test_the_audit_can_be_limited_to_one_id() -> None:
     sent, sessions = a_chain()
 
     assert [entry["id"] for entry in told("audit", sent[0]["id"])["handoffs"]] == [sent[0]["id"]]
@@ -78,18 +77,6 @@ def test_the_audit_can_be_limited_to_one_id_or_to_recent_changes() -> None:
     assert [session["session"] for session in alone["sessions"]] == [sessions[1]]
     assert [entry["id"] for entry in alone["handoffs"]] == [handoff["id"] for handoff in sent]
     assert refused("audit", "handoff-zzzzzz")[1]["code"] == "UNKNOWN_HANDOFF"
-    assert len(told("audit", "--since", "5m")["handoffs"]) == 2
-    assert told("audit", "--since", "2999-01-01T00:00:00Z")["handoffs"] == []
-    assert flow("audit", "--since", "2999-01-01").out == "no handoffs and no sessions\n"
-    assert refused("audit", "--verify", "--since", "1h")[0] == 2
-
-
-@pytest.mark.parametrize("when", ["999999w", "9" * 5000 + "s", "-5d", "2026-13-01", "nan"])
-def test_an_invalid_time_is_refused(when: str) -> None:
-    status, error = refused("audit", f"--since={when}")
-
-    assert (status, error["message"]) == (2, f"`{when[:40]}` is not a time")
-    assert error["hint"] == "write 2026-02-04, 2026-02-04T19:30:00Z or 12h"
 
 
 def test_damaged_and_foreign_journals_are_listed() -> None:
