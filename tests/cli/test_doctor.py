@@ -63,15 +63,7 @@ def test_a_set_up_in_order_is_told_so() -> None:
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.endswith("\n\nnothing is wrong.\n")
     sections = [part.partition("\n")[0] for part in ran.out.split("\n\n")]
-    assert sections[:7] == [
-        "installation",
-        "locations",
-        "skills",
-        "registry",
-        "workflows",
-        "sessions",
-        "trust",
-    ]
+    assert sections[:5] == ["installation", "skills", "workflows", "sessions", "hooks"]
     assert f"  flowrail {__version__}, Python {sys.version.split()[0]} ({sys.executable})\n" in ran.out
     assert "  ~/.claude/skills (home): 1 skill\n" in ran.out
     assert "not found; `flow step SKILL` creates it" in ran.out
@@ -95,7 +87,7 @@ def test_a_command_that_is_not_on_the_path_is_wrong(on_path: Path) -> None:
     ran = flow("doctor")
 
     assert ran.status == 1
-    assert "\n  error FLOW_NOT_ON_PATH\n    `flow` is not on PATH, and every" in ran.out
+    assert "\n  error FLOW_NOT_ON_PATH: `flow` is not on PATH, and every" in ran.out
     assert "1 error, 0 warnings." in ran.out
 
 
@@ -126,16 +118,11 @@ def test_places_that_cannot_be_used_are_wrong_if_they_were_asked_for() -> None:
 # --- registry and workflows -----------------------------------------------------------------------
 
 
-def test_the_registry_is_checked_where_there_is_one() -> None:
-    assert "it is optional" in flow("doctor").out
+def test_a_registry_that_cannot_be_read_is_an_error() -> None:
     put(home_skills(), "reader", clean("reader"))
     registry = home_skills().parent / "handoff-registry.yaml"
-    registry.write_text("version: '1.0'\nworkflows: []\n")
-
-    assert [(finding["code"], finding["severity"]) for finding in findings()] == [
-        ("REGISTRY_DIFFERS", "warning")
-    ]
     registry.write_text("[")
+
     assert only("REGISTRY_INVALID")["severity"] == "error"
 
 
@@ -165,8 +152,8 @@ def test_sessions_are_counted_and_broken_ones_named() -> None:
 
     ran = flow("doctor")
 
-    assert "  .flow: 2 open, 1 ended, 0 foreign, 1 broken\n" in ran.out
-    assert only("SESSION_BROKEN")["place"] == broken
+    assert "  .flow: 2 open, 1 ended, 1 that cannot be used\n" in ran.out
+    assert [finding["place"] for finding in findings()] == [broken]
     assert ran.status == 1
 
 
@@ -174,7 +161,8 @@ def test_a_key_that_is_none_is_wrong() -> None:
     told("step", "decision-critic", "--new")
     (Path.home() / ".local/state/flowrail/key").write_text("x")
 
-    assert codes() == ["KEY_BROKEN"]
+    (finding,) = findings()
+    assert "key" in finding["message"]
 
 
 def test_a_store_that_is_no_folder_is_wrong() -> None:
@@ -185,10 +173,6 @@ def test_a_store_that_is_no_folder_is_wrong() -> None:
     for store in ("file", "file/below", "link", "dead/below"):
         (finding,) = findings("--store", store)
         assert (finding["code"], finding["severity"]) == ("STORE_UNUSABLE", "error")
-        assert finding["message"].endswith(
-            ("is not a folder", "cannot be reached: No such file or directory")
-        )
-        assert "--store" in finding["remedy"]
 
 
 # --- trust ----------------------------------------------------------------------------------------
@@ -204,7 +188,6 @@ def test_a_skill_that_waits_for_approval_is_named_with_the_command() -> None:
     assert finding["remedy"] == "a person runs: flow trust py"
     allow("py")
     assert "NOT_TRUSTED" not in codes()
-    assert "0 skills waiting for approval\n" in flow("doctor").out
     (folder / "workflow.py").write_text("x = 1\n")
     assert "changed since it was approved" in only("NOT_TRUSTED")["message"]
     (folder / "link").symlink_to("/")
