@@ -7,7 +7,7 @@
     python benchmarks/trial/trial.py grade                               # the table of all stored runs
 
 An agent does everything through `FOLDER/shell`. It calls the hooks of the project as a host does, counts the commands, and
-takes the context away: the command runs, but the agent reads only CONTEXT LOST. Every first, third, … agent of a run loses
+takes the context away: the command runs, but the agent reads only TURN OVER. Every first, third, … agent of a run loses
 its context after a fixed number of commands, every second one at the first command with an effect after that number.
 """
 
@@ -44,8 +44,8 @@ folder. Use no other tool and read nothing outside the project. One COMMAND for 
 {shell} ask 'QUESTION' asks the user and prints the answer. When the work is finished, or if you have to wait for the user,
 run {shell} end; it says whether your turn may end, and whether the user did something.
 
-If it prints CONTEXT LOST, stop at once, run nothing more, and reply with the single word LOST. If the turn may end, reply
-with one sentence about the result."""
+If it prints TURN OVER, stop at once, run nothing more, and reply with the single word LOST; another agent continues. If the
+turn may end, reply with one sentence about the result."""
 CONVERSATION = "trial-conversation"
 DECISIONS = {"acme": "No", "birch": "Yes"}
 LONGEST = 6_000
@@ -166,8 +166,11 @@ class Run:
         self.task = yaml.safe_load(
             (HERE / "tasks" / self.state["task"] / "task.yaml").read_text(encoding="utf-8")
         )
+        programs = os.environ.get("PATH", os.defpath)
+        if self.state["arm"] in {"steps", "commands"}:
+            programs = f"{Path(sys.executable).parent}{os.pathsep}{programs}"
         self.environment = {
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+            "PATH": programs,
             "HOME": str(folder / "home"),
             "XDG_STATE_HOME": str(folder / "home" / "state"),
             "LANG": "C.UTF-8",
@@ -195,7 +198,7 @@ class Run:
         """Run a command of the agent, and return what the agent reads."""
         mine = [entry for entry in self.state["commands"] if entry["agent"] == self.state["agents"]]
         if mine and mine[-1].get("lost"):
-            return "CONTEXT LOST"
+            return "TURN OVER"
         if command == "end":
             return self._end()
         if command.startswith("ask "):
@@ -231,7 +234,7 @@ class Run:
         is_late = len(mine) + 1 >= self.task["lost_after"]
         lost = is_late and (has_effect or self.state["agents"] % 2 == 1)
         self._log(command, done.returncode, output, lost=lost, effect=has_effect)
-        return "CONTEXT LOST" if lost else output
+        return "TURN OVER" if lost else output
 
     def store(self, note: str) -> str:
         """Store the run among those that are graded, without paths of this machine."""
