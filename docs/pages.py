@@ -10,6 +10,8 @@ import inspect
 import json
 import re
 import shutil
+import subprocess
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import fields as dataclass_fields
@@ -445,6 +447,13 @@ def adherence(module: str, name: str) -> None:
         table(*head, rows=rows)
     else:
         out("No runs have been recorded yet.")
+
+
+def trial() -> None:
+    """Write the table of the trial with real agents from its stored runs."""
+    script = ROOT / "benchmarks" / "trial" / "trial.py"
+    done = subprocess.run([sys.executable, str(script), "grade"], capture_output=True, text=True, check=True)
+    out(done.stdout.rstrip())
 
 
 # --- databases

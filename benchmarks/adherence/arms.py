@@ -77,16 +77,14 @@ def simulated_environment(folder: Path) -> dict[str, str]:
     return {**own, "PATH": os.environ.get("PATH", os.defpath), "HOME": str(home)}
 
 
-def set_up(
-    task: Task, arm: str, folder: Path, environment: Mapping[str, str], *, host: str = "claude-code"
-) -> Project:
-    """Create the task's project in *folder*, for one arm and one kind of host."""
+def set_up(task: Task, arm: str, folder: Path, environment: Mapping[str, str]) -> Project:
+    """Create the task's project in *folder*, for one arm."""
     path = folder / "project"
     shutil.copytree(task.folder / "project", path)
     subprocess.run(["git", "init", "-q", str(path)], check=True)
     programs = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     project = Project(path, {**environment, "PATH": programs, "XDG_STATE_HOME": str(folder / "state")})
-    skill = path / (".agents" if host == "codex" else ".claude") / "skills" / task.name
+    skill = path / ".claude" / "skills" / task.name
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text(_skill_text(task, arm), encoding="utf-8")
     if arm == TEXT:
@@ -97,7 +95,7 @@ def set_up(
     text = yaml.safe_dump(workflow, sort_keys=False, allow_unicode=True)
     (skill / "workflow.yaml").write_text(text, encoding="utf-8")
     if arm in {HOOKS, EVIDENCE, GUARDS}:
-        _flow(project, "setup", "--host", host)
+        _flow(project, "setup", "--host", "claude-code")
     if arm in {EVIDENCE, GUARDS}:
         shown = _flow(project, "trust", task.name, "--digest", "0", "--json", refused=True)
         digest = json.loads(shown)["error"]["details"]["digest"]
