@@ -11,9 +11,10 @@ from pathlib import Path
 
 import flowrail.hosts
 from flowrail import __version__
+from flowrail.discovery.scan import SKILL_FILE
 from flowrail.hosts.settings import hooks
 from flowrail.skills.bundled_copies import shipped
-from flowrail.skills.install import CARD, bundled
+from flowrail.skills.install import bundled
 
 ROOT = "plugins/flowrail"
 ABOUT = (
@@ -42,7 +43,7 @@ def contents() -> dict[str, bytes]:
             {"description": ABOUT, "hooks": {name: [entry] for name, entry in hooks().items()}}
         ),
     }
-    cards = {f"{ROOT}/skills/{name}/{CARD}": shipped(name).contents[CARD] for name in bundled()}
+    cards = {f"{ROOT}/skills/{name}/{SKILL_FILE}": shipped(name).contents[SKILL_FILE] for name in bundled()}
     agents = {f"{ROOT}/agents/{path.name}": path.read_bytes() for path in sorted(AGENTS.glob("*.md"))}
     return files | agents | cards
 

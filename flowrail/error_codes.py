@@ -294,11 +294,6 @@ CODES = {
     "NOT_A_FOLDER": ErrorCode(
         4, "There is a link or a file in place of a skill's folder.", "Remove it, then run the command again."
     ),
-    "NOT_OURS": ErrorCode(
-        4,
-        "The location has another skill of that name, which flowrail did not write.",
-        "Remove it, or keep it.",
-    ),
     "NOT_WAITING": ErrorCode(4, "No question is open.", "Look at the step: `flow resume`."),
     "NO_OPEN_SESSION": ErrorCode(
         4, "No session is open, or only those of other conversations are.", "Start one: `flow step SKILL`."

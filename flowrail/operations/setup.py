@@ -24,12 +24,9 @@ from flowrail.hosts.settings import (
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.skills import install
-from flowrail.skills.install import LEFT, NEW, REMOVED, SAME, UPDATED, InstalledSkill
-from flowrail.text.phrases import count
+from flowrail.skills.install import KEPT, UNCHANGED, InstalledSkill
 from flowrail.text.report import Report
 from flowrail.text.safe_text import bounded, one_line, visible
-
-_WORDS = {NEW: "new", UPDATED: "updated", SAME: "unchanged", REMOVED: "removed"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class SetUp:
     settings: Sequence[ChangedSettings]
     """The settings files."""
     skills: Sequence[InstalledSkill]
-    """The skills, each with the state of its files."""
+    """The skills, each with what happens to it."""
     permissions: Sequence[str]
     """The rules for commands that the agent runs without asking."""
     removed: bool
@@ -66,9 +63,8 @@ class SetUp:
     @property
     def changed(self) -> bool:
         """Whether anything differs from what it should be."""
-        changes = {NEW, UPDATED, REMOVED}
         return any(file.changed for file in self.settings) or any(
-            changes & set(skill.files.values()) for skill in self.skills
+            skill.state not in {UNCHANGED, KEPT} for skill in self.skills
         )
 
     @property
@@ -81,7 +77,10 @@ class SetUp:
         for file in self.settings:
             yield from self._settings_lines(file)
         for skill in self.skills:
-            yield from map(one_line, self._skill_lines(skill))
+            why = ", because it was changed by hand, or flow did not write it; --force overrides this"
+            yield one_line(
+                f"{skill.skill} in {skill.folder}: {skill.state}{why if skill.state == KEPT else ''}"
+            )
         if self.only_checked:
             yield "nothing was written" if self.changed else "nothing to do"
         elif self.removed:
@@ -101,23 +100,6 @@ class SetUp:
             yield f"added the hooks of flow to {path}"
         else:
             yield f"removed the hooks of flow {f'from {path}' if file.exists else f'and the file {path}'}"
-
-    def _skill_lines(self, skill: InstalledSkill) -> Iterator[str]:
-        counted = ", ".join(
-            f"{count(len(skill.only(state)), 'file')} {word}"
-            for state, word in _WORDS.items()
-            if skill.only(state)
-        )
-        yield f"{skill.skill} in {skill.folder}: {counted or 'no files'}"
-        for path in skill.only(LEFT):
-            kept = (
-                "not removed, because it has changed"
-                if self.removed
-                else "not replaced, because it has changed or flow did not write it"
-            )
-            yield f"{kept}: {path}"
-        if self.removed and not self.only_checked and not skill.only(LEFT) and os.path.isdir(skill.folder):
-            yield "its folder stays: it contains files that were not installed"
 
     def _next_lines(self) -> Iterator[str]:
         host = host_named(self.host)
@@ -146,13 +128,13 @@ def set_up(
     home: Annotated[bool, Help("Set up your home folder, for all projects.")] = False,
     check: Annotated[bool, Help("Show what differs, and write nothing. Exits 1 if anything does.")] = False,
     remove: Annotated[bool, Help("Remove what this command wrote, or only the named skills.")] = False,
-    force: Annotated[bool, Help("Replace files of skills that were changed by hand, too.")] = False,
+    force: Annotated[bool, Help("Replace or remove skills that were changed by hand, too.")] = False,
 ) -> SetUp:
     """Set up your agent's host: hooks, permissions, skills
 
     Writes to the settings of the host that it finds; other entries stay. Permissions allow the commands that an agent
     needs, and none with which a person decides. Run it again after an upgrade: without names, it updates the skills
-    that it installed. Files of skills that were changed by hand are left as they are.
+    that it installed. Skills that were changed by hand are kept as they are.
     """
     if local and home:
         raise UsageError("--local and --home exclude each other", hint="use one of them")
@@ -171,13 +153,12 @@ def set_up(
     files = [read_settings(chosen, location(path)) for path in named if path and not (remove and skills)]
     wanted = [without_ours(file.settings) if remove else with_ours(file.settings, chosen) for file in files]
     root = location(chosen.skills)
-    names = skills or install.installed(root)
+    bundled = install.bundled()
+    names = dict.fromkeys(skills or (name for name in install.installed(root) if remove or name in bundled))
 
     def change_skills(*, dry_run: bool) -> list[InstalledSkill]:
-        if remove:
-            return install.uninstall(names, root, dry_run=dry_run)
-        known = skills or [name for name in names if name in install.bundled()]
-        return install.install(known, root, force=force, dry_run=dry_run)
+        act = install.uninstall if remove else install.install
+        return [act(name, root, force=force, dry_run=dry_run) for name in names]
 
     changed_skills = change_skills(dry_run=True)  # refuses before anything is written
     differences = [_difference(file, settings) for file, settings in zip(files, wanted, strict=True)]

@@ -1,13 +1,11 @@
-"""Copies of bundled skills in a project or home: their changes, and the manifest of `flow setup`.
+"""Copies of bundled skills in a project or home, and their differences from the original.
 
 A project's skill that hides a bundled skill needs approval to run. A copy whose files all equal the original counts as
-the bundled skill. The manifest `.flowrail-install.json` lists the files that `flow setup` wrote. It is not part of
-the skill, and it proves nothing.
+the bundled skill.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,13 +13,8 @@ from typing import NamedTuple
 
 from flowrail import approval
 from flowrail.discovery.locations import BUNDLED, bundled_folder
-from flowrail.errors import DocumentError, FlowError
+from flowrail.errors import FlowError
 from flowrail.skills.catalog import Skill
-from flowrail.storage.files import read_bounded
-from flowrail.text import size_limits
-
-MANIFEST = ".flowrail-install.json"
-FORMAT = 1
 
 
 class BundledCopy(NamedTuple):
@@ -49,8 +42,7 @@ def of_bundled(skill: Skill) -> BundledCopy | None:
     """Return a skill with its differences from the bundled one that it hides, or `None` if it hides none."""
     if all(hidden.source != BUNDLED for hidden in skill.hides):
         return None
-    own = approval.snapshot(skill.folder)
-    return BundledCopy(own, tuple(approval.changes(digests(shipped(skill.name)), digests(own))))
+    return _copy(skill.name, skill.folder)
 
 
 def as_bundled(skill: Skill) -> bool | None:
@@ -70,12 +62,9 @@ def runs_bundled_script(run: Sequence[str], folder: str, source: str) -> bool:
     script = run[1] if len(run) > 1 else ""
     if run[0] not in {"python", "python3"} or not script.startswith("$scripts/") or ".." in script:
         return False
-    name = os.path.basename(folder)
-    if source == BUNDLED or not folder or not os.path.isdir(os.path.join(bundled_folder(), name)):
-        return source == BUNDLED
     try:
-        return digests(approval.snapshot(folder)) == digests(shipped(name))
-    except FlowError:  # it contains a link or a device, so it is not a copy
+        return source == BUNDLED or not _copy(os.path.basename(folder), folder).changes
+    except FlowError:  # it contains a link or a device, or there is no bundled skill of its name
         return False
 
 
@@ -91,11 +80,6 @@ def digests(snapshot: approval.FolderContent) -> dict[str, str]:
     }
 
 
-def read_manifest(folder: str) -> dict[str, str] | None:
-    """Return the digest of each file in the manifest of *folder*, or `None` if the manifest is missing or cannot be read."""
-    path = os.path.join(folder, MANIFEST)
-    try:
-        data = json.loads(read_bounded(path, limit=size_limits.JSON_BYTES, what="the list of files"))
-        return {path: str(digest) for path, digest in data["files"].items()}
-    except (DocumentError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
+def _copy(name: str, folder: str) -> BundledCopy:
+    own = approval.snapshot(folder)
+    return BundledCopy(own, tuple(approval.changes(digests(shipped(name)), digests(own))))

@@ -8,7 +8,6 @@ anything runs: if it shows a command that the workflow does not accept, the agen
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated
@@ -22,9 +21,7 @@ from flowrail.discovery.frontmatter import Frontmatter
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan import SKILL_FILE, judge
 from flowrail.machines.findings import Finding, Place, UnplacedFinding
-from flowrail.machines.values import Arg
-from flowrail.text.phrases import Suggestions, listed, near
-from flowrail.text.placeholders import in_fences
+from flowrail.text.phrases import did_you_mean, listed, near
 from flowrail.text.safe_text import in_quotes
 
 _OF_HANDOFFS = {field.name for field in fields(Header)} - {"name", "description", "metadata"}
@@ -37,9 +34,8 @@ _HINTS: Mapping[str, str] = {
     "allowed-tools": "use one text with the tools separated by spaces",
 }
 """The fields of the specification, each with what it takes."""
-_COMMAND = re.compile(r"[ \t$]*(flow (?:step|start) .*)")
-_OPEN_VALUE = re.compile(r"…|\.\.\.|<|\$|[A-Z]{3,}")
-"""A placeholder for a value in a SKILL.md; it is not checked."""
+_COMMAND = re.compile(r"(?m)(?:`|^[ \t$]*)flow step ([a-z0-9/-]+)")
+"""A command in back quotes, or on a line of its own."""
 
 
 @dataclass(frozen=True)
@@ -119,67 +115,17 @@ def handoff_findings(front: Frontmatter, folder: str) -> Iterator[Finding]:
         yield in_card("FR183", message, f"write `{TRIGGER}` where the payload's path belongs", line)
 
 
-def command_findings(
-    text: str, address: str, params: Mapping[str, Mapping[str, Arg] | None], beginning: str
-) -> Iterator[Finding]:
-    """Yield the commands in the *text* of a SKILL.md that its workflows do not accept.
+def command_findings(text: str, address: str, known: Collection[str]) -> Iterator[Finding]:
+    """Yield the commands in the *text* of a SKILL.md that name an unknown workflow of the skill at *address*.
 
-    *params* are the parameters of each workflow of the skill, `None` if they are unknown; *beginning* is the command that
-    starts the workflow at *address*.
+    *known* are the addresses of its workflows. One command must start the skill itself.
     """
-    shown = list(_shown_commands(text))
-    guesses = Suggestions()
-    own = params[address] or {}
-    starting = [_params(words) for _, words in shown if words[2] == address]
-    required = [name for name, arg in own.items() if arg.required]
-    if not starting:
-        line = next((line for line, words in shown if near(words[2], [address])), 1)
-        yield in_card("FR169", f"SKILL.md never shows `{beginning}`", f"add `{beginning}`", line)
-    elif not any(given.keys() >= set(required) for given in starting):
-        message = f"no command in SKILL.md sets {listed(required)}, which `{address}` requires"
-        yield in_card("FR169", message, "add `-p NAME=VALUE` to a command", 1)
-    for line, words in shown:
-        named = words[2]
-        declared = params.get(named)
-        if named.partition("/")[0] == address and named not in params:
-            hint = guesses.did_you_mean(named, params, f"it has {listed(params)}")
+    shown = {match[1]: text.count("\n", 0, match.start(1)) + 1 for match in _COMMAND.finditer(text)}
+    if address not in shown:
+        line = next((shown[named] for named in shown if near(named, [address])), 1)
+        message = f"SKILL.md never shows `flow step {address}`"
+        yield in_card("FR169", message, f"add `flow step {address}`", line)
+    for named, line in shown.items():
+        if named.partition("/")[0] == address and named not in known:
+            hint = did_you_mean(named, known, f"it has {listed(known)}")
             yield in_card("FR169", f"unknown workflow `{named}`", hint, line)
-        elif declared is not None:
-            for message, hint in _param_problems(words, declared, guesses):
-                yield in_card("FR169", message, hint, line)
-
-
-def _shown_commands(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each command that starts a workflow: its line and its words."""
-    fenced = in_fences(text)
-    for number, line in enumerate(text.split("\n")):
-        for code in [line] if number in fenced else re.findall(r"`([^`]+)`", line):
-            command = _COMMAND.match(code)
-            try:
-                words = shlex.split(command[1]) if command else []
-            except ValueError:
-                continue
-            if len(words) > 2:  # noqa: PLR2004 - flow, the verb, the skill
-                yield number + 1, words
-
-
-def _params(words: Collection[str]) -> dict[str, str]:
-    """Return the parameters that a command sets."""
-    *before, _ = words = list(words)
-    pairs = (words[at + 1].partition("=") for at, word in enumerate(before) if word in {"-p", "--param"})
-    return {name: value for name, _, value in pairs}
-
-
-def _param_problems(
-    words: list[str], declared: Mapping[str, Arg], guesses: Suggestions
-) -> Iterator[tuple[str, str]]:
-    for name, value in _params(words).items():
-        arg = declared.get(name)
-        if arg is None:
-            takes = f"it takes {listed(declared) or 'none'}"
-            yield f"`{words[2]}` takes no parameter `{name}`", guesses.did_you_mean(name, declared, takes)
-        elif not _OPEN_VALUE.search(value):
-            try:
-                arg.read(value)
-            except ValueError as error:
-                yield f"the value of parameter `{name}` in SKILL.md {error}", "show a valid value"

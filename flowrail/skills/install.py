@@ -1,8 +1,8 @@
-"""Install bundled skills where hosts look for them, and uninstall them, without touching other files.
+"""Install bundled skills where hosts look for them, update and remove them.
 
-A manifest in each folder lists the skill's files that have the bundled content. Files that have changed since, or were
-different before, stay as they are. The manifest is written last: a file that already has the right content counts as
-ours, so repeating the command finishes an interrupted installation.
+A skill is installed, replaced and removed as a whole. A folder is ours if each of its files has the content that the
+bundled skill has, or that the manifest says was written there; so repeating the command finishes an interrupted one. Any
+other folder stays as it is. The manifest `.flowrail-install.json` does not belong to the skill.
 """
 
 from __future__ import annotations
@@ -15,19 +15,16 @@ from dataclasses import dataclass
 
 from flowrail import __version__, approval
 from flowrail.command import Command, Hint
-from flowrail.errors import ConflictError, DocumentError, UsageError
-from flowrail.machines.loading.skill_folder import ENTRY_FILES
-from flowrail.machines.step import WORKFLOW_NAME
-from flowrail.skills.bundled_copies import FORMAT, MANIFEST, digests, read_manifest, shipped
+from flowrail.errors import ConflictError, DocumentError, FlowError, UsageError
+from flowrail.skills.bundled_copies import digests, shipped
 from flowrail.skills.catalog import UnknownSkillError, listing
-from flowrail.storage.files import MissingFileError, make_dir, read_bounded, remove, sha256_hex, write_atomic
+from flowrail.storage.files import make_dir, read_bounded, remove, write_atomic
+from flowrail.text import size_limits
 from flowrail.text.phrases import did_you_mean
 
-NEW, SAME, UPDATED, LEFT, REMOVED, GONE = "new", "same", "updated", "left", "removed", "gone"
-"""The state of a file: written, unchanged, replaced, kept because it is not ours, removed, missing."""
-CARD = "SKILL.md"
-ODD = "odd"
-"""In place of a digest: not a plain file, or behind a link."""
+MANIFEST = ".flowrail-install.json"
+NEW, UNCHANGED, UPDATED, REMOVED, KEPT = "new", "unchanged", "updated", "removed", "kept"
+"""What happens to a skill's folder. It is kept if it was changed by hand, or is not ours."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +35,8 @@ class InstalledSkill:
     """Its name."""
     folder: str
     """Its folder."""
-    files: Mapping[str, str]
-    """The state of each file, by path."""
-
-    def only(self, state: str) -> list[str]:
-        """Return the paths of the files in that *state*."""
-        return [path for path, its_state in self.files.items() if its_state == state]
+    state: str
+    """new, unchanged, updated, removed, or kept if it was changed by hand."""
 
 
 def bundled() -> list[str]:
@@ -51,178 +44,62 @@ def bundled() -> list[str]:
     return [skill.name for skill in listing(())]
 
 
-def install(
-    names: Iterable[str], root: str, *, force: bool = False, dry_run: bool = False
-) -> list[InstalledSkill]:
-    """Install bundled skills in the folder *root*; existing files that are not ours stay.
-
-    With *force*, files of the same name that are not ours are replaced. With *dry_run*, nothing is written.
-    """
-    planned = [_plan(_bundled_name(name), root, force=force) for name in dict.fromkeys(names)]
-    if not dry_run:
-        for plan in planned:
-            _carry_out(plan)
-    return [plan.placed for plan in planned]
-
-
-def uninstall(names: Iterable[str], root: str, *, dry_run: bool = False) -> list[InstalledSkill]:
-    """Remove what `install` wrote into *root*, except files that have changed since."""
-    folders = {name: os.path.join(root, name) for name in dict.fromkeys(names)}
-    removed = [
-        InstalledSkill(name, folder, _removals(folder, _installed(name, folder)))
-        for name, folder in folders.items()
-    ]
-    if not dry_run:
-        for skill in removed:
-            for path in (*skill.only(REMOVED), MANIFEST):
-                _remove(skill.folder, path)
-    return removed
-
-
 def installed(root: str) -> list[str]:
     """Return the names of the skills that were installed in *root*."""
-    try:
-        names = sorted(os.listdir(root))
-    except OSError:
-        return []
-    named = (name for name in names if WORKFLOW_NAME.match(name))
-    return [name for name in named if read_manifest(os.path.join(root, name)) is not None]
+    with suppress(OSError):
+        return sorted(name for name in os.listdir(root) if os.path.isfile(os.path.join(root, name, MANIFEST)))
+    return []
 
 
-@dataclass(frozen=True)
-class _Planned:
-    placed: InstalledSkill
-    contents: Mapping[str, bytes]
-    written: Mapping[str, str]
-    """The digests of the files that are ours, for the manifest."""
-
-
-def _bundled_name(name: str) -> str:
-    if name not in (bundled_names := bundled()):
+def install(name: str, root: str, *, force: bool = False, dry_run: bool = False) -> InstalledSkill:
+    """Install a bundled skill in the folder *root*, or bring it up to date. With *force*, any other content is replaced."""
+    if name not in (names := bundled()):
         raise UnknownSkillError(
             f"unknown bundled skill `{name[:80]}`",
-            hint=did_you_mean(name[:80], bundled_names, Hint("see all skills: ", Command("list"))),
+            hint=did_you_mean(name[:80], names, Hint("see all skills: ", Command("list"))),
             skill=name[:80],
-            known=bundled_names,
+            known=names,
         )
-    return name
-
-
-def _plan(name: str, root: str, *, force: bool) -> _Planned:
-    folder = os.path.join(root, name)
-    _refuse_odd(folder)
-    original = shipped(name)
-    shipped_files = digests(original)
-    manifest = read_manifest(folder)
-    if manifest is None and not force:
-        _refuse_foreign(folder, name, shipped_files)
-    installed_files = manifest or {}
-    files: dict[str, str] = {}
-    written: dict[str, str] = {}
-    for path, digest in shipped_files.items():
-        files[path] = _state(path, _digest(folder, path), digest, installed_files, force=force)
-        if files[path] != LEFT:
-            written[path] = digest
-        elif path in installed_files:
-            written[path] = installed_files[path]
-    unwanted = {path: digest for path, digest in installed_files.items() if path not in shipped_files}
-    files |= {path: state for path, state in _removals(folder, unwanted).items() if state != GONE}
-    return _Planned(InstalledSkill(name, folder, files), original.contents, written)
-
-
-def _refuse_foreign(folder: str, name: str, shipped_files: Mapping[str, str]) -> None:
-    """Refuse to mix our files into another skill of the same name."""
-    foreign_files = [
-        path for path in (CARD, *ENTRY_FILES) if _digest(folder, path) not in {None, shipped_files.get(path)}
-    ]
-    if foreign_files:
-        raise ConflictError(
-            f"{folder} contains another skill (its `{foreign_files[0]}` is not that of the bundled {name}); "
-            "nothing was written",
-            code="NOT_OURS",
-            hint="rename the other skill, or replace it with --force",
-            path=folder,
-            files=foreign_files,
-        )
-
-
-def _state(
-    path: str, now: str | None, shipped_digest: str, installed_files: Mapping[str, str], *, force: bool
-) -> str:
-    if now is None:
-        return NEW
-    if now == shipped_digest:
-        return SAME
-    return UPDATED if now != ODD and (force or now == installed_files.get(path)) else LEFT
-
-
-def _carry_out(planned: _Planned) -> None:
-    folder = planned.placed.folder
-    for path, state in planned.placed.files.items():
-        full = os.path.join(folder, path)
-        if state in {NEW, UPDATED}:
+    original, folder = shipped(name), os.path.join(root, name)
+    wanted, present = digests(original), _present(folder)
+    if present == wanted:
+        state = UNCHANGED
+    elif present is None or not (force or _is_ours(folder, present, wanted)):
+        return InstalledSkill(name, folder, KEPT)
+    else:
+        state = UPDATED if present else NEW
+    if not dry_run:
+        for path in wanted if state != UNCHANGED else ():
+            full = os.path.join(folder, path)
             make_dir(os.path.dirname(full))
-            write_atomic(full, planned.contents[path], mode=0o644, durable=False)
-        elif state == REMOVED:
-            _remove(folder, path)
-    files = dict(sorted(planned.written.items()))
-    document = {"format": FORMAT, "skill": planned.placed.skill, "version": __version__, "files": files}
-    text = json.dumps(document, indent=1) + "\n"
-    write_atomic(os.path.join(folder, MANIFEST), text.encode(), mode=0o644)
+            write_atomic(full, original.contents[path], mode=0o644, durable=False)
+        _remove(folder, present.keys() - wanted.keys())
+        text = json.dumps({"version": __version__, "files": wanted}, indent=1) + "\n"
+        write_atomic(os.path.join(folder, MANIFEST), text.encode(), mode=0o644)
+    return InstalledSkill(name, folder, state)
 
 
-def _installed(name: str, folder: str) -> Mapping[str, str]:
-    """Return the digests of the files that were installed in *folder*."""
-    if not WORKFLOW_NAME.match(name) or "/" in name or (manifest := read_manifest(folder)) is None:
-        skills = installed(os.path.dirname(folder))
+def uninstall(name: str, root: str, *, force: bool = False, dry_run: bool = False) -> InstalledSkill:
+    """Remove a skill that was installed in *root*. With *force*, also one that was changed by hand."""
+    if name not in (names := installed(root)):
         raise UsageError(
-            f"no skill `{name[:80]}` was installed in {os.path.dirname(folder)}",
+            f"no skill `{name[:80]}` was installed in {root}",
             code="NOT_INSTALLED",
-            hint=did_you_mean(name[:80], skills, f"installed there: {', '.join(skills) or 'none'}"),
+            hint=did_you_mean(name[:80], names, f"installed there: {', '.join(names) or 'none'}"),
             skill=name[:80],
-            installed=skills,
+            installed=names,
         )
-    _refuse_odd(folder)
-    return manifest
+    folder = os.path.join(root, name)
+    present = _present(folder)
+    if present is None or not (force or _is_ours(folder, present, {})):
+        return InstalledSkill(name, folder, KEPT)
+    if not dry_run:
+        _remove(folder, [*present, MANIFEST])
+    return InstalledSkill(name, folder, REMOVED)
 
 
-def _removals(folder: str, written: Mapping[str, str]) -> dict[str, str]:
-    """Return the state of files after the unchanged ones among *written* are removed."""
-    now = {path: _digest(folder, path) for path in sorted(written)}
-    return {
-        path: GONE if digest is None else REMOVED if digest == written[path] != ODD else LEFT
-        for path, digest in now.items()
-    }
-
-
-def _digest(folder: str, path: str) -> str | None:
-    """Return the digest of a file, ``ODD`` if it is not a plain file, `None` if it does not exist.
-
-    A path outside the folder, by `..` or through a link, is ``ODD``.
-    """
-    full = os.path.join(folder, path)
-    if os.path.isabs(path) or os.path.realpath(full) != os.path.join(os.path.realpath(folder), path):
-        return ODD
-    try:
-        return sha256_hex(read_bounded(full, limit=approval.LARGEST_FILE, what=f"`{path}`"))
-    except MissingFileError:
-        return None
-    except DocumentError:
-        return ODD
-
-
-def _remove(folder: str, path: str) -> None:
-    """Remove a file, and the folders that are empty then."""
-    full = os.path.join(folder, path)
-    if os.path.lexists(full):
-        remove(full)
-    with suppress(OSError):  # not empty
-        while full != folder:
-            full = os.path.dirname(full)
-            os.rmdir(full)
-
-
-def _refuse_odd(folder: str) -> None:
+def _present(folder: str) -> dict[str, str] | None:
+    """Return the digest of each file in *folder*, or `None` if it contains a link or a device."""
     if os.path.islink(folder) or (os.path.exists(folder) and not os.path.isdir(folder)):
         problem = "a link" if os.path.islink(folder) else "not a folder"
         raise ConflictError(
@@ -231,3 +108,30 @@ def _refuse_odd(folder: str) -> None:
             hint="remove it first",
             path=folder,
         )
+    try:
+        return digests(approval.snapshot(folder)) if os.path.isdir(folder) else {}
+    except FlowError:
+        return None
+
+
+def _is_ours(folder: str, present: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    """Return whether each present file is as the manifest says, or as it will be."""
+    written: Mapping[str, object] = {}
+    with suppress(DocumentError, ValueError, KeyError, TypeError, RecursionError):
+        path = os.path.join(folder, MANIFEST)
+        written = dict(
+            json.loads(read_bounded(path, limit=size_limits.JSON_BYTES, what="the manifest"))["files"]
+        )
+    return all(digest in (written.get(path), wanted.get(path)) for path, digest in present.items())
+
+
+def _remove(folder: str, paths: Iterable[str]) -> None:
+    """Remove files, and the folders that are empty then."""
+    for path in paths:
+        full = os.path.join(folder, path)
+        if os.path.lexists(full):
+            remove(full)
+        with suppress(OSError):  # not empty
+            while full != folder:
+                full = os.path.dirname(full)
+                os.rmdir(full)

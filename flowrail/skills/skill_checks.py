@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice, product
 
 from flowrail.discovery.frontmatter import read_frontmatter
+from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import DocumentError, FlowError, TrustError
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import Finding, Path, Place, UnplacedFinding, first
@@ -24,12 +23,8 @@ from flowrail.storage.files import read_bounded
 from flowrail.text import phrases, placeholders, size_limits
 from flowrail.text.safe_text import decode
 
-CARD = "SKILL.md"
 SKILLS_FOLDER = "skills"
 """The name of folders in which hosts look for skills, such as `.claude/skills`."""
-MOST_TRIED = 50
-"""At most this many possible values of one `then` are looked up."""
-_WHOLE = re.compile(r"\$([a-z][a-z0-9_]*)\Z")
 
 Problems = Callable[[str], Iterable[tuple[int, str, str]]]
 """Returns line, name and message of each fence that cannot be rendered; `formatters` provides it."""
@@ -86,34 +81,31 @@ def _beside(
     if "/" in file.address:
         return
     yield ignored_files(file)
-    beginning = f"flow step {file.address if WORKFLOW_NAME.match(file.address) else 'NAME'}"
-    if not os.path.lexists(os.path.join(file.folder, CARD)):
+    if not os.path.lexists(os.path.join(file.folder, SKILL_FILE)):
         if os.path.basename(os.path.dirname(os.path.abspath(file.folder))) == SKILLS_FOLDER:
-            message = f"{CARD} is missing, so agents cannot discover `{file.address}`"
-            hint = f"write one with `name`, `description` and `{beginning}`"
+            message = f"{SKILL_FILE} is missing, so agents cannot discover `{file.address}`"
+            hint = f"write one with `name`, `description` and `flow step {file.address}`"
             yield [_found("FR182", message, hint, Place(file.path, 1))]
         return
     yield check_card(file.folder)
     try:
-        text = decode(_card(file.folder), source=CARD)
+        text = decode(_card(file.folder), source=SKILL_FILE)
     except DocumentError:
         return
     if loaded.definition.steps:
-        own = {each.address: each for each in workflows(Skill(file.address, file.folder, "path"))}
-        read = {address: reader.read_or_none(each) for address, each in own.items()} | {file.address: loaded}
-        params = {address: known and known.definition.params for address, known in read.items()}
-        yield card.command_findings(text, file.address, params, beginning)
+        own = [known.address for known in workflows(Skill(file.address, file.folder, "path"))]
+        yield card.command_findings(text, file.address, own)
 
 
 def check_card(folder: str) -> list[Finding]:
     """Return findings about the fields of a SKILL.md and its handoff metadata."""
     try:
         data = _card(folder)
-        decode(data, source=CARD)
+        decode(data, source=SKILL_FILE)
     except DocumentError as error:
-        place = Place.of(error.place) if error.place.startswith(CARD) else Place(CARD, 1)
-        return [_found("FR168", f"SKILL.md cannot be read: {error.fact}", f"fix {CARD}", place)]
-    front, name = read_frontmatter(data, CARD), os.path.basename(folder)
+        place = Place.of(error.place) if error.place.startswith(SKILL_FILE) else Place(SKILL_FILE, 1)
+        return [_found("FR168", f"SKILL.md cannot be read: {error.fact}", f"fix {SKILL_FILE}", place)]
+    front, name = read_frontmatter(data, SKILL_FILE), os.path.basename(folder)
     return [*card.departures(front, name), *card.handoff_findings(front, name)]
 
 
@@ -170,8 +162,6 @@ class _References:
         self.files: dict[str, WorkflowFile | None] = {}
         self.skill = Skill(file.address.partition("/")[0], file.folder, "path")
         self.suggestions = phrases.Suggestions()
-        reported = {name: arg for step in loaded.definition.steps for name, arg in step.reports.items()}
-        self.declared = {**loaded.definition.params, **reported}
 
     def runs(self) -> Iterator[Finding]:
         """Yield findings about the workflows that sub-agents run."""
@@ -181,16 +171,17 @@ class _References:
 
     def then(self) -> Iterator[Finding]:
         """Yield findings about the workflow that comes next."""
-        name, place = self.definition.name, self.locate(("then",))
-        for address in islice(self._addresses(self.definition.then or ""), MOST_TRIED):
-            target = self._get(address)
-            if target is None:
-                message = f"`{name}` continues with `{address}`, which does not exist"
-                yield _found("FR151", message, self._hint(address), place)
-            elif required := _required(target):
-                message = f"`{name}` continues with `{address}`, which requires {phrases.listed(required)}"
-                hint = "let its first step ask for the value, or add a default"
-                yield _found("FR151", message, hint, place)
+        name, address, place = self.definition.name, self.definition.then, self.locate(("then",))
+        if not address or placeholders.placeholders(address):
+            return  # its value is known when the session ends
+        target = self._get(address)
+        if target is None:
+            message = f"`{name}` continues with `{address}`, which does not exist"
+            yield _found("FR151", message, self._hint(address), place)
+        elif required := _required(target):
+            message = f"`{name}` continues with `{address}`, which requires {phrases.listed(required)}"
+            hint = "let its first step ask for the value, or add a default"
+            yield _found("FR151", message, hint, place)
 
     def _run(self, step: StepDef, address: str, work: Dispatch, at: Path) -> Iterator[Finding]:
         target = self._get(address)
@@ -202,7 +193,7 @@ class _References:
             return
         params, total = target.definition.params, target.definition.total_steps
         for name, value in work.vars.items():
-            problem = _unfit(name, params.get(name), value, self.declared)
+            problem = _unfit(name, params.get(name), value)
             if problem:
                 takes = f"it takes {phrases.listed(params) or 'none'}"
                 hint = self.suggestions.did_you_mean(name, params, takes)
@@ -247,13 +238,6 @@ class _References:
         otherwise = f"this skill has {phrases.listed(siblings)}; `flow list` shows other skills"
         return self.suggestions.did_you_mean(address, siblings, otherwise)
 
-    def _addresses(self, then: str) -> Iterator[str]:
-        """Yield the possible values of *then*; nothing if they are unknown, or if it is empty."""
-        names = sorted(placeholders.placeholders(then))
-        choices = [self.declared[name].choices or () if name in self.declared else () for name in names]
-        for values in product(*choices) if then else ():
-            yield placeholders.fill(then, dict(zip(names, values, strict=True)))
-
 
 def _required(target: LoadedWorkflow | TrustError) -> list[str]:
     """Return the parameters of a workflow that have no default, as far as they are known."""
@@ -262,17 +246,12 @@ def _required(target: LoadedWorkflow | TrustError) -> list[str]:
     return [name for name, arg in target.definition.params.items() if arg.required]
 
 
-def _unfit(name: str, arg: Arg | None, value: object, declared: Mapping[str, Arg]) -> str | None:
-    """Return why *value* does not fit a parameter, as far as it is known before the workflow runs."""
+def _unfit(name: str, arg: Arg | None, value: object) -> str | None:
+    """Return why *value* does not fit a parameter; `None` also if its placeholders have no value yet."""
     if arg is None:
         return f"takes no `{name}`"
-    whole = _WHOLE.match(value) if isinstance(value, str) else None
-    if whole:
-        kind = declared[whole[1]].kind if whole[1] in declared else arg.kind
-        fits = kind == arg.kind or (kind, arg.kind) == ("integer", "number")
-        return None if fits else f"takes a {arg.kind} for `{name}`, not a {kind}"
     if isinstance(value, str) and placeholders.placeholders(value):
-        return None if arg.kind == "string" else f"takes a {arg.kind} for `{name}`, not a text"
+        return None
     problem = arg.problem(value)
     return None if problem is None else f"takes another `{name}`: it {problem}"
 
@@ -298,7 +277,7 @@ def _found(code: str, message: str, hint: str, place: Place, step: str | None = 
 
 
 def _card(folder: str) -> bytes:
-    return read_bounded(os.path.join(folder, CARD), limit=size_limits.TEXT_BYTES, what="it")
+    return read_bounded(os.path.join(folder, SKILL_FILE), limit=size_limits.TEXT_BYTES, what="it")
 
 
 def _names(folder: str) -> list[str]:

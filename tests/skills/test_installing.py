@@ -1,26 +1,65 @@
-"""Bundled skills in a project, in home or in any folder: installed and updated."""
+"""Bundled skills in a project, in home or in any folder: installed, updated and removed."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
-from support.installed import BUNDLE, SKILL, as_by_another_version, files, manifest, states
-from support.sandbox import BUNDLED, flow, project_skills, refused, told, unchanged
+from support.sandbox import BUNDLED, flow, project_skills, put_skill, refused, told, unchanged
 
-from flowrail.errors import StorageError
-from flowrail.skills import bundled_copies, install
+from flowrail.discovery.locations import bundled_folder
+from flowrail.skills import bundled_copies
+from flowrail.skills.install import MANIFEST
 
-# --- where
+SKILL = "decision-critic"
+BUNDLE = Path(bundled_folder()) / SKILL
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return the files below *folder* by path, without the manifest."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != MANIFEST
+    }
+
+
+def state(*words: str) -> str:
+    """Return what `flow setup` did with one skill."""
+    (skill,) = told("setup", *words)["skills"]
+    return str(skill["state"])
+
+
+def listed() -> bool:
+    """Return whether the installed skill counts as the bundled one."""
+    known = {skill["name"]: skill["as_bundled"] for skill in told("list")["skills"]}
+    return bool(known[SKILL])
+
+
+@pytest.fixture
+def installed() -> Path:
+    """Return the folder of a skill that is installed in the project."""
+    assert flow("setup", SKILL).status == 0
+    return project_skills() / SKILL
+
+
+def as_by_another_version(folder: Path) -> None:
+    """Change *folder* as if another version had installed it, with one different text and one more."""
+    manifest = json.loads((folder / MANIFEST).read_text())
+    for path, text in {"steps/synthesis.md": "Once.\n", "steps/old.md": "Told no more.\n"}.items():
+        (folder / path).write_text(text)
+        manifest["files"][path] = hashlib.sha256(text.encode()).hexdigest()
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "version": "0.0.9"}))
 
 
 @pytest.mark.parametrize(
     ("words", "place"),
     [
         ([], ".claude/skills"),
-        (["--host", "agents"], ".agents/skills"),
         (["--host", "codex"], ".agents/skills"),
         (["--home"], "HOME/.claude/skills"),
         (["--home", "--host", "agents"], "HOME/.agents/skills"),
@@ -32,145 +71,115 @@ def test_a_skill_is_put_where_the_host_looks(words: list[str], place: str) -> No
     folder = Path(place.replace("HOME", os.environ["HOME"])) / SKILL
     assert ran.status == 0
     assert files(folder) == files(BUNDLE)
-    assert f"{len(files(BUNDLE))} files new" in ran.out
+    assert f"{SKILL} in {folder.absolute()}: new\n" in ran.out
 
 
 def test_without_names_the_installed_skills_are_updated_and_removed() -> None:
     told("setup", *BUNDLED)
-    assert sorted(path.name for path in project_skills().iterdir()) == BUNDLED
-    assert [item["source"] for item in told("list")["skills"]] == ["project"] * len(BUNDLED)
     (project_skills() / SKILL / "SKILL.md").unlink()
 
-    updated = {skill["skill"]: skill["files"]["SKILL.md"] for skill in told("setup")["skills"]}
+    updated = {skill["skill"]: skill["state"] for skill in told("setup")["skills"]}
     told("setup", "--remove")
 
-    assert updated == {**dict.fromkeys(BUNDLED, "same"), SKILL: "new"}
+    assert updated == {**dict.fromkeys(BUNDLED, "unchanged"), SKILL: "updated"}
     assert not Path(".claude/settings.json").exists()
     assert list(project_skills().iterdir()) == []
     assert told("setup", "--remove")["skills"] == []
 
 
-def test_compiled_files_are_not_installed_and_a_clone_without_them_is_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shipped = tmp_path / "shipped"
-    shutil.copytree(BUNDLE, shipped / SKILL)
-    (shipped / SKILL / "__pycache__").mkdir(exist_ok=True)
-    (shipped / SKILL / "__pycache__/workflow.cpython-311.pyc").write_bytes(b"compiled")
-    monkeypatch.setattr(bundled_copies, "bundled_folder", lambda: str(shipped))
-
-    told("setup", SKILL)
-    copied = [path for path in project_skills().rglob("*") if "__pycache__" in path.parts]
-    (listed,) = [skill for skill in told("list")["skills"] if skill["name"] == SKILL]
-    (project_skills() / SKILL / "__pycache__").mkdir()
-    (project_skills() / SKILL / "__pycache__/workflow.cpython-311.pyc").write_bytes(b"evil")
-    (changed,) = [skill for skill in told("list")["skills"] if skill["name"] == SKILL]
-
-    assert copied == []
-    assert (listed["as_bundled"], changed["as_bundled"]) == (True, False)
-
-
-def test_a_check_says_which_files_would_be_written_and_exits_1(installed: Path) -> None:
-    assert flow("setup", "--check").status == 0
+def test_a_check_says_what_would_change_and_writes_nothing(installed: Path) -> None:
+    with unchanged(project_skills()):
+        assert flow("setup", SKILL, "--check").out.endswith("nothing to do\n")
+        assert flow("setup", SKILL, "--remove", "--check").status == 1
     (installed / "SKILL.md").unlink()
 
     ran = flow("setup", "--check", "--json")
 
-    assert ran.status == 1
-    assert ran.data["skills"][0]["files"]["SKILL.md"] == "new"
+    assert (ran.status, ran.data["skills"][0]["state"]) == (1, "updated")
     assert not (installed / "SKILL.md").exists()
 
 
-# --- what is already there
-
-
-def test_a_second_time_changes_nothing(installed: Path) -> None:
-    with unchanged(project_skills()):
-        ran = flow("setup", SKILL, "--check")
-    before = files(installed), manifest(installed)
-
-    again = flow("setup", SKILL)
-
-    assert "unchanged" in ran.out
-    assert ran.out.endswith("nothing to do\n")
-    assert "new" not in again.out
-    assert (files(installed), manifest(installed)) == before
-
-
-def test_a_file_changed_by_hand_is_left_and_named(installed: Path) -> None:
-    changed, gone = installed / "steps" / "synthesis.md", installed / "SKILL.md"
-    changed.write_text("Mine.\n")
-    gone.unlink()
-
-    ran = flow("setup", SKILL)
-
-    assert changed.read_text() == "Mine.\n"
-    assert gone.exists()
-    assert "not replaced, because it has changed or flow did not write it: steps/synthesis.md" in ran.out
-    assert states(SKILL)["steps/synthesis.md"] == "left"
-
-
-def test_an_older_version_is_brought_up_to_date(installed: Path) -> None:
+def test_an_older_version_is_updated_also_after_an_interruption(installed: Path) -> None:
     as_by_another_version(installed)
+    shutil.copy(BUNDLE / "SKILL.md", installed / "SKILL.md")  # as if only this file had been written
 
-    became = states(SKILL)
+    assert state(SKILL) == "updated"
 
-    assert became["steps/synthesis.md"] == "updated"
-    assert became["steps/old.md"] == "removed"
     assert files(installed) == files(BUNDLE)
-    assert manifest(installed)["files"].keys() == files(BUNDLE).keys()
+    assert state(SKILL) == "unchanged"
 
 
-def test_an_installation_that_was_cut_short_is_finished(
-    installed: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: (folder / "steps" / "synthesis.md").write_text("Mine.\n"),
+        lambda folder: (folder / "steps" / "extra.md").write_text("Mine too.\n"),
+        lambda folder: (folder / MANIFEST).unlink() or (folder / "SKILL.md").write_text("Another skill."),
+    ],
+)
+def test_a_folder_that_was_changed_by_hand_is_kept_unless_forced(installed: Path, change: object) -> None:
+    change(installed)  # type: ignore[operator]
+
+    with unchanged(installed):
+        ran = flow("setup", SKILL)
+        if (installed / MANIFEST).exists():
+            assert state(SKILL, "--remove") == "kept"
+
+    assert "kept, because it was changed by hand, or flow did not write it" in ran.out
+    assert state(SKILL, "--force") == "updated"
+    assert files(installed) == files(BUNDLE)
+
+
+def test_what_was_installed_is_removed_and_nothing_else(installed: Path) -> None:
+    (installed / ".notes").write_text("Mine.\n")
+
+    assert state(SKILL, "--remove") == "removed"
+    assert files(installed) == {".notes": b"Mine.\n"}
+
+
+@pytest.mark.parametrize("name", [SKILL, "../decision-critic", "nosuch"])
+def test_what_was_not_installed_is_not_removed(name: str) -> None:
+    put_skill(SKILL)
+
+    status, error = refused("setup", name, "--remove")
+
+    assert (status, error["code"]) == (2, "NOT_INSTALLED")
+    assert (project_skills() / SKILL / "workflow.yaml").exists()
+
+
+# --- foreign content
+
+
+@pytest.mark.parametrize("options", [[], ["--remove"], ["--force"], ["--remove", "--force"]])
+@pytest.mark.parametrize("absolute", [True, False])
+def test_a_manifest_that_names_files_elsewhere_removes_nothing(
+    installed: Path, tmp_path: Path, options: list[str], absolute: bool
 ) -> None:
-    as_by_another_version(installed)
+    victim = tmp_path / "victim" / "file"
+    victim.parent.mkdir()
+    victim.write_text("theirs")
+    named = str(victim) if absolute else os.path.relpath(victim, installed)
+    digest = hashlib.sha256(b"theirs").hexdigest()
+    (installed / MANIFEST).write_text(json.dumps({"version": "1", "files": {named: digest}}))
 
-    def fails(*_args: object, **_options: object) -> None:
-        raise StorageError("the disk is full", hint="free some space")
+    flow("setup", SKILL, *options)
 
-    with monkeypatch.context() as cut:
-        cut.setattr(install, "_remove", fails)
-        assert flow("setup", SKILL).status == 3
-    (installed / "steps" / "synthesis.md").write_text("Once.\n")  # as if this one had not been reached
-
-    flow("setup", SKILL)
-
-    assert files(installed) == files(BUNDLE)
+    assert victim.read_text() == "theirs"
 
 
-@pytest.mark.parametrize("file", ["SKILL.md", "workflow.yaml", "workflow.py"])
-def test_a_skill_that_somebody_else_made_is_not_mixed_with_ours(file: str) -> None:
+def test_a_link_in_place_of_the_folder_or_in_it_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
     folder = project_skills() / SKILL
     folder.mkdir(parents=True)
-    (folder / file).write_text("by hand")
-
-    with unchanged(Path.cwd()):
-        status, error = refused("setup", SKILL)
-
-    assert (status, error["code"], error["details"]["files"]) == (4, "NOT_OURS", [file])
-    assert "--force" in error["hint"]
-    assert flow("setup", SKILL, "--force").status == 0
-
-
-# --- what is odd there
-
-
-def test_a_link_in_place_of_the_folder_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    project_skills().mkdir(parents=True)
-    (project_skills() / SKILL).symlink_to(tmp_path / "elsewhere")
+    (folder / "steps").symlink_to(tmp_path / "elsewhere")
+    assert state(SKILL, "--force") == "kept"
+    shutil.rmtree(folder)
+    folder.symlink_to(tmp_path / "elsewhere")
 
     status, error = refused("setup", SKILL)
 
     assert (status, error["code"]) == (4, "NOT_A_FOLDER")
     assert not list((tmp_path / "elsewhere").iterdir())
-    (project_skills() / SKILL).unlink()
-    (project_skills() / SKILL).write_text("a file")
-    assert "is not a folder" in refused("setup", SKILL)[1]["message"]
-
-
-# --- links
 
 
 @pytest.mark.parametrize("link", [".claude", ".claude/skills"])
@@ -188,25 +197,71 @@ def test_nothing_is_changed_behind_a_link_out_of_the_project(
         status, error = refused(*words)
 
     assert (status, error["code"]) == (4, "PLACE_ELSEWHERE")
-    assert "leads out of the project" in error["message"]
     assert error["hint"].endswith("--dir DIR" if words[0] == "new" else "use --home")
 
 
-def test_a_link_inside_the_project_and_one_in_home_are_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_inside_the_project_and_one_in_home_are_followed(tmp_path: Path) -> None:
     Path(".claude").mkdir()
     Path("skills").mkdir()
     Path(".claude/skills").symlink_to("../skills")
     dotfiles = tmp_path / "dotfiles"
     dotfiles.mkdir()
-    home = Path(os.environ["HOME"])
-    (home / ".claude").symlink_to(dotfiles)
+    (Path(os.environ["HOME"]) / ".claude").symlink_to(dotfiles)
 
     flow("setup", SKILL)
     flow("setup", SKILL, "--home")
 
     assert (Path("skills") / SKILL / "SKILL.md").exists()
     assert (dotfiles / "skills" / SKILL / "SKILL.md").exists()
-    monkeypatch.chdir(home)
-    assert states(SKILL, "--remove")["SKILL.md"] == "removed"
+
+
+# --- a copy runs like the bundled skill while it is unchanged
+
+
+def test_an_unchanged_copy_runs_like_the_bundled_skill(installed: Path) -> None:
+    (installed / ".DS_Store").write_bytes(b"left by a file manager")
+
+    assert told("step", SKILL)["status"] == "active"
+    assert listed() is True
+    assert "project, as bundled" in flow("show", SKILL).out
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda folder: (folder / "steps/synthesis.md").write_text("Mine."), "steps/synthesis.md (changed)"),
+        (lambda folder: (folder / "steps/synthesis.md").unlink(), "steps/synthesis.md (gone)"),
+        (lambda folder: (folder / "steps/x.yaml").touch(), "steps/x.yaml (new)"),
+    ],
+)
+def test_a_changed_copy_needs_approval_and_names_the_change(
+    installed: Path, change: object, named: str
+) -> None:
+    told("step", SKILL)
+    change(installed)  # type: ignore[operator]
+
+    status, error = refused("step", SKILL, "--new")
+
+    assert (status, error["code"], listed()) == (7, "NOT_TRUSTED", False)
+    assert f"differs from it: {named} and has not been approved" in error["message"]
+    again = f"flow setup {SKILL} --host claude-code --force"
+    assert error["hint"] == f"a person runs: flow trust {SKILL}; or replace it: {again}"
+    assert told("step", SKILL, "ok")["step"]["number"] == 2  # the session keeps its definition
+
+
+def test_compiled_files_are_not_installed_and_make_a_copy_untrusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = Path("__pycache__/workflow.cpython-311.pyc")
+    shipped = tmp_path / "shipped"
+    shutil.copytree(BUNDLE, shipped / SKILL)
+    (shipped / SKILL / "__pycache__").mkdir(exist_ok=True)
+    (shipped / SKILL / compiled).write_bytes(b"compiled")
+    monkeypatch.setattr(bundled_copies, "bundled_folder", lambda: str(shipped))
+
+    told("setup", SKILL)
+    assert (listed(), (project_skills() / SKILL / "__pycache__").exists()) == (True, False)
+    (project_skills() / SKILL / "__pycache__").mkdir()
+    (project_skills() / SKILL / compiled).write_bytes(b"evil")
+
+    assert listed() is False

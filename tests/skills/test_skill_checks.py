@@ -24,14 +24,6 @@ steps:
   - {id: look, title: Look, actions: [Look around.], next: {ok: tell}}
   - {id: tell, title: Tell, actions: [Tell it.], next: {ok: null}}
 """
-GIVEN = """\
-name: demo
-params: {mode: {type: string, choices: [quick, full], default: full}}
-steps:
-  - {id: look, title: Look, actions: ["Look, $mode."], next: {ok: dig}}
-  - {id: dig, title: Dig, actions: [Dig.], when: "mode == 'full'", next: {ok: tell}}
-  - {id: tell, title: Tell, actions: [Tell it.], next: {ok: null}}
-"""
 WORK = """\
 name: demo
 steps:
@@ -73,8 +65,8 @@ def findings_in(folder: Path, files: Mapping[str, str]) -> list[str]:
     return [f"{finding.code} {finding.place} {finding.message}" for finding in first.findings]
 
 
-def with_card(text: str, workflow: str = GIVEN) -> dict[str, str]:
-    return {"workflow.yaml": workflow, "SKILL.md": CARD.replace("Start: `flow step demo`\n", text)}
+def with_card(text: str) -> dict[str, str]:
+    return {"workflow.yaml": LINE, "SKILL.md": CARD.replace("Start: `flow step demo`\n", text)}
 
 
 @pytest.mark.parametrize(
@@ -82,9 +74,7 @@ def with_card(text: str, workflow: str = GIVEN) -> dict[str, str]:
     [
         "Start: `flow step demo`",
         "```\n$ flow step demo --new -p mode=quick\n```",
-        "`flow step demo -p mode=MODE` or `flow step demo --param mode=…`",
         "`flow step demo` and `flow step elsewhere -p x=y`",
-        "`flow step demo` and `flow step demo ok` and `flow step 'unclosed`",
     ],
 )
 def test_a_card_whose_commands_work_is_in_order(text: str, tmp_path: Path) -> None:
@@ -95,8 +85,6 @@ def test_a_card_whose_commands_work_is_in_order(text: str, tmp_path: Path) -> No
     ("text", "what"),
     [
         ("Just start it: flow step demo", "never shows `flow step demo`"),
-        ("`flow step demo -p mod=quick`", "takes no parameter `mod`"),
-        ("`flow step demo -p mode=fast`", "takes one of `quick`, `full`, not `fast`"),
         ("`flow step demo`, `flow step demo/area`", "unknown workflow `demo/area`"),
         ("`flow step dem`", "never shows `flow step demo`"),
     ],
@@ -164,17 +152,7 @@ WORKFLOW = Workflow("demo", StepDef("a", "A", ["Do it."], next={"ok": None}))
 """
 
 
-@pytest.mark.parametrize(
-    ("files", "second"),
-    [
-        ({"workflow.yaml": LINE, "scripts/other.py": SCRIPT}, "scripts/other.py"),
-        ({"scripts/demo.py": SCRIPT, "scripts/other.py": SCRIPT}, "scripts/other.py"),
-        ({"workflow.py": SCRIPT, "scripts/other.py": SCRIPT}, "scripts/other.py"),
-    ],
-)
-def test_a_second_entry_workflow_of_a_skill_is_found_without_running_it(
-    files: dict[str, str], second: str, tmp_path: Path
-) -> None:
-    found = findings_in(tmp_path, {**files, "SKILL.md": CARD})
+def test_a_second_entry_workflow_of_a_skill_is_found_without_running_it(tmp_path: Path) -> None:
+    found = findings_in(tmp_path, {"workflow.py": SCRIPT, "scripts/other.py": SCRIPT, "SKILL.md": CARD})
 
-    assert [finding.split()[:2] for finding in found] == [["FR174", f"{second}:1"]]
+    assert [finding.split()[:2] for finding in found] == [["FR174", "scripts/other.py:1"]]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from flowrail.discovery.locations import Root
+from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import DocumentError, TrustError, UsageError
 from flowrail.formatters.blocks.fences import fence_problems
 from flowrail.formatters.reports import findings as page
@@ -29,7 +30,7 @@ from flowrail.skills.catalog import (
     workflows,
 )
 from flowrail.skills.loader import Loader
-from flowrail.skills.skill_checks import CARD, WorkflowReader, check_plain_skill, check_skill, ignored_files
+from flowrail.skills.skill_checks import WorkflowReader, check_plain_skill, check_skill, ignored_files
 from flowrail.text.report import Report
 
 
@@ -180,7 +181,7 @@ def _in_skill(path: str) -> Iterator[WorkflowFile | str]:
     inside = list(workflows(Skill(os.path.basename(path), path, "path")))
     if inside:
         yield from inside
-    elif os.path.lexists(os.path.join(path, CARD)) or unread_workflows(path):
+    elif os.path.lexists(os.path.join(path, SKILL_FILE)) or unread_workflows(path):
         yield path
 
 
