@@ -179,7 +179,7 @@ _ERRORS = {
         "Fix it, or write it without `flow:`.",
     ),
     "FR153": (
-        "An order rule is invalid, can never be kept, or can never be broken. Its author expects that it protects something.",
+        "An order rule is invalid, or about something that never happens. Its author expects that it protects something.",
         "Correct the rule as the message says.",
     ),
     "FR154": (
@@ -216,18 +216,6 @@ _WARNINGS = {
         "A fact is read before any step reports it. Before it is reported the fact has no value: the text has a gap, and the condition is false.",
         "Report it earlier, or declare it in `params`.",
     ),
-    "FR145": (
-        "An agent's name looks like a misspelt role. Every host knows the five roles. Any other name must be an agent of the host.",
-        "Use `explore`, `general-purpose`, `developer`, `quality-reviewer` or `technical-writer`, or an agent of the host.",
-    ),
-    "FR160": (
-        "Dispatches go over a list that is not reported on every path. On such a path the step dispatches nothing, and the join can never be met.",
-        "Make it required where it is reported.",
-    ),
-    "FR161": (
-        "A placeholder has no value on some path. On that path the agent reads a gap where a value should be.",
-        "Make it required where it is reported, or write a variant for the case without it.",
-    ),
     "FR162": (
         "A transition is never taken. The transition suggests a case that cannot occur.",
         "Let a rule or an answer decide it, or remove it from `next`.",
@@ -237,12 +225,8 @@ _WARNINGS = {
         "Add a `limit` to a step that leads back by `iterate` or `fail`.",
     ),
     "FR164": (
-        "A limit or a text is for an attempt that never happens. Usually the transition back was forgotten.",
-        "Remove it, or add a transition back.",
-    ),
-    "FR165": (
-        "A step has too much text. Agents that read much text at once skip parts of it.",
-        "Split the step, or move reference material to a resource.",
+        "A limit has no effect. Usually the transition back was forgotten, or the limit is at the wrong step.",
+        "Remove it, or move it to the step that leads back by `iterate` or `fail`.",
     ),
     "FR166": (
         "A text names a step that does not exist. Usually the step was renamed and the text was not.",
@@ -264,10 +248,6 @@ _WARNINGS = {
         "A text file that no step uses. Usually it is the text of a step that was renamed.",
         "Name it after its step, or delete it.",
     ),
-    "FR173": (
-        "A loop that changes nothing. Only the limit ends such a loop. Nothing that is done in it has an effect.",
-        "Report it in the loop, or decide by what is reported there.",
-    ),
     "FR174": (
         "A workflow that nothing reads. Its author may be editing the file that is not read.",
         "Keep one of them.",
@@ -276,10 +256,6 @@ _WARNINGS = {
         "A step with dispatches has no transition for success. Only failure could be reported.",
         "Add `ok` to `next`.",
     ),
-    "FR177": (
-        "A rule or a condition is never true. Rules are tried in order. A rule that never comes first is never used.",
-        "The rules are tried in order: move it up, or fix the condition.",
-    ),
     "FR178": (
         "A session can reach a gate without its review. A gate decides from the findings of its round. Without a review it refuses to decide.",
         "Let the transition lead to the review.",
@@ -287,10 +263,6 @@ _WARNINGS = {
     "FR179": (
         "Dispatches over a list do not mention the item. Each sub-agent must know which item is its own.",
         "Put `$item` into the `prompt` or the `vars`, or leave `over` out.",
-    ),
-    "FR180": (
-        "A default without effect. Parameters have defaults. A fact is what was really reported.",
-        "Make it required, or write a rule for the case without it.",
     ),
     "FR181": (
         "A text asks for a fact that the step does not accept. The agent would report the fact, and be refused.",
@@ -311,10 +283,6 @@ _WARNINGS = {
     "FR185": (
         'An answer that refuses leads where agreeing leads. The user\'s "No" would have no effect.',
         "Let its outcome lead elsewhere, or decide `ok`.",
-    ),
-    "FR186": (
-        "Evidence asks for a changed file that the step forbids to change. No report could be accepted.",
-        "Forbid less, or ask for a file in `$work`.",
     ),
     "FR188": (
         "An agent may answer a question that leads to what is guarded or runs once. It could agree in the user's name.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeVar
 
 from flowrail.command import Command, Hint
@@ -14,8 +14,6 @@ from flowrail.machines.finding_codes import FINDING_CODES
 Path = tuple[str | int, ...]
 MOST_FOUND = 5_000
 """Findings of one rule that are reported at once."""
-LARGEST_FOUND = 3_000_000
-"""Characters of findings that are reported together. The first finding of each rule is always reported."""
 
 
 @dataclass(frozen=True)
@@ -93,15 +91,8 @@ _AnyFinding = TypeVar("_AnyFinding", Finding, UnplacedFinding)
 
 
 def first(rules: Iterable[Iterable[_AnyFinding]]) -> Iterator[_AnyFinding]:
-    """Yield the findings of *rules*, up to a maximum number."""
-    left = LARGEST_FOUND
-    for findings in rules:
-        for number, finding in enumerate(islice(findings, MOST_FOUND)):
-            size = len(finding.message) + len(finding.remedy) + len(finding.step or "")
-            if size > left and number:
-                break
-            left -= size
-            yield finding
+    """Yield the first findings of each rule."""
+    return chain.from_iterable(islice(findings, MOST_FOUND) for findings in rules)
 
 
 def step_index(raw: UnplacedFinding) -> int:

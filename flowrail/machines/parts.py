@@ -10,7 +10,6 @@ from flowrail.machines.findings import Path
 from flowrail.machines.graph import Edge
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
-from flowrail.text.safe_text import in_quotes
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,9 @@ class Part:
         return str(self.path[-1])
 
     @property
-    def quoted(self) -> str:
-        """The text of the value as messages show it."""
-        return in_quotes(self.value)
+    def full(self) -> str:
+        """What findings call it, with its step."""
+        return f"{self.label} of step `{self.step.id}`"
 
     def __str__(self) -> str:
         return self.label

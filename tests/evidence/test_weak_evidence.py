@@ -14,7 +14,6 @@ WEAK: dict[str, dict[str, Any]] = {
     "true": {"command": ["true"]},
     "echo": {"command": ["/bin/echo", "3 passed"]},
     "a shell": {"command": ["bash", "-c", "pytest -q; true"]},
-    "a wrapped shell": {"command": ["env", "X=1", "sh", "-ec", "pytest"]},
     "a file of the template": {"file": "plan.md", "contains": ["## Risks"], "min_bytes": 5},
 }
 """Checks that look weak. A command is given by its arguments."""

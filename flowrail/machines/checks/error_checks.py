@@ -31,16 +31,14 @@ from flowrail.machines.step import (
     StepDef,
     handler_signature,
 )
-from flowrail.machines.values import LARGEST_LEAST, Arg, kind_of, misfit, same
+from flowrail.machines.values import Arg, kind_of, misfit, same
 from flowrail.rules import tools
 from flowrail.text import phrases, placeholders
 from flowrail.text.safe_text import in_quotes
 
 Problem = tuple[str, str, str]
 """The key in a part, what is wrong, and what to write instead."""
-LARGEST_ACTIONS = 64_000
 MOST_TRANSITIONS = 5_000
-MOST_CHECKS = 50
 LONGEST_PATTERN = 500
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 _NAMES = "start with a lower-case letter; use letters, digits and `_`, at most 32"
@@ -128,7 +126,6 @@ def _position(part: Part, scope: Scope) -> Rows:
 def _instructions(part: Part, _: Scope) -> Rows:
     step = part.step
     texts = () if callable(step.actions) else step.actions
-    size = sum(map(len, texts))
     if not step.title:
         yield "FR115", "", f"step `{step.id}` has no title"
     if texts and not any(text.strip() for text in texts):
@@ -137,9 +134,6 @@ def _instructions(part: Part, _: Scope) -> Rows:
     elif UNWRITTEN in texts:
         message = f"the instructions of step `{step.id}` contain `...`, which still has to be written"
         yield "FR115", "actions", message, "replace `...` by the instructions", "warning"
-    if size > LARGEST_ACTIONS:
-        message = f"the text of step `{step.id}` has {size} characters; at most {LARGEST_ACTIONS} are allowed"
-        yield "FR115", "", message, "split the step, or move the long text to a file that the agent reads"
 
 
 def _repeated_ids(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -185,9 +179,9 @@ def _rule(part: Part, _: Scope) -> Rows:
         hint = f"add `{rule.outcome}` to `next`, or decide one of {phrases.listed(step.transitions)}"
         if rule.outcome not in REPORTABLE:
             hint = phrases.did_you_mean(rule.outcome, map(str, step.transitions), hint)
-        yield "FR110", "", f"{part} of step `{step.id}` decides `{rule.outcome}`, which leads nowhere", hint
+        yield "FR110", "", f"{part.full} decides `{rule.outcome}`, which leads nowhere", hint
     if rule.when is None and rule is not step.rules[-1]:
-        message = f"{part} of step `{step.id}` always holds, so the rules after it are never tried"
+        message = f"{part.full} always holds, so the rules after it are never tried"
         yield "FR118", "", message
     if rule is step.rules[-1] and all(rule.when is not None for rule in step.rules):
         message = f"it is possible that no rule of step `{step.id}` holds"
@@ -220,7 +214,7 @@ def _deciders(part: Part, scope: Scope) -> Rows:
 
 def _function(part: Part, _: Scope) -> Rows:
     for problem, remedy in function_problems(part):
-        yield "FR128", "", f"the function for {part} of step `{part.step.id}` {problem}", remedy
+        yield "FR128", "", f"the function for {part.full} {problem}", remedy
 
 
 # --- parameters, facts and expressions
@@ -237,7 +231,7 @@ def _value(part: Part, _: Scope) -> Rows:
     elif source is not None:
         known = [f"{name}.{fact}" for name, command in part.step.commands.items() for fact in command.facts]
         if source not in known:
-            message = f"fact {part} of step `{part.step.id}` comes from `{source[:60]}`, which no command has"
+            message = f"fact {part.full} comes from `{source[:60]}`, which no command has"
             hint = "write COMMAND.FACT, both declared in `commands`"
             yield "FR159", "from", message, phrases.did_you_mean(source, known, hint)
 
@@ -246,31 +240,22 @@ def _value_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
     if _has_odd_bounds(arg):
         yield f"{name} has a bound that is not a whole number", "use whole numbers, or `type: number`"
         return
-    yield from _choice_problems(name, arg)
+    if arg.choices is not None and not arg.choices:
+        yield f"{name} has an empty list of choices", "list the choices, or remove `choices`"
+    for choice in arg.choices or () if arg.kind != "list" else ():
+        if problem := misfit(arg, choice):
+            yield (
+                f"the choice `{choice}` of {name} does not fit: it {problem}",
+                "change the choice or the type",
+            )
     for low, high, unit in ((arg.min, arg.max, ""), (arg.min_length, arg.max_length, " long")):
         if low is not None and high is not None and low > high:
             yield f"{name} is at least {low} and at most {high}{unit}", "swap the bounds"
-    if arg.min_length is not None and arg.min_length > LARGEST_LEAST:
-        message = f"{name} has a minimum length of {arg.min_length}; at most {LARGEST_LEAST} is allowed"
-        yield message, "let the value be the path of a file that holds it"
     default = arg.default if arg.has_default and arg.default != "" else None
     for label, value in (("default", default), ("example", arg.example)):
         problem = arg.problem(value) if value is not None else None
         if problem:
-            is_unquoted = arg.kind == "string" and not isinstance(value, str)
-            remedy = "put it in quotes" if is_unquoted else f"change the {label} or the bounds"
-            yield f"the {label} of {name} does not fit: it {problem}", remedy
-
-
-def _choice_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
-    if arg.choices is not None and not arg.choices:
-        yield f"{name} has an empty list of choices", "list the choices, or remove `choices`"
-    if arg.kind == "list" and arg.choices and (arg.min_length or 0) > len(arg.choices):
-        yield f"{name} has fewer choices than its minimum length", "add choices, or lower `min_length`"
-    for choice in arg.choices or () if arg.kind != "list" else ():
-        if problem := misfit(arg, choice):
-            message = f"the choice `{choice}` of {name} does not fit: it {problem}"
-            yield message, "change the choice or the type"
+            yield f"the {label} of {name} does not fit: it {problem}", f"change the {label} or the bounds"
 
 
 def _has_odd_bounds(arg: Arg) -> bool:
@@ -318,10 +303,10 @@ def _unknown_names(part: Part, expression: expressions.Expression, scope: Scope)
 def _text(part: Part, scope: Scope) -> Rows:
     for name, hint in scope.undeclared(part.value, part.names):
         code, at = ("FR141", "") if part.key == "vars" else ("FR121", f"${name}")
-        yield code, at, f"{part} of step `{part.step.id}` has `${name}`, which is not declared", hint
+        yield code, at, f"{part.full} has `${name}`, which is not declared", hint
     for name in _IN_BRACES.findall(part.value.replace("$$", "")):
         if name in scope.values or name in part.names or name in TEXT_NAMES:
-            message = f"{part} of step `{part.step.id}` has `${{{name}}}`, which is not filled in"
+            message = f"{part.full} has `${{{name}}}`, which is not filled in"
             yield "FR121", f"${{{name}}}", message, f"write `${name}`"
 
 
@@ -429,9 +414,8 @@ def _demand(part: Part, _: Scope) -> Rows:
         message = f"step `{step.id}` demands evidence for `{outcome}`, which it does not accept"
         hint = phrases.did_you_mean(outcome, map(str, step.transitions), "name an outcome of `next`")
         yield "FR157", "", message, hint
-    if not 1 <= len(part.value) <= MOST_CHECKS:
-        message = f"step `{step.id}` has {len(part.value)} checks for `{outcome}`"
-        yield "FR157", "", message, f"list 1 to {MOST_CHECKS}"
+    if not part.value:
+        yield "FR157", "", f"step `{step.id}` has no checks for `{outcome}`", "list at least one"
 
 
 def _repeated_checks(part: Part, _: Scope) -> Rows:
@@ -459,7 +443,7 @@ def _check(part: Part, scope: Scope) -> Rows:
     if not _NAME.match(check.id):
         problems.append(("id", "has an invalid id", _NAMES))
     for key, problem, remedy in problems:
-        yield "FR157", key, f"{part} of step `{part.step.id}` {problem}", remedy
+        yield "FR157", key, f"{part.full} {problem}", remedy
 
 
 def _misfits(check: Evidence, step: StepDef) -> Iterator[Problem]:
@@ -507,7 +491,7 @@ def _command(part: Part, scope: Scope) -> Rows:
     if not _NAME.match(part.name):
         yield "FR159", "", f"`{part.name[:60]}` is not a valid name for a command", _NAMES
     for key, problem, remedy in _command_problems(part, scope):
-        yield "FR159", key, f"{part} of step `{part.step.id}` {problem}", remedy
+        yield "FR159", key, f"{part.full} {problem}", remedy
 
 
 def _command_problems(part: Part, scope: Scope) -> Iterator[Problem]:
@@ -527,17 +511,21 @@ def _command_problems(part: Part, scope: Scope) -> Iterator[Problem]:
 
 
 def _pattern(part: Part, _: Scope) -> Rows:
-    owner = f"{part} of step `{part.step.id}`"
     if not _NAME.match(part.name):
-        yield "FR159", "", f"{owner} has a fact with the invalid name `{part.name[:60]}`", _NAMES
+        yield "FR159", "", f"{part.full} has a fact with the invalid name `{part.name[:60]}`", _NAMES
     try:
         groups = re.compile(part.value.match).groups
     except (re.error, RecursionError, OverflowError) as error:
-        yield "FR159", "match", f"{owner} has an invalid regular expression ({error})", "fix the expression"
+        yield (
+            "FR159",
+            "match",
+            f"{part.full} has an invalid regular expression ({error})",
+            "fix the expression",
+        )
         return
     if groups > 1:
         hint = "keep one pair of parentheses, and write the others as `(?:…)`"
-        yield "FR159", "match", f"{owner} has a pattern with {groups} groups", hint
+        yield "FR159", "match", f"{part.full} has a pattern with {groups} groups", hint
 
 
 ERRORS: Mapping[str, Sequence[Check]] = {

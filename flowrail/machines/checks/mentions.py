@@ -1,7 +1,6 @@
 """Steps, outcomes and facts that instructions mention.
 
-Only words in back quotes beside "step", "outcome" or "report", words in bold after "report", and commands are looked at.
-Fenced blocks are not, except for ``flow:`` fences.
+Only words in back quotes beside "step", "outcome" or "report", and words in bold after "report" are looked at. Fenced blocks are not, except for ``flow:`` fences.
 """
 
 from __future__ import annotations
@@ -17,9 +16,7 @@ from flowrail.text.placeholders import BLOCK_PREFIX, fences
 
 _STEP = re.compile(r"\bsteps? `([A-Za-z][A-Za-z0-9_-]{0,63})`|`([A-Za-z][A-Za-z0-9_-]{0,63})` step\b")
 _OUTCOME = re.compile(r"\b(?:outcome|[Rr]eport) `([a-z_]+)`")
-_COMMAND = re.compile(r"\bflow step ([a-z0-9]+(?:[-/][a-z0-9]+)*) ([a-z]+)\b")
 _FACTS = re.compile(r"\b[Rr]eport ((?:\*\*[a-z][a-z0-9_]*\*\*(?:,? and |, )?)+)")
-_BOLD = re.compile(r"\*\*([a-z][a-z0-9_]*)\*\*")
 
 
 def mentions(part: Part, scope: Scope) -> Rows:
@@ -32,20 +29,19 @@ def mentions(part: Part, scope: Scope) -> Rows:
         if name not in scope.workflow:
             hint = scope.did_you_mean(name, scope.index, "name a step of this workflow")
             yield "FR166", f"`{name}`", f"{owner} mentions unknown step `{name}`", hint
-    run = [word for skill, word in _COMMAND.findall(text) if skill == scope.workflow.name]
     accepted = [DONE] if step.decides else list(map(str, step.transitions))
-    for word in dict.fromkeys([*_OUTCOME.findall(text), *run]):
-        is_known = word in accepted or word in step.transitions or word in step.reports
-        if not is_known or (word in run and word not in accepted):
+    for word in dict.fromkeys(_OUTCOME.findall(text)):
+        if word not in {*accepted, *step.transitions, *step.reports}:
             is_outcome = word == DONE or word in REPORTABLE
             problem = "the step does not accept it" if is_outcome else "it is not an outcome"
             hint = phrases.did_you_mean(word, accepted, f"it takes {phrases.listed(accepted)}")
             yield "FR167", word, f"{owner} names `{word}`, but {problem}", hint
-    asked = [name for names in _FACTS.findall(text) for name in _BOLD.findall(names)]
+    asked = [name for names in _FACTS.findall(text) for name in re.findall(r"\w+", names) if name != "and"]
     for name in () if callable(step.handler) else dict.fromkeys(asked):  # a handler may accept any fact
         if name not in step.reports:
-            hint = f"it takes {phrases.listed(step.reports) or 'nothing'}"
-            hint = scope.did_you_mean(name, step.reports, hint)
+            hint = scope.did_you_mean(
+                name, step.reports, f"it takes {phrases.listed(step.reports) or 'nothing'}"
+            )
             yield "FR181", f"**{name}**", f"{owner} asks for **{name}**, which the step does not accept", hint
 
 

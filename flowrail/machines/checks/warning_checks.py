@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from flowrail.machines import graph
-from flowrail.machines.checks.data_flow import guard_of, unknown_values
 from flowrail.machines.checks.mentions import mentions
 from flowrail.machines.checks.proof import broken_rules
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.checks.table import Analysis, Check, Rows
-from flowrail.machines.checks.trials import never_true
-from flowrail.machines.demanded_evidence import Evidence, StepCommand
-from flowrail.machines.dispatch import AgentRole
-from flowrail.machines.expressions import EVIDENCE, parse
+from flowrail.machines.demanded_evidence import Evidence
+from flowrail.machines.expressions import parse
 from flowrail.machines.findings import UnplacedFinding
 from flowrail.machines.limits import GOVERNED
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.parts import Part, instructions_of, texts_of
+from flowrail.machines.parts import Part, conditions_of, instructions_of, texts_of
 from flowrail.machines.statechart import is_limited
-from flowrail.rules.tools import ToolUse, forbidding
-from flowrail.text import phrases, placeholders
+from flowrail.machines.step import StepDef
+from flowrail.text import placeholders
 from flowrail.text.placeholders import fences
 
-LARGEST_INSTRUCTIONS = 6_000
-"""Bytes. An agent does not follow all of a longer text."""
 _ALWAYS = frozenset({"true", ":", "echo", "printf", "exit", "test", "pwd", "ls", "sleep", "cat"})
 """Commands that always succeed, or that do not look at the work."""
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
-_WRAPPERS = frozenset({"env", "command", "nice", "nohup", "time"})
+_SHELL = re.compile(r"(?:\S*/)?(?:sh|bash|dash|zsh|ksh|fish) -\w*c")
+"""A shell that runs a text."""
 
 
 # --- transitions, limits and loops
@@ -45,38 +42,12 @@ def _transition(part: Part, _: Scope) -> Rows:
 
 
 def _limit(part: Part, scope: Scope) -> Rows:
-    step, workflow = part.step, scope.workflow
-    if step.limit is None:
-        return
-    if step.id not in scope.repeated:
-        yield "FR164", "limit", f"step `{step.id}` has a limit, but no transition leads back to it"
-    elif not any(is_limited(workflow, step, outcome) for outcome in step.transitions):
+    step = part.step
+    if step.limit is not None and not any(
+        is_limited(scope.workflow, step, outcome) for outcome in step.transitions
+    ):
         message = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
-        yield "FR164", "limit", message, "move the limit to the step that leads back"
-
-
-def _condition(part: Part, scope: Scope) -> Rows:
-    if part.key == "variants" and part.step.id not in scope.repeated and guard_of(part.value).again:
-        message = f"{part} of step `{part.step.id}` is for a second attempt, which never happens"
-        yield "FR164", "", message
-
-
-def _long_texts(part: Part, _: Scope) -> Rows:
-    sizes: dict[tuple[str, str], int] = defaultdict(int)
-    for text in instructions_of(part.step):
-        at = f"variants/{text.path[1]}" if text.key == "variants" else ""
-        sizes[at, text.label] += len(text.value.encode("utf-8", "surrogatepass"))
-    for (at, label), size in sizes.items():
-        if size > LARGEST_INSTRUCTIONS:
-            owner = f"{label} of step `{part.step.id}`"
-            message = f"{owner} has {size} bytes; agents miss parts of texts above {LARGEST_INSTRUCTIONS}"
-            yield "FR165", at, message
-
-
-def _fact(part: Part, _: Scope) -> Rows:
-    if part.step is not None and part.value.has_default:
-        message = f"the default of fact {part} is never used: a fact that is not reported has no value"
-        yield "FR180", "", message
+        yield "FR164", "limit", message
 
 
 def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -104,19 +75,30 @@ def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
         yield UnplacedFinding("FR163", path, message, hint)
 
 
-def _unchanging(scope: Scope) -> Iterator[UnplacedFinding]:
-    """Find steps whose rules lead back depending on facts that no step of the loop reports."""
-    for loop in scope.loops(scope.possible_edges.after) if not scope.is_open else ():
-        steps = [scope.workflow.step(step_id) for step_id in loop]
-        changing = {name for step in steps for name in step.reports} | {"visit"}
-        for step in steps:
-            names = {name for rule in step.rules if rule.when for name in parse(rule.when).names}
-            leads_back = any(step.next_step(Outcome(rule.outcome)) in loop for rule in step.rules)
-            from_evidence = any(name.startswith(EVIDENCE) for name in names)
-            if names and leads_back and names.isdisjoint(changing) and not from_evidence:
-                decided = f"step `{step.id}` goes back by {phrases.listed(sorted(names))}"
-                message = f"{decided}, which no step of the loop reports: every attempt has the same result"
-                yield UnplacedFinding("FR173", ("steps", scope.index[step.id], "rules"), message)
+def _unreported(scope: Scope) -> Iterator[UnplacedFinding]:
+    """Find facts that are read before any step reports them, unless a handler may return them."""
+    after = scope.all_edges.after
+    reported = {step.id: frozenset(step.reports) for step in scope.workflow.steps}
+    known = dict.fromkeys(reported, frozenset[str]())
+    waiting = deque(() if scope.is_open else reported)
+    while waiting:  # the facts that may have been reported when a step is entered
+        step_id = waiting.popleft()
+        leaving = known[step_id] | reported[step_id]
+        for target in after.get(step_id, ()):
+            if not leaving <= known[target]:
+                known[target] |= leaving
+                waiting.append(target)
+    for index, step in enumerate(() if scope.is_open else scope.workflow.steps):
+        for part in chain(texts_of(step), conditions_of(step)):
+            if part.kind == "function":
+                continue
+            is_text = part.kind == "text"
+            names = placeholders.placeholders(part.value) - part.names if is_text else parse(part.value).names
+            given = scope.workflow.params.keys() | known[step.id]
+            for name in sorted(names & scope.values.keys() - given):
+                if part.key != "rules" or name not in step.reports:
+                    message = f"{part.full} reads `{name}`, which no step before it reports"
+                    yield UnplacedFinding("FR126", ("steps", index, *part.path), message)
 
 
 # --- sub-agents, questions and gates
@@ -132,10 +114,6 @@ def _work(part: Part, _: Scope) -> Rows:
         key = "vars" if work.workflow else "prompt"
         message = f"step `{step.id}` goes over a list, but no agent gets its `$item`: all do the same"
         yield "FR179", key, message
-    guess = phrases.did_you_mean(work.agent, AgentRole, "")
-    if guess and work.agent not in list(AgentRole):
-        message = f"step `{step.id}` gives work to `{work.agent}`, which looks like a misspelt role"
-        yield "FR145", "agent", message, guess
 
 
 def _question(part: Part, scope: Scope) -> Rows:
@@ -166,68 +144,60 @@ def _gate(part: Part, scope: Scope) -> Rows:
     review, gate, after = part.value.review, part.step.id, scope.possible_edges.after
     starts = {str(scope.workflow.entry), *after.get(gate, ())} - {review, gate}
     if gate in graph.reach(starts, after, past=review):
-        failed = starts.intersection([part.step.transitions[Outcome.FAIL]])
-        when = "after it failed" if gate in graph.reach(failed, after, past=review) else "on some path"
-        message = f"{when} a run comes to gate `{gate}` without its review `{review}`, and is refused there"
-        yield "FR178", "", message
+        yield (
+            "FR178",
+            "",
+            f"a session can come to gate `{gate}` without its review `{review}`, and is refused there",
+        )
 
 
 # --- evidence
 
 
 def _check(part: Part, scope: Scope) -> Rows:
-    check, step = part.value, part.step
-    command = step.commands.get(check.command or "")
-    problems = [*_weak_file(part, scope), *(_weak_command(command) if command else ())]
-    for problem, remedy in problems:
-        yield "FR184", "", f"{part} of step `{step.id}` proves little: {problem}", remedy
-    path = check.file or check.files or ""
-    if (
-        check.changed and not path.startswith("$") and "*" not in path
-    ):  # a session's own files may always change
-        edit = ToolUse("Edit", {"file_path": path}, cwd="/project", project="/project", home="/home")
-        rule = forbidding(step.forbids, edit)
-        if rule is not None:
-            message = f"{part} of step `{step.id}` wants `{path}` to change, and `forbids` has `{rule}`"
-            yield "FR186", "", message
-
-
-def _weak_file(part: Part, scope: Scope) -> Iterator[tuple[str, str]]:
     check: Evidence = part.value
-    if check.file is None and check.files is None:
-        return
+    command = part.step.commands.get(check.command or "")
+    if check.file is not None or check.files is not None:
+        if not _has_condition(check):
+            problem = "any file passes, also one that was there before"
+            yield (
+                "FR184",
+                "",
+                f"{part.full} proves little: {problem}",
+                "add `changed`, `contains` or `section`",
+            )
+        elif _is_in_template(check, part.step, scope):
+            remedy = (
+                "ask for `min_bytes` above the size of the template, or for text that it does not contain"
+            )
+            yield "FR184", "", f"{part.full} proves little: a copy of the template passes", remedy
+    elif command is not None and (
+        os.path.basename(command.run[0]) in _ALWAYS or _SHELL.match(" ".join(command.run))
+    ):
+        problem = f"`{command.run[0]}` succeeds without the work, or hides what is run"
+        yield "FR184", "", f"{part.full} proves little: {problem}", "name the program that looks at the work"
+
+
+def _has_condition(check: Evidence) -> bool:
     looks_inside = check.contains or check.section or check.items or check.covers or check.citations
-    if not (check.changed or check.min_bytes > 1 or looks_inside or check.at_least > 1):
-        yield "any file passes, also one that was there before", "add `changed`, `contains` or `section`"
-    elif check.contains and not (check.citations or check.covers):
-        texts = [*check.contains, *([check.section] if check.section else [])]
-        blocks = (
-            fence.body(text.value) for text in instructions_of(part.step) for fence in fences(text.value)
-        )
-        for template in (*blocks, *scope.workflow.resources.values()):  # what an agent can copy
-            if len(template.encode()) >= check.min_bytes and all(text in template for text in texts):
-                remedy = (
-                    "ask for `min_bytes` above the size of the template, or for text that it does not contain"
-                )
-                yield "a copy of the template in the instructions passes", remedy
-                return
+    return bool(check.changed or check.min_bytes > 1 or looks_inside or check.at_least > 1)
 
 
-def _weak_command(command: StepCommand) -> Iterator[tuple[str, str]]:
-    words = [os.path.basename(word) for word in command.run]
-    while len(words) > 1 and (words[0] in _WRAPPERS or "=" in words[0]):
-        words = words[1:]
-    if words[0] in _ALWAYS:
-        yield f"`{words[0]}` succeeds without the work", "run a command that looks at the work"
-    elif words[0] in _SHELLS and any(word.startswith("-") and "c" in word for word in words[1:]):
-        yield "a shell hides what is run, and its last command decides", "name the program and its arguments"
+def _is_in_template(check: Evidence, step: StepDef, scope: Scope) -> bool:
+    """Return whether a text that the agent can copy from its instructions would pass."""
+    texts = [*check.contains, *([check.section] if check.section else [])]
+    if not check.contains or check.citations or check.covers:
+        return False
+    blocks = (fence.body(text.value) for text in instructions_of(step) for fence in fences(text.value))
+    return any(
+        len(template.encode()) >= check.min_bytes and all(text in template for text in texts)
+        for template in (*blocks, *scope.workflow.resources.values())
+    )
 
 
 WARNINGS: Mapping[str, Sequence[Check]] = {
-    "step": (_limit, _long_texts),
+    "step": (_limit,),
     "transition": (_transition,),
-    "value": (_fact,),
-    "condition": (_condition,),
     "text": (mentions,),
     "work": (_work,),
     "question": (_question,),
@@ -236,4 +206,4 @@ WARNINGS: Mapping[str, Sequence[Check]] = {
     "check": (_check,),
 }
 """The checks by the kind of part that they look at."""
-GRAPH_WARNINGS: Sequence[Analysis] = (_unbounded, _unchanging, unknown_values, never_true, broken_rules)
+GRAPH_WARNINGS: Sequence[Analysis] = (_unbounded, _unreported, broken_rules)

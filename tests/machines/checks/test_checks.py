@@ -16,7 +16,7 @@ from support.random_workflows import workflows
 from support.workflows import AREAS, fan, linear, loop, step, unchecked, workflow, yes_no
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.checks.error_checks import LARGEST_ACTIONS, MOST_TRANSITIONS
+from flowrail.machines.checks.error_checks import MOST_TRANSITIONS
 from flowrail.machines.dispatch import MOST_DISPATCHES, Dispatch
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.outcome import Outcome
@@ -99,7 +99,7 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
         (single(handler=may_fail),),
         (single(handler=only_fails),),
     ],
-    "FR115": [(single(actions=["", " \n"]),), (single(actions=["x" * (LARGEST_ACTIONS + 1)]),)],
+    "FR115": [(single(actions=["", " \n"]),)],
     "FR116": [
         (single(when="visit > 1"),),
         (a_then_b(), step("b", when="visit > 1", next={"ok": "b", "fail": None})),
@@ -295,12 +295,3 @@ def test_a_workflow_whose_machine_would_be_too_large_is_an_error() -> None:
 
     assert finding.severity == "error"
     assert f"more than {MOST_TRANSITIONS} transitions" in finding.message
-
-
-@pytest.mark.parametrize(
-    ("agent", "codes"), [("developper", ["FR145"]), ("security-auditor", []), ("developer", [])]
-)
-def test_any_agent_may_be_named_and_a_misspelt_role_is_a_warning(agent: str, codes: list[str]) -> None:
-    findings = check_workflow(workflow(dispatching(agent=agent)), advice=True)
-
-    assert [(finding.code, finding.severity) for finding in findings] == [(code, "warning") for code in codes]

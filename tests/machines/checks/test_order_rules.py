@@ -56,21 +56,16 @@ def test_guards_and_rules_without_findings() -> None:
             "cannot be read as an order rule",
             "did you mean `before` instead of `befor`?",
         ),
+        ("fail of publish before review", "is about fail of publish, which never happens", "correct"),
         (
-            "fail of publish before review",
-            "can never be kept, because fail of publish never happens",
+            'at most 1 "Bash(git push*)" per attempt of publish',
+            'is about "Bash(git push*)", which',
             "correct",
         ),
-        ("never publish after fail of publish", "can never be broken", "or remove it"),
-        ('at most 1 "Bash(git push*)" per attempt of publish', "can never be broken", "or remove it"),
-        (
-            "never publish after review until skip of publish",
-            "never ends",
-            "correct `until`, or leave it out",
-        ),
+        ("never publish after review until skip of publish", "is about skip of publish, which", "correct"),
     ],
 )
-def test_a_rule_that_is_misspelt_impossible_or_always_kept(rule: str, problem: str, remedy: str) -> None:
+def test_a_rule_that_is_misspelt_or_about_what_never_happens(rule: str, problem: str, remedy: str) -> None:
     [(code, message, advice)] = _problems(order=[rule], guards={"Bash(git push*)": []})
 
     assert code == "FR153"
@@ -84,12 +79,9 @@ def test_a_rule_that_is_misspelt_impossible_or_always_kept(rule: str, problem: s
         ("Bash(", ["publish"], "the guard `Bash(` is not a rule"),
         ("Bash(flow run*)", ["publish"], "names commands of flow, which are never denied"),
         ("Bash(git push*)", ["publsh"], "names `publsh`, which is not a step"),
-        ("Bash(rm -r*)", ["publish"], "allows the call at step `publish`, whose `forbids` denies it"),
-        ("Bash(git push*)", ["publish", "publish"], "names a step twice"),
-        ("Bash(git push*)", ["review", "publish"], "allows the call at every step"),
     ],
 )
-def test_a_guard_that_is_misspelt_or_without_effect(guard: str, steps: list[str], problem: str) -> None:
+def test_a_guard_that_is_misspelt(guard: str, steps: list[str], problem: str) -> None:
     [(code, message, _)] = _problems(guards={guard: steps})
 
     assert code == "FR158"
