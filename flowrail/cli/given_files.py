@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from flowrail.errors import DocumentError
@@ -27,7 +28,8 @@ def read_text(name: str, *, label: str) -> tuple[str, str]:
 
 def read_given(text: str, *, label: str) -> tuple[str, str]:
     """Return a document that was given itself, in a file, or on standard input, and its name for messages."""
-    return (text, label) if text.lstrip()[:1] in {"{", "[", "<"} else read_text(text, label=label)
+    is_given = text.lstrip()[:1] in {"{", "[", "<"} or (" " in text and not os.path.exists(text))
+    return (text, label) if is_given else read_text(text, label=label)
 
 
 def read_facts(name: str) -> dict[str, object]:

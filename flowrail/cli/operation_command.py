@@ -79,7 +79,7 @@ def _given(parameter: Parameter, values: dict[str, Any]) -> object:
     value = values[parameter.name]
     check_not_empty(parameter, value)
     if parameter.help.is_document:
-        return read_given(value, label=parameter.help.text)[0]
+        return read_given(value, label=f"the file of {parameter.help.metavar.lower()}")[0]
     if parameter.help.file_option and parameter.kind is str:
         file = values.get(_file_name(parameter))
         if file and value:

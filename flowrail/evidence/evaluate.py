@@ -35,10 +35,10 @@ def _result(check: Evidence, context: Context) -> EvidenceResult:
     )
     for confirmation in context.evidence.confirmations:
         if confirmation.check == check.id:
-            verdict = Verdict.WAIVED if confirmation.waived else Verdict.PASS
             return replace(
                 result,
-                verdict=verdict,
+                verdict=Verdict.WAIVED if confirmation.waived else Verdict.PASS,
+                found=finding.found if confirmation.waived else "a person confirmed it",
                 reason=confirmation.reason,
                 by=confirmation.by,
                 way=confirmation.way,

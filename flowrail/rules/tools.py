@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import translate
 from functools import lru_cache
 from itertools import pairwise, takewhile
@@ -209,10 +210,9 @@ def _redirected(command: str) -> list[str]:
     """
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
-    try:
-        words = list(lexer)
-    except ValueError:  # an open quote
-        return []
+    words: list[str] = []
+    with suppress(ValueError):  # an open quote, such as an apostrophe in a here-document: what precedes it counts
+        words.extend(lexer)
     written = [after for word, after in pairwise(words) if word in _REDIRECTIONS]
     for index, word in enumerate(words):
         if word == "tee":

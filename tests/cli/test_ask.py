@@ -70,11 +70,18 @@ def test_a_question_without_options_is_typed_as_json_and_answered_in_free_text(c
     assert answered["questions"][0]["answer"] == ["other:a folder on the server"]
 
 
-def test_a_wrong_question_is_refused_in_one_line(child: Any) -> None:
-    ran = flow("ask", child["session"], '{"options": ["Redis"]}')
+@pytest.mark.parametrize(
+    ("typed", "problem"),
+    [
+        (
+            '{"options": ["Redis"]}',
+            "question 1, text is missing; question 1, options are 1; there must be 2 or 3",
+        ),
+        ("Which store?", "neither a needs_user_input block nor JSON"),
+    ],
+)
+def test_a_wrong_question_is_refused_in_one_line(child: Any, typed: str, problem: str) -> None:
+    ran = flow("ask", child["session"], typed)
 
     assert ran.status == 2
-    assert ran.err.splitlines()[0] == (
-        "flow: the questions: question 1, text is missing; question 1, options are 1; there must be 2 or 3 "
-        "[BAD_QUESTIONS]"
-    )
+    assert ran.err.splitlines()[0] == f"flow: the questions: {problem} [BAD_QUESTIONS]"

@@ -193,6 +193,27 @@ def test_only_a_person_at_a_terminal_approves_or_waives(monkeypatch: pytest.Monk
     assert checks["signed"]["verdict"] == "pass"
 
 
+def test_an_ended_session_shows_its_checks_and_their_results() -> None:
+    demand(SIGNED, PLAN)
+    session = begin()
+    write("plan.md", "plan")
+    report(session)
+    assert at_a_terminal(["approve", "--session", session], "yes")[1] == 0
+    report(session)
+    told("step", "built", "ok", "--session", session)
+
+    shown = flow("sessions", session)
+
+    assert (shown.status, f"{session} · revision 2 · completed" in shown.out) == (0, True)
+    checks = shown.out.partition("verdict  found\n")[2].splitlines()
+    assert [line.split(maxsplit=4) for line in checks] == [
+        ["0", "build", "signed", "missing", "no person confirmed it"],
+        ["0", "build", "plan", "pass", "4 bytes"],
+        ["1", "build", "signed", "pass", "a person confirmed it"],
+        ["1", "build", "plan", "pass", "4 bytes"],
+    ]
+
+
 def test_an_approval_and_a_waiver_count_for_one_attempt_and_end_the_question() -> None:
     demand(SIGNED)
     session = begin()

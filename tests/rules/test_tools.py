@@ -64,6 +64,7 @@ MET = [
     ("Write(migrations/**)", bash("cat a >>../migrations/1.sql")),
     ("Edit(migrations/**)", bash("cat a | tee -a '../migrations/1.sql'")),
     ("Edit", bash("ls > out.txt")),
+    ("Write(migrations/**)", bash("cat > ../migrations/1.sql <<EOF\n-- it's new\nEOF")),
     ("WebFetch(domain:example.com)", use("WebFetch", url="https://example.com/x")),
     ("WebFetch(domain:*.example.com)", use("WebFetch", url="https://me@a.EXAMPLE.com:80/x")),
     ("Agent(explore)", use("Agent", subagent_type="explore")),

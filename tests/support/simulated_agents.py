@@ -224,11 +224,12 @@ class Failing(Habit):
 
 
 class Iterating(Habit):
-    """Never finishes: takes transitions to the same step, and reports numbers above zero."""
+    """Never finishes: takes transitions back or the last report that a rule decides, and reports numbers above zero."""
 
     def choice(self, output: StepOutput, cases: Sequence[Case]) -> Case:
         back = [case for case in cases if case.outcome == "iterate" or case.to == output.step]
-        return (back or cases)[0]
+        decided = [case for case in cases if case.outcome == "done"]
+        return (back or decided[::-1] or cases)[0]
 
     def value(self, output: StepOutput, want: Want) -> str:
         return "1" if (want.type, want.example) == ("integer", "0") else want.example
@@ -394,7 +395,7 @@ class Team:
                 if succeeds
                 else self.with_facts(fail.command, {"reason": "no access"})
             )
-            return _next(self._ran(line).out)
+            return _next(self._output(line).text)
         return _next(self._continue(output).text)
 
     def _report(self, output: StepOutput) -> StepOutput:
