@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from flowrail.command import Command
 from flowrail.hooks.call import Call
-from flowrail.hooks.first_look import child_of, is_in_database, sessions_of, store_folders
+from flowrail.hooks.first_look import (
+    FoundSession,
+    StoreFolder,
+    child_of,
+    is_in_database,
+    sessions_of,
+    store_folders,
+)
 from flowrail.hooks.guards import GuardedCall, projects_of, with_ancestors
 from flowrail.hooks.stored import is_at
 from flowrail.skills.guard_index import Guard, matching, take_lift
@@ -24,20 +31,24 @@ def refusal_of(guarded: GuardedCall, call: Call) -> str | None:
     project, denying = guarded
     if denying is None:
         denying = tuple(matching(_guards_of(project, call), call.tool_use(project)))
-    if not denying or _is_allowed(denying, call):
+    if not denying:
+        return None
+    own = [found for folder in _folders(call) for found in sessions_of(folder, call.conversations)]
+    if _is_allowed(denying, own, call):
         return None
     if any(take_lift(call.state, project, guard.pattern) for guard in denying):
         return None
-    return _reason(denying)
+    return _reason(denying, own)
 
 
 def overview(call: Call) -> str:
     """Return which skills guard commands here, for an agent whose conversation begins; empty if none does."""
-    guards = [guard for project in projects_of(call) for guard in _guards_of(project, call) if guard.steps]
+    guards = [guard for project in projects_of(call) for guard in _guards_of(project, call)]
     if not guards:
         return ""
     lines = (
-        f"- `{_plain(guard.pattern)}`: before it, run `{in_quotes(str(Command('step', guard.skill)))}`."
+        f"- `{_plain(guard.pattern)}`: "
+        + (f"before it, run `{in_quotes(str(Command('step', guard.skill)))}`." if guard.steps else "never.")
         for guard in guards[:MOST_LISTED]
     )
     return "\n".join(["These commands are denied outside of their skill's workflow:", *lines])
@@ -47,12 +58,14 @@ def _guards_of(project: str, call: Call) -> tuple[Guard, ...]:
     return guards_of(project, state=call.state, environ=call.environ, home=call.home)
 
 
-def _is_allowed(guards: Sequence[Guard], call: Call) -> bool:
+def _folders(call: Call) -> list[StoreFolder]:
+    return [folder for folder in store_folders(call) if not folder.address]
+
+
+def _is_allowed(guards: Sequence[Guard], own: Sequence[FoundSession], call: Call) -> bool:
     """Return whether a session of this conversation, or one above the sub-agent's, is at a step that allows the call."""
     allowed = {(guard.skill, step) for guard in guards for step in guard.steps}
-    folders = [folder for folder in store_folders(call) if not folder.address]
-    own = [each for folder in folders for each in sessions_of(folder, call.conversations)]
-    child = child_of(call, folders)
+    child = child_of(call, _folders(call))
     found = [
         each
         for each in with_ancestors([*([child] if child is not None else []), *own])
@@ -63,18 +76,25 @@ def _is_allowed(guards: Sequence[Guard], call: Call) -> bool:
     return is_at(allowed, found, call)
 
 
-def _reason(guards: Sequence[Guard]) -> str:
+def _reason(guards: Sequence[Guard], own: Sequence[FoundSession]) -> str:
     sentences = []
     for guard in guards[:MOST_NAMED]:
         steps = " or ".join(f"`{_plain(step)}`" for step in guard.steps)
         where = f"it is allowed only at step {steps}" if steps else "no step allows it"
-        start = in_quotes(str(Command("step", guard.skill)))
-        sentences.append(
-            f"Skill `{_plain(guard.skill)}` guards `{_plain(guard.pattern)}`: {where}. "
-            + (f"Run `{start}` and follow it step by step." if steps else "")
-        )
+        sentences.append(f"Skill `{_plain(guard.skill)}` guards `{_plain(guard.pattern)}`: {where}.")
+        if steps:
+            sentences.append(_next_command(guard, own))
     lift = in_quotes(str(Command("approve", guard=guards[0].pattern)))
     return f"{' '.join(sentences)} If the user wants this one call anyway, they run `{lift}` in a terminal of their own."
+
+
+def _next_command(guard: Guard, own: Sequence[FoundSession]) -> str:
+    """Return what the agent runs to get to a step that allows the call."""
+    started = next((found for found in own if found.data.get("skill") == guard.skill), None)
+    if started is None:
+        return f"Run `{in_quotes(str(Command('step', guard.skill)))}` and follow it step by step."
+    step, resume = _plain(started.data.get("step")), in_quotes(str(Command("resume", started.id)))
+    return f"Your session is at step `{step}`: run `{resume}` and follow it step by step."
 
 
 def _plain(text: object) -> str:

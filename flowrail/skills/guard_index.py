@@ -61,8 +61,20 @@ def write_index(
 
 
 def matching(guards: Iterable[Guard], used: ToolUse) -> list[Guard]:
-    """Return the guards that deny a call."""
-    return [guard for guard in guards if forbidding([guard.pattern], used) is not None]
+    """Return the guard that denies a call, for each skill.
+
+    If several patterns of a skill match, it is the one with the fewest steps, and only the steps that all of them name
+    allow the call.
+    """
+    strictest: dict[str, Guard] = {}
+    for guard in guards:
+        if forbidding([guard.pattern], used) is None:
+            continue
+        other = strictest.get(guard.skill, guard)
+        shown = min(other, guard, key=lambda each: len(each.steps))
+        common = tuple(step for step in other.steps if step in guard.steps)
+        strictest[guard.skill] = shown._replace(steps=common)
+    return list(strictest.values())
 
 
 def stamp(path: str) -> list[int] | None:

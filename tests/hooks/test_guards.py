@@ -29,6 +29,7 @@ name: NAME
 description: Release it.
 guards:
   "Bash(git push*)": [publish]
+  "Bash(git push --force*)": []
   "Bash(rm -rf*)": []
 steps:
   - {id: verify, title: Verify, actions: [Run the tests.], next: {ok: publish, fail: null}}
@@ -74,10 +75,13 @@ def test_a_guarded_command_is_denied_without_a_session_and_the_skill_is_named() 
 def test_only_the_session_of_this_conversation_allows_it_and_only_at_the_named_step() -> None:
     put_skill("release", RELEASE)
 
-    within(A, "step", "release")
-    assert push(), "starting the skill allows nothing"
+    session = within(A, "step", "release")["session"]
+    assert f"Your session is at step `verify`: run `flow resume {session}`" in push(), (
+        "starting allows nothing"
+    )
     within(A, "step", "release", "ok")
     assert push() == ""
+    assert "guards `Bash(git push --force*)`: no step allows it" in push(line="git push --force origin main")
     assert push(B), "another conversation"
     assert push(agent_id="a1b2c3") == "", "a sub-agent of the conversation"
 
@@ -213,7 +217,7 @@ def test_a_misspelt_guard_cannot_be_lifted() -> None:
 
     status, error = refused("approve", "--guard", "Bash(git push)")
 
-    assert (status, error["hint"]) == (2, "did you mean `Bash(git push*)`?")
+    assert (status, error["hint"].startswith("did you mean `Bash(git push*)`")) == (2, True)
 
 
 def test_a_new_conversation_reads_which_commands_are_guarded() -> None:
@@ -222,6 +226,7 @@ def test_a_new_conversation_reads_which_commands_are_guarded() -> None:
     said = context(hook("session-start", claude_code("session-start")))
 
     assert "- `Bash(git push*)`: before it, run `flow step release`." in said
+    assert "- `Bash(git push --force*)`: never." in said
 
 
 def test_a_damaged_index_is_made_again() -> None:

@@ -1,6 +1,7 @@
 """Steps, outcomes and facts that instructions mention.
 
-Only words in back quotes beside "step", "outcome" or "report", and words in bold after "report" are looked at. Fenced blocks are not, except for ``flow:`` fences.
+Only words in back quotes beside "step", "outcome" or "report", and words in bold after "report" are looked at. Fenced
+blocks are not, except for ``flow:`` fences.
 """
 
 from __future__ import annotations
