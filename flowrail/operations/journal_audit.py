@@ -20,7 +20,19 @@ from flowrail.operations.handoffs.send import answer_of
 from flowrail.operations.handoffs.verify import handoff_findings, received_findings, unsent_copies
 from flowrail.operations.operation import Help, operation
 from flowrail.text.phrases import count, duration, seconds_between
-from flowrail.text.report import Line, Moment, Report, Span, Style, Table, columns, line, paragraphs, status
+from flowrail.text.report import (
+    Line,
+    Moment,
+    Part,
+    Report,
+    Span,
+    Style,
+    Table,
+    columns,
+    line,
+    paragraphs,
+    status,
+)
 from flowrail.text.safe_text import shortened
 
 LEAST_HEAD, MOST_HEAD = 8, 64
@@ -65,7 +77,7 @@ class AuditedHandoff(HandoffAnswer):
             if not check.holds:
                 about = f"{shortened(check.name)}: {shortened(check.message, 160)}"
                 yield line(Span("FAILED   ", Style.BAD), about)
-        rows = [
+        rows: list[list[Part]] = [
             [Moment(event.at), event.by, event.kind, duration(event.seconds), event.hash[:16]]
             for event in self.events
         ]

@@ -30,7 +30,7 @@ from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
 from flowrail.operations.board import list_sessions
 from flowrail.operations.environment import Environment
-from flowrail.operations.journal_audit import verify_session
+from flowrail.operations.journal_audit import audit
 from flowrail.operations.sessions.abandon import abandon_session
 from flowrail.operations.sessions.prune import DAY, prune_sessions
 from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
@@ -121,8 +121,8 @@ class StoreAgainstModel(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "folder"):
             for session in self.models:
-                result = verify_session(self.world.store, session)
-                assert result == [], result
+                proof = audit(self.world, session, verify=True)
+                assert proof.exit_status == 0, proof
             shutil.rmtree(self.folder)
 
     def picked(self, number: int) -> str:
@@ -321,7 +321,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         flipped = bytearray(whole)
         flipped[int(share * end)] ^= 1 << bit
         path.write_bytes(flipped)
-        assert verify_session(self.world.store, session)
+        assert audit(self.world, session, verify=True).exit_status
         path.write_bytes(whole)
         self.agrees(session)
 
