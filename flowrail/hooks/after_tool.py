@@ -11,12 +11,8 @@ from flowrail.hooks import subagents
 from flowrail.hooks.call import Call, Pending
 from flowrail.hooks.first_look import (
     FoundSession,
-    StoreFolder,
-    is_in_database,
     own_sessions,
     project_of,
-    session_at,
-    store_folders,
 )
 from flowrail.rules.tools import is_ours, written_files
 
@@ -31,37 +27,12 @@ class MaybeStale(NamedTuple):
 
 
 def look(event: str, call: Call) -> Pending | None:
-    """Note what the agent did; return the commands whose result may be stale, or the sessions that it may work on."""
-    if is_in_database(call):
-        return Pending("database_claims") if _names_work(call) else None
-    if _names_work(call):
-        _note_claim(str(call.agent), call)
+    """Note what the agent did; return the commands whose result may be stale."""
+    if call.agent is not None and (claim := subagents.named_in(call.shell_line, call.cwd)):
+        subagents.note_claim(call.state, call.agent, claim)
     _note_command(call, failed=event == "post-tool-use-failure")
     found = tuple(_maybe_stale(call))
     return Pending("stale_runs", found) if found else None
-
-
-def named_folders(call: Call) -> Iterator[tuple[str, StoreFolder]]:
-    """Yield each session that a sub-agent's command names, with each store that it may be in."""
-    for named in subagents.named_work(call.shell_line):
-        folders = store_folders(call)
-        if named.store is not None and folders and "://" not in named.store:
-            path = os.path.abspath(os.path.join(call.cwd, named.store))
-            folders = [StoreFolder(path, path)]
-        yield from ((named.session, folder) for folder in folders)
-
-
-def _names_work(call: Call) -> bool:
-    return call.agent is not None and "flow" in call.shell_line
-
-
-def _note_claim(agent: str, call: Call) -> None:
-    """Note the first child session in files that a sub-agent's command names."""
-    for session_id, folder in named_folders(call):
-        found = None if folder.address else session_at(folder, session_id)
-        if found is not None and found.is_child:
-            subagents.note_claim(call.state, agent, subagents.Claim(folder.path, session_id))
-            return
 
 
 def _note_command(call: Call, *, failed: bool) -> None:

@@ -10,13 +10,11 @@ from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.evidence.arguments import is_typed_by_hand, resolved
 from flowrail.hooks import people_commands
-from flowrail.hooks.call import Call, Pending
+from flowrail.hooks.call import Call, Pending, plain
 from flowrail.hooks.first_look import FoundSession, own_sessions, project_of, step_of, workflow_of
 from flowrail.hooks.guards import GuardedCall, guarded_calls, with_ancestors
 from flowrail.rules.tools import QUESTIONS, ToolUse, forbidding
-from flowrail.text.safe_text import in_quotes, shortened
-
-_LONGEST_NAME = 80
+from flowrail.text.safe_text import in_quotes
 
 
 class Denial(NamedTuple):
@@ -73,7 +71,7 @@ def _forbidden(found: FoundSession, step: Mapping[str, Any], call: Call) -> str 
         return None
     resume = in_quotes(str(Command("resume", found.id, store=found.store.path)))
     return (
-        f"Step `{_plain(found.data['step'])}` of `{_plain(found.data['skill'])}` does not use `{_plain(rule)}`. "
+        f"Step `{plain(found.data['step'])}` of `{plain(found.data['skill'])}` does not use `{plain(rule)}`. "
         f"`{resume}` shows the step and its commands."
     )
 
@@ -92,11 +90,7 @@ def _typed_command(found: FoundSession, step: Mapping[str, Any], call: Call) -> 
         if is_typed_by_hand(call.shell_line, run, project_of(found, call)):
             command = in_quotes(str(Command("run", name, session=found.id, store=found.store.named)))
             return (
-                f"Step `{_plain(found.data['step'])}` declares this command as `{_plain(name)}`. "
+                f"Step `{plain(found.data['step'])}` declares this command as `{plain(name)}`. "
                 f"Run `{command}` instead: flow records its result, and does not run it twice if it may run only once."
             )
     return None
-
-
-def _plain(text: object) -> str:
-    return in_quotes(shortened(str(text), _LONGEST_NAME))

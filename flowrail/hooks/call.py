@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flowrail.rules.tools import EDITS, SHELLS, ToolUse
+from flowrail.text.safe_text import in_quotes, shortened
 
 _CONVERSATION = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z"
 
@@ -91,6 +92,11 @@ def read_call(
         received.get("is_interrupt") is True,
         bool(tasks) if isinstance(tasks, list) else None,
     )
+
+
+def plain(text: object) -> str:
+    """Return a short text that can be between back quotes."""
+    return in_quotes(shortened(str(text), 80))
 
 
 def _id(received: Mapping[str, object], key: str) -> str | None:

@@ -155,7 +155,9 @@ def child_of(call: Call, folders: Sequence[StoreFolder]) -> FoundSession | None:
         return None
     claim = subagents.claim_of(call.state, call.agent)
     if claim is not None:
-        return session_at(StoreFolder(claim.store, None), claim.session) if claim.store else None
+        stores = [StoreFolder(claim.store, claim.store)] if claim.store else folders
+        claimed = (session_at(store, claim.session) for store in stores if not store.address)
+        return next(filter(None, claimed), None)
     # A host may give each sub-agent a conversation of its own.
     own = [each for folder in folders for each in sessions_of(folder, [call.agent]) if each.is_child]
     return own[0] if own else None

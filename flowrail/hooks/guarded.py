@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowrail.command import Command
-from flowrail.hooks.call import Call
+from flowrail.hooks.call import Call, plain
 from flowrail.hooks.first_look import (
     FoundSession,
     StoreFolder,
@@ -18,7 +18,7 @@ from flowrail.hooks.guards import GuardedCall, projects_of, with_ancestors
 from flowrail.hooks.stored import is_at
 from flowrail.skills.guard_index import Guard, matching, take_lift
 from flowrail.skills.guard_scan import guards_of
-from flowrail.text.safe_text import in_quotes, shortened
+from flowrail.text.safe_text import in_quotes
 
 MOST_NAMED = 3
 """At most this many skills are named if several guard a call."""
@@ -47,7 +47,7 @@ def overview(call: Call) -> str:
     if not guards:
         return ""
     lines = (
-        f"- `{_plain(guard.pattern)}`: "
+        f"- `{plain(guard.pattern)}`: "
         + (f"before it, run `{in_quotes(str(Command('step', guard.skill)))}`." if guard.steps else "never.")
         for guard in guards[:MOST_LISTED]
     )
@@ -79,9 +79,9 @@ def _is_allowed(guards: Sequence[Guard], own: Sequence[FoundSession], call: Call
 def _reason(guards: Sequence[Guard], own: Sequence[FoundSession]) -> str:
     sentences = []
     for guard in guards[:MOST_NAMED]:
-        steps = " or ".join(f"`{_plain(step)}`" for step in guard.steps)
+        steps = " or ".join(f"`{plain(step)}`" for step in guard.steps)
         where = f"it is allowed only at step {steps}" if steps else "no step allows it"
-        sentences.append(f"Skill `{_plain(guard.skill)}` guards `{_plain(guard.pattern)}`: {where}.")
+        sentences.append(f"Skill `{plain(guard.skill)}` guards `{plain(guard.pattern)}`: {where}.")
         if steps:
             sentences.append(_next_command(guard, own))
     lift = in_quotes(str(Command("approve", guard=guards[0].pattern)))
@@ -93,9 +93,5 @@ def _next_command(guard: Guard, own: Sequence[FoundSession]) -> str:
     started = next((found for found in own if found.data.get("skill") == guard.skill), None)
     if started is None:
         return f"Run `{in_quotes(str(Command('step', guard.skill)))}` and follow it step by step."
-    step, resume = _plain(started.data.get("step")), in_quotes(str(Command("resume", started.id)))
+    step, resume = plain(started.data.get("step")), in_quotes(str(Command("resume", started.id)))
     return f"Your session is at step `{step}`: run `{resume}` and follow it step by step."
-
-
-def _plain(text: object) -> str:
-    return in_quotes(shortened(str(text), 200))

@@ -10,14 +10,12 @@ from typing import Any
 from flowrail.command import Command
 from flowrail.evidence import project_files
 from flowrail.hooks.after_tool import MaybeStale
-from flowrail.hooks.call import Call
+from flowrail.hooks.call import Call, plain
 from flowrail.hooks.first_look import FoundSession
 from flowrail.hosts.host import host_named
-from flowrail.text.safe_text import in_quotes, shortened
 
 _SAID = "stale-said"
 """The file in the folder of a run that says that its result is stale, and that the agent was told so."""
-_LONGEST_NAME = 80
 
 
 def answer(event: str, call: Call, host: str, *found: MaybeStale) -> Mapping[str, object]:
@@ -34,7 +32,7 @@ def _stale_commands(found: tuple[MaybeStale, ...]) -> Iterator[str]:
         if path and _say_once(session, run):
             again = Command("run", run["command"], session=session.id)
             yield (
-                f"`{_plain(run['command'])}` is stale: {_plain(path)} changed. "
+                f"`{plain(run['command'])}` is stale: {plain(path)} changed. "
                 f"Run `{again}` again before you report."
             )
 
@@ -66,7 +64,3 @@ def _say_once(found: FoundSession, run: Mapping[str, Any]) -> bool:
 
 def _folder(found: FoundSession, run: Mapping[str, Any]) -> str:
     return os.path.join(found.store.path, "sessions", str(run["session"]), "runs", str(run["id"]))
-
-
-def _plain(text: object) -> str:
-    return in_quotes(shortened(str(text), _LONGEST_NAME))

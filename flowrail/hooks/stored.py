@@ -16,7 +16,7 @@ from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.evidence.shell_history import LONGEST_LINE
 from flowrail.hooks import subagents
-from flowrail.hooks.call import Call
+from flowrail.hooks.call import Call, plain
 from flowrail.hooks.first_look import FoundSession, StoreFolder, is_in_database, store_folders
 from flowrail.hosts.host import LONGEST_ANSWER
 from flowrail.machines.agents import Children
@@ -76,11 +76,6 @@ class HookSession:
         return children_of(self.store, self.session.dispatches)
 
 
-def plain(text: object) -> str:
-    """Return a short text that can be between back quotes."""
-    return in_quotes(shortened(str(text), _LONGEST_NAME))
-
-
 def stored_sessions(found: Iterable[FoundSession], call: Call) -> Iterator[HookSession]:
     """Yield sessions that were found in files, as their stores have them now."""
     stores: dict[str, Store] = {}
@@ -112,8 +107,8 @@ def database_child(call: Call) -> HookSession | None:
     """Return the open session in the database that a sub-agent works on."""
     claim = subagents.claim_of(call.state, call.agent) if call.agent is not None else None
     folder = _database(call)
-    if claim is not None and folder is not None and not claim.store:
-        found = session_in_database(claim.session, folder)
+    if claim is not None and folder is not None:
+        found = _session_in_database(claim.session, folder)
         return found if found is not None and found.session.is_open else None
     own = [each for each in database_sessions(call) if each.session.belongs_to((call.agent or "",))]
     children = (each for each in own if each.session.parent and each.session.is_open)
@@ -160,11 +155,11 @@ def _database_chain(call: Call) -> Iterator[HookSession]:
         each = pending.pop(0)
         yield each
         parent = each.session.parent
-        above = session_in_database(parent.session, folder) if parent is not None else None
+        above = _session_in_database(parent.session, folder) if parent is not None else None
         pending += [above] if above is not None else []
 
 
-def session_in_database(session_id: str, folder: StoreFolder) -> HookSession | None:
+def _session_in_database(session_id: str, folder: StoreFolder) -> HookSession | None:
     """Return a session in a database by its id."""
     store = _store_at(folder)
     try:

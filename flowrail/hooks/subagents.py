@@ -6,13 +6,11 @@ A host passes the id of the sub-agent that calls a tool to its hooks, but only t
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
 import shlex
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -20,36 +18,28 @@ _FOLDER = "agents"
 _LARGEST = 10_000
 _KEPT_SECONDS = 24 * 3600
 SESSION_ID = r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}(?:\.\d+\.\d+(?:-\d+)?)*\Z"
+_CHILD = re.compile(rf"(?=.*\.){SESSION_ID}")
 
 
 class Claim(NamedTuple):
     """The child session of a sub-agent."""
 
+    session: str
     store: str
-    """Its folder; empty for the database that the environment or the user's configuration names."""
-    session: str
+    """The store that its command named; empty if it named none."""
 
 
-class NamedWork(NamedTuple):
-    """What a command line names: a session, and perhaps a store."""
-
-    session: str
-    store: str | None
-
-
-def named_work(command: str) -> Iterator[NamedWork]:
-    """Yield the sessions that a shell command passes to `flow`, in order."""
+def named_in(line: str, cwd: str) -> Claim | None:
+    """Return the first child session that a shell line passes to `flow`."""
     try:
-        words = shlex.split(command)
+        words = shlex.split(line)
     except ValueError:
-        words = command.split()
-    if not any(word in {"flow", "flowrail"} for word in words):
-        return
-    stores = (after for word, after in itertools.pairwise(words) if word == "--store")
-    store = next(stores, None)
-    for word in words:
-        if re.match(SESSION_ID, word):
-            yield NamedWork(word, store)
+        words = line.split()
+    child = next((word for word in words if _CHILD.match(word)), None)
+    if child is None or not {"flow", "flowrail"}.intersection(words):
+        return None
+    store = words[words.index("--store") + 1] if "--store" in words[:-1] else ""
+    return Claim(child, store if not store or "://" in store else os.path.abspath(os.path.join(cwd, store)))
 
 
 def claim_of(state: str, agent: str) -> Claim | None:
