@@ -129,13 +129,6 @@ class Database:
                     yield connection
                 finally:
                     self._current.connection = None
-            if self.is_sqlite and not os.path.exists(str(self._url.database)):
-                raise StorageError(
-                    f"{self.shown} was deleted meanwhile, and the change with it",
-                    code="DATABASE_FAILED",
-                    hint=_REACHABLE,
-                    store=self.shown,
-                )
 
     def close(self) -> None:
         """Close all connections."""

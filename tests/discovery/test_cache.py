@@ -10,7 +10,6 @@ from support.skills import candidate
 
 from flowrail.discovery import menu_cache
 from flowrail.discovery.locations import Scope
-from flowrail.text import yaml as yaml_text
 
 NOW = datetime(2026, 2, 7, 18, 30, tzinfo=UTC)
 SKILLS = (
@@ -54,23 +53,6 @@ def test_each_entry_begins_with_the_keys_of_the_document(tmp_path: Path) -> None
         "  relevance_score: 7\n"
     )
     assert "  relevance_score: null\n" in text
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [{"scope": {}}, {"scope": "far"}, {"categories": [["a"]]}, {"autonomous": "maybe"}, {"path": None}],
-)
-def test_a_cache_with_a_value_of_another_type_is_not_read(tmp_path: Path, odd: dict[str, object]) -> None:
-    menu_cache.write(str(tmp_path), SKILLS[:1], NOW)
-    path = tmp_path / menu_cache.FILE
-    document = yaml_text.load(path.read_bytes(), source="c").value
-    assert isinstance(document, dict)
-    document["workflows"][0].update(odd)
-    path.write_text(yaml_text.dump(document))
-
-    assert menu_cache.read(str(tmp_path)) is None
-    path.write_text("workflows: []\ndiscovery: {timestamp: soon}")
-    assert menu_cache.read(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize(

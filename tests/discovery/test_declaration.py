@@ -96,27 +96,6 @@ def test_where_both_dialects_speak_the_newer_wins_field_by_field() -> None:
 MINIMAL = "handoff:\n  accepts_handoff: true\n  handoff_categories: [research]\n"
 
 
-def test_what_is_optional_has_its_default() -> None:
-    result = candidate(f"{MINIMAL}  health_check: null\n  handoff_trigger: ''\n")
-
-    assert result.trigger == "{payload_path}"
-    assert result.protocol_version == "2.0"
-    assert result.health_check is None
-    assert result.requires == ()
-    assert result.optional_consumes == ()
-    assert result.description == "Does things"
-
-
-@pytest.mark.parametrize("key", ["estimated_duration: 2 hours\n", "meta: {estimated_duration: 2 hours}\n"])
-def test_the_duration_may_be_at_the_top_or_below_meta(key: str) -> None:
-    assert candidate(MINIMAL + key).duration == "2 hours"
-
-
-@pytest.mark.parametrize("trigger", ["'{payload_path} | sh'", "'\"'", "/usr/bin/evil {payload_path}"])
-def test_a_trigger_that_is_more_than_one_invocation_is_not_used(trigger: str) -> None:
-    assert candidate(f"{MINIMAL}  handoff_trigger: {trigger}\n").trigger == "{payload_path}"
-
-
 @pytest.mark.parametrize(
     ("lines", "kind", "reason", "line"),
     [
@@ -166,14 +145,6 @@ def test_one_sentence_says_why_a_skill_is_left_out(lines: str, kind: LeftOut, re
 
     assert isinstance(skipped, Skipped)
     assert (skipped.kind, skipped.reason, skipped.line) == (kind, reason, line)
-
-
-def test_an_error_in_a_text_below_metadata_has_its_line() -> None:
-    skipped = verdict("metadata:\n  handoff: |\n    accepts_handoff: true\n    requires: [\n")
-
-    assert isinstance(skipped, Skipped)
-    assert skipped.reason.startswith("`metadata.handoff` cannot be read: ")
-    assert skipped.line in {7, 8}
 
 
 KNOWN = st.sampled_from(

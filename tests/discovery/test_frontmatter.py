@@ -40,20 +40,6 @@ def test_scalars_stay_text_as_written() -> None:
     }
 
 
-@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
-def test_all_kinds_of_line_ends_are_read(ends: str) -> None:
-    front = read(HEAD.replace("\n", ends))
-
-    assert front.values == {"name": "a-skill", "description": "Does things"}
-    assert front.line("description") == 3
-
-
-def test_bytes_that_are_not_utf_8_are_replaced() -> None:
-    front = read(b"---\nname: a-skill\ndescription: caf\xe9\n---\n\xff\xff\n")
-
-    assert front.values == {"name": "a-skill", "description": "caf\ufffd"}
-
-
 @pytest.mark.parametrize(
     "description", ["Use it when: always", "it's: done", 'say "yes": then go', "(first: second)", "a: b: c"]
 )
@@ -80,17 +66,6 @@ def test_other_invalid_yaml_is_a_problem_with_its_line(line: str) -> None:
 
     assert reason
     assert number in {3, 4}
-
-
-@pytest.mark.parametrize("text", ["", "# A heading\n", "name: x\n", "-- -\n", "--- yaml\n", "---"])
-def test_a_file_without_frontmatter_is_a_problem(text: str) -> None:
-    assert read(text).values == {}
-    assert problem(text) == ("the file does not begin with `---`", 1)
-
-
-@pytest.mark.parametrize("inside", ["- a\n- b\n", "just text\n"])
-def test_a_frontmatter_that_is_not_a_mapping_is_a_problem(inside: str) -> None:
-    assert problem(f"---\n{inside}---\n") == ("the frontmatter is not a mapping", 2)
 
 
 def test_a_byte_order_mark_is_tolerated_and_a_device_is_not_read() -> None:

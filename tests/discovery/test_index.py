@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from support.skills import candidate, head, put
 
-from flowrail.discovery import find_workflows
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.locations import Scope
 
@@ -67,15 +66,3 @@ def test_without_any_that_accepts_it_says_how_many_there_are(home: Path, project
     assert nothing
     assert nothing.code == "NONE_ACCEPTS"
     assert nothing.message == "3 skills found, none accept handoffs."
-
-
-def test_without_any_that_fits_it_says_how_many_accept(home: Path, project: Path) -> None:
-    put(home / ".claude/skills", "one")
-
-    discovery = discover(str(project), str(home), {})
-    nothing = discovery.nothing(len(find_workflows(category="cooking", discovery=discovery)))
-
-    assert nothing
-    assert nothing.code == "NONE_FITS"
-    assert nothing.message == "1 skill accepts handoffs, none fits the request."
-    assert discovery.nothing(1) is None

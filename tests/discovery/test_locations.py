@@ -1,6 +1,5 @@
 """Where skills can live."""
 
-import errno
 import os
 from pathlib import Path
 
@@ -30,39 +29,10 @@ def test_cwd_comes_first_then_what_lies_above_then_home(tree: Path) -> None:
     assert [root.origin for root in usable] == ["cwd", "parent", "git root", "home"]
 
 
-def test_the_shared_folder_comes_right_after_the_clients_own(tree: Path) -> None:
-    home, project = tree / "home", tree / "project"
-    roots = [at / name for at in (project, home) for name in (".claude/skills", ".agents/skills")]
-    folders(*roots)
-
-    usable = skill_roots(str(project), str(home), {})
-
-    assert [root.path for root in usable] == [str(root) for root in roots]
-
-
 def test_outside_a_repository_nothing_above_cwd_counts(tree: Path) -> None:
     folders(tree / ".claude/skills", tree / "a")
 
     assert skill_roots(str(tree / "a"), str(tree / "home"), {}) == ()
-
-
-def test_a_place_reached_by_a_symlink_too_is_listed_once_and_said_to_be_the_same(tree: Path) -> None:
-    home, project = tree / "home", tree / "project"
-    folders(home / ".claude/skills", project / ".claude")
-    (project / ".claude/skills").symlink_to(home / ".claude/skills")
-
-    locations = look(str(project), str(home), {})
-
-    assert [root.path for root in locations.usable] == [str(project / ".claude/skills")]
-    assert locations.roots[2].problem == f"same folder as {project / '.claude/skills'}"
-
-
-def test_standing_in_home_its_skills_are_the_projects_and_still_the_users_own(tree: Path) -> None:
-    folders(tree / ".claude/skills")
-
-    (only,) = skill_roots(str(tree), str(tree), {})
-
-    assert (only.scope, only.personal) == (Scope.PROJECT, True)
 
 
 @pytest.mark.parametrize("moved", ["~/conf", "conf", "{home}/conf"])
@@ -91,41 +61,6 @@ def test_roots_asked_for_come_last(tree: Path) -> None:
         str(home),
     ]
     assert {root.scope for root in usable[1:]} == {Scope.EXTRA}
-
-
-def test_what_cannot_be_used_is_told_with_its_reason(tree: Path) -> None:
-    (tree / ".claude").write_text("a file")
-    (tree / "file").write_text("")
-    (tree / "loop").symlink_to(tree / "loop")
-
-    locations = look(str(tree), str(tree / "home"), {}, ["file", "loop", "a\0b"])
-
-    assert locations.usable == ()
-    assert [root.problem for root in locations.roots] == [
-        "missing",
-        "missing",
-        "missing",
-        "missing",
-        "not a folder",
-        f"cannot be read: {os.strerror(errno.ELOOP)}",
-        "cannot be read: embedded null byte",
-    ]
-
-
-def test_inside_a_submodule_the_superproject_is_the_git_root(tree: Path) -> None:
-    outer, inner = repository(tree / "outer"), repository(tree / "inner")
-    git(outer, "submodule", "add", "-q", str(inner), "libs/inner")
-    cwd = outer / "libs/inner"
-    folders(outer / ".claude/skills", cwd / ".claude/skills", outer / "libs/.claude/skills")
-
-    locations = look(str(cwd), str(tree / "home"), os.environ)
-
-    assert (locations.git_root, locations.superproject) == (str(outer), str(outer))
-    assert [(root.scope.value, root.origin) for root in locations.usable] == [
-        ("project", "cwd"),
-        ("project", "parent"),
-        ("git-root", "superproject"),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -198,17 +198,6 @@ def test_a_query_scores_what_the_document_says(query: Query, fields: dict[str, A
 # --- order and queries ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_the_nearer_scope_wins_a_tie_then_the_name(asked: bool) -> None:
-    scopes = {"beta": Scope.GLOBAL, "alpha": Scope.GLOBAL, "zeta": Scope.GIT_ROOT, "eta": Scope.EXTRA}
-    some = [candidate(skill, scope=scope) for skill, scope in scopes.items()]
-
-    ranked = rank(some, Query(source="x", synthesis=Synthesis("strategic") if asked else None))
-
-    assert [entry.skill for entry in ranked] == ["zeta", "alpha", "beta", "eta"]
-    assert [entry.score is None for entry in ranked] == [not asked] * 4
-
-
 def test_a_shortlist_has_three_and_two_more_if_they_score() -> None:
     scoring = [rate(candidate(str(number)), Query(("research",))) for number in range(7)]
     ranked = [replace(offer, score=0) for offer in scoring]

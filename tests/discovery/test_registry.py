@@ -112,15 +112,6 @@ def test_the_registry_cannot_add_a_program_to_run(home: Path) -> None:
     assert candidate.health_check is None
 
 
-def test_a_skill_that_says_no_is_not_overruled(home: Path) -> None:
-    put(
-        home / ".claude/skills", "programming-pm", head("programming-pm", "handoff: {accepts_handoff: false}")
-    )
-    registry(home, REGISTRY)
-
-    assert discovered(home).candidates == ()
-
-
 def test_remote_workflows_are_offered_last(home: Path) -> None:
     put(home / ".claude/skills", "near")
     registry(home, REMOTE)
@@ -131,20 +122,6 @@ def test_remote_workflows_are_offered_last(home: Path) -> None:
     assert (far.skill, far.scope, far.remote) == ("far-away", Scope.REGISTRY, True)
     assert far.path == "https://example.org/far-away/SKILL.md"
     assert (far.priority, far.tags, far.remarks) == (1, ("remote", "slow"), ("Ask first",))
-
-
-@pytest.mark.parametrize(
-    ("path", "remote"),
-    [
-        ("", True),
-        ("git@host:x/y", True),
-        ("x/y/SKILL.md", False),
-    ],
-)
-def test_what_has_no_path_here_is_remote(home: Path, path: str, remote: bool) -> None:
-    (entry,) = read(home, REMOTE.replace("https://example.org/far-away/SKILL.md", path)).entries
-
-    assert entry.remote is remote
 
 
 @pytest.mark.parametrize(
@@ -166,40 +143,3 @@ def test_a_registry_that_cannot_be_read_costs_nothing_but_itself(home: Path, tex
 
     assert [candidate.skill for candidate in discovery.candidates] == ["a-skill"]
     assert [problem.line for problem in discovery.registry.problems] == [line]
-
-
-@pytest.mark.parametrize(
-    ("entry", "reason"),
-    [
-        ("just text", "entry 2: must be keys and values"),
-        ("{description: no name}", "entry 2 has no name"),
-        ("{name: x, priority: high}", "entry 2: `priority` must be a whole number"),
-        ("{name: x, priority: 12345678}", "entry 2: `priority` must be at most 999999"),
-        ("{name: x, meta: {autonomous: sometimes}}", "entry 2: `meta.autonomous` must be `true` or `false`"),
-        ("{name: far-away, remote: true, skill_path: y}", "`far-away` is already in line 3, which is used"),
-    ],
-)
-def test_a_bad_entry_costs_nothing_but_itself(home: Path, entry: str, reason: str) -> None:
-    registry_read = read(home, f"{REMOTE}  - {entry}\n")
-
-    assert [entry.skill for entry in registry_read.entries] == ["far-away"]
-    assert problems(registry_read) == [(reason, 11)]
-
-
-def test_a_remote_workflow_must_declare_what_it_accepts(home: Path) -> None:
-    entry = "{name: far, remote: true, handoff: {accepts_from: [x]}}"
-    path = registry(home, f"version: '1.0'\nworkflows:\n  - {entry}\n")
-
-    (skipped,) = discovered(home).skipped
-
-    assert "declares no category" in skipped.reason
-    assert skipped.place == f"{path}:3"
-
-
-def test_an_entry_without_its_skill_is_named(home: Path) -> None:
-    registry(home, REGISTRY)
-
-    assert [(skipped.skill, skipped.line) for skipped in discovered(home).skipped] == [
-        ("programming-pm", 5),
-        ("skill-editor", 22),
-    ]

@@ -9,7 +9,7 @@ from support.skills import ACCEPTING, REGISTRY, head, put
 
 from flowrail.discovery.index import discover
 from flowrail.discovery.registry_sync import Plan, Sync, apply, plan
-from flowrail.errors import DocumentError, UsageError
+from flowrail.errors import DocumentError
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PM = """\
@@ -141,21 +141,6 @@ def test_only_what_a_skill_declares_otherwise_is_changed(home: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("dash", ["", "  ", "    "])
-def test_the_indentation_stays_as_it_is(home: Path, dash: str) -> None:
-    put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    text = (
-        f"version: '1.0'\nworkflows:\n{dash}- name: far\n{dash}  description: x\n{dash}  skill_path: https://x\n"
-        f"{dash}  handoff: {{accepts_from: [a]}}\n{dash}  categories: [b]\n"
-    )
-    file_of(home).write_text(text)
-
-    after = synced(home)
-
-    assert after.startswith(text)
-    assert f'\n{dash}- name: "new"\n' in after
-
-
 def test_line_ends_and_permissions_stay_as_they_are(home: Path) -> None:
     put(home / ".claude/skills", "new", head("new", ACCEPTING))
     file_of(home).write_bytes(REGISTRY.replace("\n", "\r\n").encode())
@@ -166,26 +151,6 @@ def test_line_ends_and_permissions_stay_as_they_are(home: Path) -> None:
     data = file_of(home).read_bytes()
     assert data.count(b"\n") == data.count(b"\r\n") > 40
     assert file_of(home).stat().st_mode & 0o777 == 0o644
-
-
-def test_a_linked_registry_is_written_where_it_lies(home: Path) -> None:
-    put(home / ".claude/skills", "new", head("new", ACCEPTING))
-    real = home / "dotfiles.yaml"
-    real.write_text(REGISTRY)
-    file_of(home).symlink_to(real)
-
-    apply(planned(home))
-
-    assert file_of(home).is_symlink()
-    assert '"new"' in real.read_text()
-
-
-@pytest.mark.parametrize("location", ["remote: true", "skill_path: https://a.example/SKILL.md"])
-def test_the_entry_of_a_remote_workflow_is_not_changed(home: Path, location: str) -> None:
-    put(home / ".claude/skills", "a-skill", head("a-skill", ACCEPTING))
-    file_of(home).write_text(f"version: '1.0'\nworkflows:\n  - name: a-skill\n    {location}\n")
-
-    assert not sync(home).changes
 
 
 @pytest.mark.parametrize(
@@ -291,27 +256,3 @@ def test_removed_values_and_entries_stay_removed_until_they_are_replaced(home: P
     apply(planned(home, replace=("reader", "duration")))
     assert 'name: "reader"' in file_of(home).read_text()
     assert "estimated_duration" in file_of(home).read_text()
-
-
-def test_own_values_and_other_entries_are_not_touched(home: Path) -> None:
-    put(home / ".claude/skills", "pm", head("pm", PM))
-    text = synced(home).replace(
-        "    categories:\n",
-        "    priority: 0\n    notes: mine\n    tags: [x]\n    mood: good  # own key\n    categories:\n",
-    )
-    file_of(home).write_text(text)
-
-    changes = sync(home)
-    [candidate] = discover(str(home), str(home), {}).candidates
-
-    assert not changes.changes
-    assert changes.edited == []
-    assert (candidate.priority, candidate.remarks, candidate.tags) == (0, ("mine",), ("x",))
-    assert not sync(home).changes
-
-
-def test_a_name_that_is_neither_field_nor_skill_cannot_be_replaced(home: Path) -> None:
-    put(home / ".claude/skills", "pm", head("pm", PM))
-
-    with pytest.raises(UsageError, match="nothing to replace is named `mood`"):
-        sync(home, replace=("mood",))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from support.skills import head, put
+from support.skills import put
 
 from flowrail.discovery.candidate import Skipped
 from flowrail.discovery.declaration import FoundSkill
@@ -15,19 +15,6 @@ def scanned(path: Path) -> tuple[list[FoundSkill], dict[str, str]]:
     results = [*scan([Root(str(path), Scope.PROJECT, "cwd")])]
     skipped = {result.skill: result.reason for result in results if isinstance(result, Skipped)}
     return [result for result in results if isinstance(result, FoundSkill)], skipped
-
-
-def test_a_folder_without_a_skill_file_is_left_out_and_hidden_folders_are_ignored(tree: Path) -> None:
-    put(tree, ".hidden")
-    put(tree, "grouped/inner")
-    put(tree, "lower", file="skill.md")
-    (tree / "empty").mkdir()
-    (tree / "loose.md").write_text("x")
-
-    skills, skipped = scanned(tree)
-
-    assert skills == []
-    assert skipped == dict.fromkeys(("empty", "grouped", "lower"), "it has no file SKILL.md")
 
 
 def test_links_are_followed_once_and_a_folder_is_known_by_its_own_name(tree: Path) -> None:
@@ -62,17 +49,3 @@ def test_links_that_lead_nowhere_or_back_are_named(tree: Path) -> None:
         "round": "SKILL.md cannot be read: too many levels of symbolic links",
         "folder": "SKILL.md cannot be read: not a regular file",
     }
-
-
-def test_only_the_head_of_a_large_file_is_read(tree: Path) -> None:
-    put(tree, "large", head("large") + "x" * 1_000_000)
-    put(tree, "late", f"---\nname: late\n# {'x' * 20_000}\nlicense: MIT\nversion: 2\n---\n")
-    put(tree, "dashes", f"---\nname: dashes\n# a rule:\n----: x\n# {'x' * 20_000}\nversion: 3\n---\n")
-    put(tree, "endless", "---\nname: endless\n" + "x" * 1_000_000)
-
-    declarations = {skill.skill: skill.declaration for skill in scanned(tree)[0]}
-
-    assert declarations["large"].problems == ()
-    assert declarations["late"].values["version"] == "2"
-    assert declarations["dashes"].values["version"] == "3"
-    assert "does not end" in declarations["endless"].problems[0].reason

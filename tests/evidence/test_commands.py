@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.evidence import allow_commands, begin, demand, git, report, repository, write
+from support.evidence import allow_commands, begin, demand, report, repository, write
 from support.sandbox import decided, flow, process, project_skills, put_skill, refused, told
 from support.terminal import at_a_terminal
 
@@ -85,16 +85,6 @@ def test_a_command_that_changes_what_it_reads_proves_nothing() -> None:
     assert report(session) == {}
 
 
-def test_a_result_without_reads_counts_until_the_session_moves() -> None:
-    session = start()
-    run(session)
-    assert report(session) == {}
-
-    told("step", "built", "iterate", "--session", session)
-
-    assert report(session) == {"tests": "missing"}
-
-
 def test_a_command_that_fails_is_no_evidence_and_exits_with_1() -> None:
     session = start("print('3 failed'); raise SystemExit(5)")
 
@@ -156,15 +146,6 @@ def test_facts_are_taken_from_the_output_and_cannot_be_misreported() -> None:
     allow_commands()
     run(session)
     assert told(*step)["status"] == "completed"
-
-
-def test_a_rule_on_a_measured_fact_promises_no_step_before_the_command_ran() -> None:
-    put_skill("built", FACTS.replace("PYTHON", sys.executable))
-
-    (offered,) = told("resume", begin())["next"]
-
-    assert (offered["to"], offered["ends"]) == (None, False)
-    assert flow("test", "built").status == 0
 
 
 # --- once
@@ -330,41 +311,6 @@ def test_after_a_kill_of_the_supervisor_the_user_says_whether_the_command_ran() 
     assert (report(session), runs()) == ({}, 1)
 
 
-def test_an_unknown_command_that_did_not_run_can_be_run() -> None:
-    session = start(SLOW, once=True)
-    first = running(session)
-    os.kill(supervisor_of(session), signal.SIGKILL)
-    first.communicate()
-    assert refused("run", "tests", "--session", session)[1]["code"] == "COMMAND_NOT_REPEATED"
-    question = told("resume", session)["questions"][0]
-
-    decided("answer", session, f"{question['id']}=It did not run")
-
-    assert run(session)["verdict"] == "pass"
-    assert runs() == 2
-
-
-def test_a_command_that_may_be_repeated_is_run_again_after_an_unknown_end() -> None:
-    session = start(SLOW)
-    first = running(session)
-    os.kill(supervisor_of(session), signal.SIGKILL)
-    first.communicate()
-
-    assert first.returncode == 4
-    assert report(session) == {"tests": "unknown"}
-    assert run(session)["verdict"] == "pass"
-
-
-def test_two_agents_that_call_the_same_command_see_one_run() -> None:
-    session = start(SLOW, once=True)
-    first, second = running(session), running(session, FLOW_ACTOR="second")
-
-    outputs = [caller.communicate()[0].decode().splitlines() for caller in (first, second)]
-
-    assert runs() == 1
-    assert outputs[0][:3] == outputs[1][:3] == ["the number is 7", outputs[0][1], "done"]
-
-
 def test_ctrl_c_is_passed_on_to_the_command() -> None:
     session = start(SLOW, once=True)
     first = running(session)
@@ -423,18 +369,6 @@ def test_a_value_never_becomes_an_option() -> None:
     run(session)
 
     assert json.loads(Path("seen").read_text()) == ["--", "--delete"]
-
-
-def test_a_list_is_no_argument() -> None:
-    session = with_argument("$names", {})
-
-    assert "`$names` is not a text or a number" in refused("run", "tests", "--session", session)[1]["message"]
-
-
-def test_an_unknown_command_is_refused_with_those_of_the_step() -> None:
-    status, error = refused("run", "test", "--session", start())
-
-    assert (status, error["code"], error["hint"]) == (2, "UNKNOWN_STEP_COMMAND", "did you mean `tests`?")
 
 
 # --- approval
@@ -501,16 +435,6 @@ def test_a_changed_script_is_refused_until_a_person_approves_it(words: list[str]
     assert flow("run", "tests", "--session", session).status != 7
 
 
-def test_a_script_that_was_missing_at_the_approval_is_refused() -> None:
-    write("data.txt", "1\n")
-    demand(CHECK, commands={"tests": {"run": ["python3", "book.py", "data.txt"]}})
-    allow_commands()
-    session = begin()
-    write("book.py", "print('new')\n")
-
-    assert is_refused(session)
-
-
 @pytest.mark.parametrize("words", [["python3", "-m", "compileall", "-q", "src/a.py"], ["cat", "src/a.py"]])
 def test_a_file_that_a_command_only_reads_may_change(words: list[str]) -> None:
     write("src/a.py", "a = 1\n")
@@ -536,20 +460,6 @@ def test_a_script_of_an_unchanged_copy_of_a_bundled_skill_needs_no_approval() ->
     assert flow("run", "diffs", "--session", session).status == 7
 
 
-def test_an_approval_is_for_one_project() -> None:
-    start()
-    skill = project_skills() / "built"
-    other_project = Path.cwd().parent / "other"
-    (other_project / ".git").mkdir(parents=True)
-    os.chdir(other_project)
-    write("check.py", COUNTING)
-    session = told("step", "built", "--new", "--root", str(skill.parent))["session"]
-
-    status, error = refused("run", "tests", "--session", session, "--root", str(skill.parent))
-
-    assert (status, error["code"], runs()) == (7, "NOT_TRUSTED", 0)
-
-
 def test_a_person_sees_every_command_and_program_before_approving() -> None:
     demand(CHECK, commands={"tests": SCRIPT, "lint": {"run": ["no-such-linter", "check", "."]}})
 
@@ -560,24 +470,6 @@ def test_a_person_sees_every_command_and_program_before_approving() -> None:
     assert "no-such-linter is not found" in output
     assert "Allow skill built to run as you in this project? Type yes:" in output
     assert process("trust", "built", before="import os; os.setsid()").status == 7
-
-
-def test_a_session_in_a_child_worktree_and_a_script_of_a_bundled_skill_need_no_approval_of_their_own() -> (
-    None
-):
-    repository()
-    write(
-        "plan.md",
-        "### Milestone 1: A\n#### Diffs\n```diff\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-a = 0\n+a = 1\n```\n",
-    )
-    git("add", "plan.md")
-    words = ("-p", "plan=plan.md", "-p", "planner=planner-abc123", "-p", "round=2")
-    session = str(told("step", "planner/fill-diffs", "--new", *words)["session"])
-    told("step", "planner/fill-diffs", "ok", "--session", session)
-
-    failed = run(session, status=1, name="diffs")
-
-    assert "Milestone 1: does not apply" in failed["output"]
 
 
 @pytest.mark.parametrize(

@@ -217,22 +217,6 @@ def test_honest_work_is_accepted(session: str) -> None:
     assert passed_checks(session) == {"plan", "source", "lint"}
 
 
-def test_the_planner_accepts_no_plan_whose_diffs_do_not_apply() -> None:
-    applied_before = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-a = 0\n+a = 1\n"
-    repository()
-    write("plan.md", f"### Milestone 1: A\n#### Diffs\n```diff\n{applied_before}```\n")
-    words = ("-p", "plan=plan.md", "-p", "planner=planner-abc123", "-p", "round=2")
-    session = str(told("step", "planner/fill-diffs", "--new", *words)["session"])
-    told("step", "planner/fill-diffs", "ok", "--session", session)
-    work = sessions_folder() / session / "work"
-    for file in (work / "applied.md", Path("applied.md")):
-        file.write_text("Result: every diff applies\nSize: small (1 files, 1 changed lines)\n")
-    (work / "notes.md").write_text("## Runs\nplan.md:1\n")
-
-    assert flow("run", "diffs", "--session", session).status == 1
-    assert passed_checks(session) == {"runs"}
-
-
 @pytest.mark.parametrize("store_kind", ["sqlite", "postgresql"], indirect=True)
 def test_with_a_database_files_of_another_folder_do_not_count() -> None:
     put_skill("two", TWO)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.evidence import begin, demand, git, report, repository, write
-from support.sandbox import accept, project_skills, put_skill, refused, told
+from support.sandbox import accept, put_skill, refused, told
 
 PLAN = {"id": "plan", "file": "plan.md", "changed": True}
 
@@ -36,20 +36,6 @@ def test_a_rewind_takes_a_new_baseline() -> None:
 
     assert report(session) == {"plan": "fail"}
     write("plan.md", "newer")
-    assert report(session) == {}
-
-
-def test_a_migration_that_leaves_the_step_as_it_is_keeps_the_baseline() -> None:
-    demand(PLAN)
-    write("plan.md", "old")
-    session = begin()
-    write("plan.md", "new")
-    put_skill(
-        "built", (project_skills() / "built/workflow.yaml").read_text().replace("Tell it.", "Tell all.")
-    )
-
-    assert told("session", "migrate", session)["revision"] == 0
-
     assert report(session) == {}
 
 
@@ -127,20 +113,3 @@ def test_a_child_in_a_worktree_of_the_project_is_checked_where_it_works() -> Non
 
     assert (status, error["code"]) == (4, "EVIDENCE_MISSING")
     assert done["status"] == "completed"
-
-
-def test_a_child_elsewhere_is_checked_in_the_project() -> None:
-    repository()
-    put_skill("team", CHILDREN, texts={"workflows/part.yaml": PART})
-    session = told("step", "team", "--new")["session"]
-    store = ["--store", str(Path.cwd() / ".flow")]
-    elsewhere = Path.cwd().parent / "elsewhere"
-    elsewhere.mkdir()
-    git("init", "-q", str(elsewhere))
-    os.chdir(elsewhere)
-    child = told("step", "--session", session + ".0.1", *store)["session"]
-    write("src/a.py", "forged")
-
-    status, error = refused("step", "team/part", "ok", "--session", child, *store)
-
-    assert (status, error["code"]) == (4, "EVIDENCE_MISSING")

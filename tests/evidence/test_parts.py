@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.evidence import begin, demand, report, write
-from support.sandbox import flow, put_skill, told
+from support.sandbox import flow
 
 FINDINGS = {"id": "found", "file": "report.md", "section": "## Evidence", "items": "E", "citations": True}
 CODE = "def wait():\n    return 60\n"
@@ -60,28 +60,6 @@ def test_a_heading_alone_is_no_evidence(text: str) -> None:
     assert "nothing below ## Evidence; write ## Evidence in report.md" in refusal(session)
 
 
-def test_a_file_beside_the_report_can_be_cited() -> None:
-    demand({"id": "found", "file": "$notes", "items": "E", "citations": True})
-    session = begin()
-    work = f".flow/sessions/{session}/work"
-    write(f"{work}/run.txt", "3 failed\n")
-
-    write(f"{work}/notes.md", 'E1: run.txt:1 "3 failed"\n')
-
-    assert report(session) == {}
-
-
-def test_a_part_must_change_in_each_attempt() -> None:
-    demand({"id": "round", "file": "report.md", "section": "## Rounds", "changed": True})
-    write("report.md", "## Rounds\nfirst\n## Other\n")
-    session = begin()
-
-    write("report.md", "## Rounds\nfirst\n## Other\nmore\n")
-    assert "## Rounds in report.md unchanged since the step was entered" in refusal(session)
-    write("report.md", "## Rounds\nfirst\nsecond\n## Other\nmore\n")
-    assert report(session) == {}
-
-
 @pytest.mark.parametrize("covers", ["## Questions", "questions.md"])
 def test_a_part_must_name_every_item_of_the_list_that_it_covers(covers: str) -> None:
     demand({"id": "answers", "file": "report.md", "section": "## Answers", "covers": covers})
@@ -93,29 +71,6 @@ def test_a_part_must_name_every_item_of_the_list_that_it_covers(covers: str) -> 
     assert "does not name Q10" in refusal(session)
     write("report.md", f"## Questions\n{questions}## Answers\nQ1: this. Q2: then. Q10: nobody knows.\n")
     assert report(session) == {}
-
-
-LISTED = """\
-name: NAME
-steps:
-  - id: build
-    title: Build
-    actions: [Build it.]
-    reports: {areas: {type: list, choices: [api, web, docs], required: true}}
-    evidence: {ok: [{id: each, file: report.md, contains: [$areas]}]}
-    next: {ok: null}
-"""
-
-
-def test_a_list_that_was_reported_must_occur_item_by_item_and_takes_only_its_choices() -> None:
-    put_skill("built", LISTED)
-    session = begin()
-    write("report.md", "api\n")
-    words = ("step", "built", "ok", "--session", session, "-s")
-
-    assert "report.md without 'docs'" in flow(*words, "areas=api,docs").err
-    assert "`areas` takes one of `api`, `web`, `docs`, not `../x`" in flow(*words, "areas=api,../x").err
-    assert told(*words, "areas=api")["status"] == "completed"
 
 
 @pytest.mark.parametrize(

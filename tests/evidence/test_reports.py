@@ -7,43 +7,10 @@ from pathlib import Path
 
 import pytest
 from support.evidence import begin, demand, report, write
-from support.sandbox import flow, process, put_python, put_skill, refused, told
+from support.sandbox import flow, process, put_python, refused, told
 from support.terminal import at_a_terminal
 
 PLAN = {"id": "plan", "file": "plan.md"}
-
-RULED = """\
-name: NAME
-steps:
-  - id: build
-    title: Build
-    actions: [Build it.]
-    limit: 2
-    evidence: {ok: [{id: plan, file: plan.md}], iterate: [{id: notes, file: notes.md}]}
-    rules: [{if: "evidence.plan.passed", outcome: ok}, {if: "evidence.notes.verdict == 'pass'", outcome: iterate},
-            {outcome: fail}]
-    next: {ok: null, iterate: build, fail: null}
-"""
-LOOP = """\
-name: NAME
-steps:
-  - id: build
-    title: Build
-    actions: [Build it.]
-    limit: 1
-    evidence: {ok: [{id: plan, file: plan.md}]}
-    next: {ok: null, iterate: build}
-"""
-ASKED = """\
-name: NAME
-steps:
-  - id: build
-    title: Build
-    actions: [Build it.]
-    evidence: {ok: [{id: plan, file: plan.md}]}
-    questions: [{id: go, header: Go, text: "Go on?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}]
-    next: {ok: null, fail: null}
-"""
 
 
 def test_a_refused_claim_and_the_results_of_an_accepted_one_are_on_record() -> None:
@@ -68,17 +35,6 @@ def test_a_refused_claim_and_the_results_of_an_accepted_one_are_on_record() -> N
     ]
 
 
-def test_rules_decide_by_the_results_and_the_chosen_outcome_needs_its_evidence() -> None:
-    put_skill("built", RULED)
-    assert told("step", "built", "done", "--session", begin())["status"] == "failed"
-
-    write("notes.md", "notes")
-    session = begin()
-    assert told("step", "built", "done", "--session", session)["step"]["attempt"] == 2
-    write("plan.md", "plan")
-    assert told("step", "built", "done", "--session", session)["status"] == "completed"
-
-
 def test_a_handler_sees_the_results_and_cannot_wave_its_outcome_through() -> None:
     body = "return Outcome.OK if ctx.evidence['plan'].passed or ctx.workflow_params['bold'] else Outcome.FAIL"
     folder = put_python("built", body, where=Path.home() / ".claude" / "skills")
@@ -93,26 +49,6 @@ def test_a_handler_sees_the_results_and_cannot_wave_its_outcome_through() -> Non
 
     assert told("step", "built", "done", "--session", begin())["status"] == "failed"
     assert report(bold, "done") == {"plan": "missing"}
-
-
-def test_a_capped_iterate_needs_the_evidence_of_ok() -> None:
-    put_skill("built", LOOP)
-    session = begin()
-
-    assert report(session, "iterate") == {"plan": "missing"}
-    write("plan.md", "plan")
-    assert report(session, "iterate") == {}
-
-
-def test_an_answer_is_kept_and_checked_again_with_the_next_report() -> None:
-    put_skill("built", ASKED)
-    session = begin()
-    told("answer", session, "go=Yes")
-
-    assert report(session, "done") == {"plan": "missing"}
-    assert told("resume", session)["questions"][0]["answer"] == ["Yes"]
-    write("plan.md", "plan")
-    assert report(session, "done") == {}
 
 
 def test_after_several_refusals_a_person_is_asked() -> None:
@@ -227,20 +163,3 @@ def test_an_approval_and_a_waiver_count_for_one_attempt_and_end_the_question() -
     assert report(session) == {}
     told("step", "built", "iterate", "--session", session)
     assert report(session) == {"signed": "missing"}
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "message"),
-    [
-        (["approve", "plan"], 4, "looks at the work, so it cannot be approved"),
-        (["approve", "pla"], 2, "step `build` has no check `pla`"),
-        (["approve"], 2, "no check of step `build` waits for a person"),
-        (["waive", "plan", "--reason", " "], 2, "a reason is needed"),
-    ],
-)
-def test_what_cannot_be_decided_is_refused(words: list[str], status: int, message: str) -> None:
-    demand(PLAN)
-
-    output, ended = at_a_terminal([*words, "--session", begin()], "yes")
-
-    assert (ended, message in output) == (status, True), output

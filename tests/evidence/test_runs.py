@@ -89,13 +89,6 @@ def test_the_last_megabyte_of_a_long_output_is_kept_and_facts_come_from_all_of_i
     assert sum(file.stat().st_size for file in Path(folder).iterdir()) < 3 * 1024 * 1024
 
 
-def test_binary_output_is_kept_as_it_is(prepare: Prepare) -> None:
-    folder = prepare(r"printf '\377\376\000\r\n7 failed\n'", facts={"failed": r"(\d+) failed"})
-
-    assert run(folder).facts == {"failed": "7"}
-    assert runs.last_output(folder) == b"\xff\xfe\0\r\n7 failed\n"
-
-
 def test_a_process_that_the_command_leaves_behind_does_not_keep_the_run_open(prepare: Prepare) -> None:
     folder = prepare(
         "sh -c 'trap \"\" HUP; while sleep 0.05; do echo noise; done' & echo $! > left; echo started"
@@ -120,7 +113,3 @@ def test_a_command_is_stopped_at_its_time_limit_with_everything_in_its_group(
     assert ended.problem == "it was stopped at its time limit of 0.3 seconds"
     time.sleep(1)
     assert not (tmp_path / "late").exists()
-
-
-def test_a_run_whose_files_are_gone_is_unknown(tmp_path: Path) -> None:
-    assert runs.state_of(str(tmp_path / "gone")) is RunState.UNKNOWN

@@ -17,12 +17,8 @@ WEAK: dict[str, dict[str, Any]] = {
     "a file of the template": {"file": "plan.md", "contains": ["## Risks"], "min_bytes": 5},
 }
 """Checks that look weak. A command is given by its arguments."""
-SOUND: list[dict[str, Any]] = [
-    {"id": "plan", "file": "plan.md", "contains": ["## Risks"], "min_bytes": 400},
-    {"id": "notes", "file": "notes.md", "changed": True},
-    {"id": "parts", "files": "reports/*.md", "at_least": 3},
-    {"id": "tests", "command": ["pytest", "-q"]},
-]
+
+
 STEP = """\
 name: NAME
 steps:
@@ -52,12 +48,6 @@ def test_a_check_warns_of_evidence_that_looks_weak(name: str) -> None:
     put(WEAK[name])
 
     assert [finding["code"] for finding in findings_of("built")] == ["FR184"]
-
-
-def test_sound_evidence_is_found_sound() -> None:
-    put(*SOUND)
-
-    assert findings_of("built") == []
 
 
 DECIDING = """\

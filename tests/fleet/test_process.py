@@ -54,13 +54,6 @@ def until_gone(pids: list[int]) -> None:
         time.sleep(0.05)
 
 
-def test_a_program_gets_its_prompt_on_standard_input_and_its_output_is_kept() -> None:
-    ended = run(sys.executable, "-c", "import sys; print(sys.stdin.read().upper()); sys.exit(3)")
-
-    assert ended == process.Ended(3)
-    assert Path("log").read_text() == "WHAT TO DO.\n\n"
-
-
 def test_a_program_that_runs_too_long_is_killed_with_what_it_started() -> None:
     ended = run(sys.executable, "-c", FAMILY, seconds=2)
 

@@ -54,31 +54,6 @@ def test_the_audit_shows_every_record_of_a_handoff() -> None:
     assert [event["code"] for event in second["events"] if event["code"]] == ["INVALID_PAYLOAD"]
 
 
-@pytest.mark.every_store
-def test_the_audit_shows_and_verifies_sessions_too() -> None:
-    _, sessions = a_chain()
-
-    entries = told("audit")["sessions"]
-
-    assert [session["session"] for session in entries] == sessions
-    assert [event["kind"] for event in entries[0]["events"]] == ["start", "move"]
-    assert entries[0]["events"][1]["outcome"] == "ok"
-    assert entries[1]["handoff"]
-    assert "received handoff-" in flow("audit").out
-    proof = told("audit", "--verify")
-    assert (proof["handoffs"], proof["sessions"], proof["payloads"], proof["findings"]) == (2, 3, 4, [])
-
-
-def test_the_audit_can_be_limited_to_one_id() -> None:
-    sent, sessions = a_chain()
-
-    assert [entry["id"] for entry in told("audit", sent[0]["id"])["handoffs"]] == [sent[0]["id"]]
-    alone = told("audit", sessions[1])
-    assert [session["session"] for session in alone["sessions"]] == [sessions[1]]
-    assert [entry["id"] for entry in alone["handoffs"]] == [handoff["id"] for handoff in sent]
-    assert refused("audit", "handoff-zzzzzz")[1]["code"] == "UNKNOWN_HANDOFF"
-
-
 def test_damaged_and_foreign_journals_are_listed() -> None:
     target("digger")
     damaged, foreign = send("digger", session())["id"], send("digger", session())["id"]

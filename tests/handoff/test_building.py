@@ -11,7 +11,6 @@ import pytest
 from flowrail.errors import DocumentError
 from flowrail.handoff.handoff import Handoff
 from flowrail.handoff.payload.build import HandoffSource, build
-from flowrail.handoff.payload.document import payload_file_name
 from flowrail.handoff.source import trigger_line, trigger_template
 from flowrail.machines.session import Session
 
@@ -86,15 +85,6 @@ def test_every_fact_has_its_place() -> None:
     assert made["source"] == {"skill": "source", "workflow_id": "source-abcdef", "session_path": "/s/"}
 
 
-def test_what_no_field_knows_travels_in_the_working_tier() -> None:
-    made = built("3.0", other={"a": ("b",)}, focus_areas=["x"], success_criteria=["y"], odd_file=3)
-
-    assert made["payload"]["working"] == {"facts": {"other": {"a": ["b"]}, "odd_file": 3}}
-    assert made["context"]["focus_areas"] == ["x"]
-    assert made["context"]["success_criteria"] == ["y"]
-    assert made["payload"]["session"]["state"] == {"step": "tell", "status": "active", "revision": 0}
-
-
 OPERATORS = ("; x", "$(x)", "\\", "it's")
 
 
@@ -116,14 +106,3 @@ OPERATORS = ("; x", "$(x)", "\\", "it's")
 def test_the_line_follows_the_trigger(trigger: str, shown: str) -> None:
     assert trigger_line(trigger_template(trigger, "digger"), "digger", "/a b") == shown
     assert trigger_line(trigger, "digger", "/a b") == shown
-
-
-def test_files_are_named_without_surprises() -> None:
-    handoff = {
-        "source": {"skill": "../a b"},
-        "target": {"skill": ".."},
-        "timestamp": "2026-02-04T19:30:00.000Z",
-    }
-
-    assert payload_file_name("3.0", handoff, "d") == "a-b-to-skill-20260204T193000000Z.json"
-    assert payload_file_name("2.0", handoff, "d") == "d.yaml"

@@ -11,7 +11,6 @@ from support.refusals import refused
 from flowrail.diagrams.handoff import lifecycle_picture
 from flowrail.diagrams.renderers import mermaid
 from flowrail.handoff import handoff
-from flowrail.handoff.handoff import ENDED
 from flowrail.handoff.lifecycle import (
     CHECKS,
     CONDITIONS,
@@ -21,7 +20,6 @@ from flowrail.handoff.lifecycle import (
 )
 
 YES = dict.fromkeys(CONDITIONS, True)
-NO = dict.fromkeys(CONDITIONS, False)
 
 
 @pytest.mark.parametrize("edge", [edge for edge in TRANSITIONS if edge.conditions], ids=str)
@@ -37,22 +35,6 @@ def test_every_guard_alone_prevents_its_transition(edge: LifecycleTransition) ->
         assert CONDITIONS[missing] in caught.value.message
         assert caught.value.details["conditions"] == [missing]
     assert next_phase(source, event, YES) == target
-
-
-def test_a_failure_can_be_tried_again_and_a_rejection_cannot() -> None:
-    assert next_phase(handoff.VALIDATION, ["refuse"], NO) == handoff.FAILED
-    assert next_phase(handoff.VALIDATION, ["refuse"], YES) == handoff.REJECTED
-    assert next_phase(handoff.FAILED, ["retry"], NO) == handoff.VALIDATION
-    for phase in ENDED:
-        with refused("PHASE_NOT_OPEN") as caught:
-            next_phase(phase, ["retry"], YES)
-        hint = "it accepts acknowledge" if phase == handoff.EXPIRED else "the handoff is over"
-        assert str(caught.value.hint) == hint
-
-
-def test_a_phase_that_nobody_knows_is_refused() -> None:
-    with refused("PHASE_NOT_OPEN"):
-        next_phase("later", ["retry"], YES)
 
 
 def test_the_drawing_shows_every_transition() -> None:

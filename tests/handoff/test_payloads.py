@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.payloads import NOW, PAYLOADS, document, errors, example, problems, with_, without
+from support.payloads import NOW, PAYLOADS, document, errors, example, problems, with_
 
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.check import CheckRules, check_payload
@@ -55,12 +54,6 @@ def test_a_document_of_no_known_version_is_refused(text: str, message: str) -> N
     assert result.version is None
 
 
-def test_a_version_that_is_a_number_is_refused() -> None:
-    result = errors(with_(example("2.0"), "version", 2.0), sealed=False)
-
-    assert result[0] == '`handoff.version` is a number; write it as text, "2.0"'
-
-
 @pytest.mark.parametrize("wrapped", [True, False])
 def test_1_2_is_refused_with_the_words_of_the_documents(wrapped: bool) -> None:
     handoff = {"producer": "programming-pm", "consumer": "x", "timestamp": "2026-02-04T19:30:00Z"}
@@ -84,16 +77,6 @@ def test_unknown_fields_are_ignored_and_listed(version: str) -> None:
 
     assert [problem.severity for problem in result.findings] == ["warning"] * len(result.findings)
     assert set(result.ignored) == {"handoff.mood", "handoff.source.mood"}
-
-
-def test_optional_fields_have_defaults() -> None:
-    payload = example("2.0")
-    for path in ("insights", "research_seeds", "meta", "expires_at", "context.synthesis_summary"):
-        payload = without(payload, path)
-
-    assert not errors(payload, sealed=False, now=NOW + timedelta(minutes=50))
-    assert errors(payload, sealed=False, now=NOW + timedelta(minutes=56))
-    assert "`handoff.meta.payload_hash` is missing" in str(problems(payload, sealed=False)[-1])
 
 
 def test_strict_2_0_requires_the_source_of_the_published_schema() -> None:
@@ -121,37 +104,6 @@ def test_related_fields_must_agree() -> None:
     )
     loop = problems(with_(payload, "meta.handoff_chain", ["lit-pm", "perspective-swarm"]))
     assert ("may be a loop" in loop[0].message, loop[0].severity) == (True, "warning")
-
-
-def test_a_long_chain_needs_approval_if_the_version_can_record_it() -> None:
-    three = with_(example("3.0"), "meta.handoff_chain", [*"abcde", "skill-editor"])
-    two = with_(example("2.0"), "meta.handoff_chain", [*"abcde", "perspective-swarm"])
-
-    assert not errors(three)
-    assert errors(with_(three, "meta.user_approved", False)) == [
-        "`handoff.meta.handoff_chain` has 6 skills; more than 5 need the user's approval"
-    ]
-    assert not errors(two)
-    assert any("more than 5" in str(problem) for problem in problems(two))
-
-
-def test_a_payload_with_too_many_tokens_names_the_largest_parts() -> None:
-    payload = with_(example("3.0"), "payload.working.evidence", "x" * 8000)
-
-    [message] = errors(with_(payload, "meta.token_count", 2000))
-
-    assert message.startswith("`handoff.payload` has 2")
-    assert "move to a file: `payload.working.evidence` (2001), `payload.session.artifacts` (" in message
-    counts = problems(with_(example("3.0"), "meta.token_count", 7), sealed=False)
-    assert any("is 7, but" in str(p) and p.severity == "warning" for p in counts)
-
-
-def test_only_the_sender_must_have_the_sessions_folder() -> None:
-    payload = example("3.0")
-
-    assert [problem.severity for problem in problems(payload)] == ["warning"]
-    assert "is not a readable folder here" in errors(payload, sending=True)[0]
-    assert not problems(with_(payload, "source.session_path", str(Path.cwd())), sending=True)
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
@@ -188,17 +140,3 @@ def test_clocks_may_differ_by_five_minutes() -> None:
     ]
     assert not errors(payload, now=created + timedelta(days=1), allow_expired=True)
     assert not errors(example("3.0"), now=created + timedelta(days=9))
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        ("context.summary", "x" * 501, "is longer than 500 characters"),
-        ("meta.token_count", 2001, "must be at most 2000"),
-        ("meta.payload_hash", "sha256:x", "must match ^sha256:[0-9a-f]{64}$"),
-        ("meta.handoff_chain", [], "is empty"),
-        ("trace_id", "0B0E6AC1-7C1F-4A53-9D0C-2F6F0C1D2E3F", "must be a UUID in lower case, such as "),
-    ],
-)
-def test_a_value_out_of_bounds_is_explained(path: str, value: object, message: str) -> None:
-    assert f"`handoff.{path}` {message}" in errors(with_(example("3.0"), path, value), sealed=False)[0]

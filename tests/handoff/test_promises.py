@@ -61,15 +61,6 @@ def test_a_payload_with_other_content_is_not_the_one_that_was_sent(received: boo
     assert told("handoff", "status", sent["id"])["status"] == ("acknowledged" if received else "sent")
 
 
-def test_another_document_with_the_sent_content_is_received() -> None:
-    target("digger")
-    sent = send("digger", session())
-
-    told("handoff", "receive", written("copy.json", payload_of(sent)), "--format", "json")
-
-    assert told("handoff", "status", sent["id"])["status"] == "acknowledged"
-
-
 def test_new_work_of_a_plain_skill_starts_a_new_chain() -> None:
     for name in ("digger", "builder"):
         target(name)
@@ -217,15 +208,3 @@ def test_files_of_a_payload_outside_the_project_are_not_read() -> None:
     files = payload_of(sent)["payload"]["session"]["artifacts"]
     assert {file["name"] for file in files} == {"inside.txt"}
     assert "secret" not in Path(sent["payload"]).read_text()
-
-
-def test_an_ended_session_does_not_offer_a_handoff_whose_payload_is_gone() -> None:
-    target("digger")
-    session_id = session("source", "-s", "synthesis_summary=We dig")
-    sent = send("digger", session_id)
-    told("step", "source", "ok", "--session", session_id)
-    good = told("resume", session_id)["sent"]
-    Path(sent["payload"]).unlink()
-
-    assert [work["target"] for work in good] == ["digger"]
-    assert told("resume", session_id)["sent"] == []

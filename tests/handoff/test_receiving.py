@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handoffs import WORK, ours, payload_of, phases, receive, send, session, target
+from support.handoffs import WORK, ours, phases, receive, send, session, target
 from support.interruptions import every_few_calls, killed_at_calls
 from support.payloads import example, rendered
 from support.sandbox import (
@@ -76,40 +74,6 @@ def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
         "handoff": sent["id"],
         "sha256": sent["sha256"],
     }
-
-
-def test_the_users_request_is_passed_on_by_a_skill_that_does_not_report_it() -> None:
-    bare = "name: NAME\nsteps: [{id: a, title: A, actions: [a], next: {ok: null}}]\n"
-    ours("between", bare)
-    target("digger")
-    session_id = receive(send("between", session(), "-s", 'focus_areas=["costs"]')).data["step"]["session"]
-
-    sent = send("digger", session_id)
-
-    payload = payload_of(sent)
-    assert payload["context"]["original_prompt"] == "Should we expand into the European market?"
-    assert (payload["context"]["problem_type"], payload["context"]["focus_areas"]) == ("strategic", ["costs"])
-    [came] = payload["payload"]["references"]["files"]
-    assert came["path"] == str(sessions_folder() / session_id / "received-payload.json")
-    ranked = flow("discover", "--session", session_id, "--json")
-    assert (ranked.data["scorer"], ranked.err) == ("relevance", "")  # by the problem type that it received
-    second = send("digger", session_id, "-s", "topic=Another question", "-s", "problem_type=decision")
-    assert payload_of(second)["context"]["original_prompt"] == "Another question"
-    assert payload_of(second)["context"]["problem_type"] == "decision"
-
-
-def test_a_fork_has_its_own_copy_of_the_payload() -> None:
-    ours("digger")
-    sent = send("digger", session())
-    session_id = receive(sent).data["step"]["session"]
-
-    fork = told("session", "rewind", session_id, "--to", "0", "--as-new")["session"]
-
-    copy = sessions_folder() / fork / "received-payload.json"
-    assert copy.read_bytes() == Path(sent["payload"]).read_bytes()
-    assert told("resume", fork)["actions"][0].endswith(f"Read its payload first: {copy}")
-    shutil.rmtree(sessions_folder() / session_id)
-    assert told("audit", "--verify")["findings"] == []
 
 
 @pytest.mark.every_store
@@ -327,22 +291,6 @@ def test_a_skill_that_does_not_accept_a_payload_from_elsewhere_is_not_started(
     assert told("handoff", "status", "--all")["handoffs"] == []
 
 
-def test_a_payload_for_an_unknown_skill_gives_a_warning() -> None:
-    target("digger")
-    payloads = [
-        integrity.sealed("3.0", {**example("3.0"), "target": {"skill": name}}) for name in ("digger", "diger")
-    ]
-
-    known, unknown = [
-        flow("handoff", "receive", str(arrived(f"p{n}", payload, "json")))
-        for n, payload in enumerate(payloads)
-    ]
-
-    assert (known.status, unknown.status) == (0, 0)
-    assert "no session was started" not in known.err
-    assert "is `diger`, which is not found here: no session was started" in unknown.err
-
-
 def test_a_payload_after_too_many_hops_is_refused() -> None:
     chain = [f"s{number}" for number in range(8)] + ["skill-editor"]
     handoff = example("3.0")
@@ -354,18 +302,6 @@ def test_a_payload_after_too_many_hops_is_refused() -> None:
     assert error["details"]["validation_errors"][0].startswith(
         "the work came through 9 handoffs, and at most 8"
     )
-
-
-def test_a_foreign_handoff_is_refused() -> None:
-    target("digger")
-    sent = send("digger", session())
-    shutil.rmtree(Path(os.environ["HOME"]) / ".local")
-
-    assert refused("handoff", "status", sent["id"])[:1] == (7,)
-    assert refused("handoff", "cancel", sent["id"])[:1] == (7,)
-    ran = receive(sent)
-    assert ran.status == 0
-    assert ran.data["handoff"]["foreign"]
 
 
 def test_a_copy_with_a_shorter_chain_does_not_reset_the_hops() -> None:
@@ -380,24 +316,3 @@ def test_a_copy_with_a_shorter_chain_does_not_reset_the_hops() -> None:
     receipt = told("handoff", "receive", str(arrived("copy", integrity.sealed("3.0", handoff), "json")))
 
     assert told("handoff", "status", receipt["handoff"]["id"])["hops"] == 3
-
-
-def test_an_expired_payload_from_elsewhere_is_not_offered_to_be_sent_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    ours("digger")
-    handoff = {**example("2.0"), "timestamp": told_now(), "target": {"skill": "digger"}}
-    handoff.pop("expires_at", None)
-    path = arrived("payload", integrity.sealed("2.0", handoff), "yaml")
-    for _ in killed_at_calls(["handoff", "receive", str(path)], stride=3):
-        known = told("handoff", "status")["handoffs"]
-        if known and known[0]["status"] == "received":
-            break
-        shutil.rmtree(Path.cwd() / ".flow", ignore_errors=True)
-    later = time.time() + 2 * 3600
-    monkeypatch.setattr("time.time", lambda: later)
-
-    [shown] = told("handoff", "status")["handoffs"]
-
-    assert (shown["foreign"], shown["status"]) == (True, "expired")
-    assert [action["does"] for action in shown["next"]] == ["cancel"]

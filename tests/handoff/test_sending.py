@@ -57,19 +57,6 @@ def test_a_payload_is_written_once_and_for_its_owner_only() -> None:
     assert flow("handoff", "check", sent["payload"]).status == 0
 
 
-def test_the_same_request_gets_the_same_answer() -> None:
-    target("digger")
-    session_id = session()
-    first = send("digger", session_id)
-
-    again = send("digger", session_id)
-    other = send("digger", session_id, "--reason", "another one")
-
-    assert again == {**first, "replayed": True}
-    assert other["id"] != first["id"]
-    assert len(told("handoff", "status")["handoffs"]) == 2
-
-
 def test_files_become_artifacts_and_other_facts_stay_in_the_working_tier() -> None:
     target("digger")
     Path("notes.md").write_text("noted")
@@ -107,32 +94,6 @@ def test_a_target_that_reads_2_0_gets_2_0() -> None:
     assert sent["expires_at"] == handoff["expires_at"]
     assert sent["invocation"] == f"/digger --handoff {sent['payload']}"
     assert flow("handoff", "check", sent["payload"]).status == 0
-
-
-def test_a_problem_that_cannot_be_fixed_ends_the_handoff() -> None:
-    target("digger", accepts_from="[other]")
-
-    status, error = refused("handoff", "send", "digger", "--session", session())
-
-    assert (status, error["code"], error["recoverable"]) == (6, "VALIDATION_FAILED", False)
-    assert "`digger` accepts work from other; the source is `source`" in error["message"]
-    [handoff] = told("handoff", "status", "--all")["handoffs"]
-    assert handoff["status"] == "rejected"
-    assert phases(handoff["id"]) == ["rejected"]
-
-
-@pytest.mark.parametrize("version", ["1.0", "1.2", "4.0"])
-def test_a_skill_that_reads_a_version_that_is_not_written_is_no_target(version: str) -> None:
-    target("digger", schema_version=f'"{version}"')
-    session_id = session()
-
-    status, error = refused("handoff", "send", "digger", "--session", session_id)
-    listed = told("discover", "--session", session_id)
-
-    assert (status, error["code"], error["recoverable"]) == (6, "TARGET_NOT_FOUND", False)
-    assert f"it reads payload version {version}, and flow writes 2.0 and 3.0" in error["message"]
-    assert "digger" not in [candidate["skill"] for candidate in listed["candidates"]]
-    assert ("digger", "unsupported") in [(s["skill"], s["kind"]) for s in listed["skipped"]]
 
 
 def test_what_the_target_requires_must_be_in_the_payload() -> None:
@@ -249,29 +210,6 @@ def test_a_send_after_a_failure_retries_the_same_handoff() -> None:
     assert phases(sent["id"]) == ["failed", "failed", "prepared", "sent"]
 
 
-def test_every_command_names_the_root_of_the_target() -> None:
-    place = Path.cwd() / "more"
-    ours("digger", where=place)
-    session_id = session()
-    [offered] = [
-        candidate
-        for candidate in told("discover", "--session", session_id, "--root", "more")["candidates"]
-        if candidate["skill"] == "digger"
-    ]
-    assert offered["command"] == f"flow handoff send digger --session {session_id} --root {place}"
-    _, error = refused(*offered["command"].split()[1:], "-s", "problem_type=odd")
-    retry = error["hint"].removeprefix("report these facts: ").removesuffix(" -s 'problem_type=…'")
-    sent = told(*retry.split()[1:], "-s", "problem_type=creative")
-    assert sent["receive_command"].endswith(f" --root {place}")
-
-    lost = flow(*sent["receive_command"].removesuffix(f" --root {place}").split()[1:], "--json")
-    assert (lost.status, lost.error["code"]) == (6, "TARGET_NOT_FOUND")
-    assert lost.error["hint"] == f"name its folder: {sent['receive_command']}"
-    assert told("handoff", "status", sent["id"])["status"] == "sent"
-
-    assert receive(sent).data["step"]["skill"] == "digger"
-
-
 def test_a_payload_with_too_many_tokens_is_refused() -> None:
     target("digger")
 
@@ -310,82 +248,6 @@ def test_a_handoff_can_be_cancelled() -> None:
     assert send("digger", sent["session"], "-s", "area=north")["id"] != sent["id"]
 
 
-def test_the_hint_shows_how_to_name_a_session() -> None:
-    target("digger")
-    assert refused("handoff", "send", "digger")[1]["code"] == "NO_OPEN_SESSION"
-    first = session()
-    told("session", "abandon", first)
-    over = refused("handoff", "send", "digger")[1]
-    second, third = session(), session()
-
-    status, several = refused("handoff", "send", "digger")
-
-    assert over["hint"] == f"name a session that has ended: flow handoff send digger --session {first}"
-    assert (status, several["code"]) == (4, "SEVERAL_OPEN")
-    assert set(several["details"]["commands"]) == {
-        f"flow handoff send digger --session {session_id}" for session_id in (second, third)
-    }
-    words = ["-s", "area=far north", "--reason", "it's deep", "--schema", "2.0", "--yes"]
-    again = refused("handoff", "send", "digger", *words)[1]["details"]["commands"][0]
-    sent = told(*shlex.split(again)[1:])
-    assert (sent["request"]["reason"], sent["schema"]) == ("it's deep", "2.0")
-    long = refused("handoff", "send", "digger", "-s", "area=far\nnorth", "--reason", "it\nis")[1]
-    assert long["details"]["commands"][0].endswith(" --reason 'it is' -s 'area=…'")
-
-
-def test_targets_are_ranked_by_what_the_session_reported() -> None:
-    target("digger")
-    target("builder", categories="[implementation]")
-    session_id = session("source", "-s", "synthesis_summary=Build the thing")
-
-    candidates = told("discover", "--session", session_id)["candidates"]
-
-    by_skill = {candidate["skill"]: candidate for candidate in candidates}
-    assert by_skill["digger"]["score"] > by_skill["builder"]["score"] > 0
-    assert by_skill["digger"]["command"] == f"flow handoff send digger --session {session_id}"
-    assert "source" not in by_skill
-    assert "solution-design" in by_skill
-    assert (sessions_folder() / session_id / "available-workflows.yaml").exists()
-    text = flow("discover", "--session", session_id).out
-    assert f"flow handoff send digger --session {session_id}" in text
-    assert told("discover", "--problem-type", "strategic", "--from", "digger")["scorer"] == "relevance"
-    assert "digger" in flow("discover").out
-    other = told("discover", "--session", session_id, "--problem-type", "Creative")["candidates"]
-    command = next(candidate["command"] for candidate in other if candidate["skill"] == "digger")
-    assert command == f"flow handoff send digger --session {session_id} -s problem_type=creative"
-
-
-def test_status_shows_a_failure_with_its_checks() -> None:
-    target("digger", requires="[insights.uncertainties]")
-    ran = flow("handoff", "send", "digger", "--session", session())
-
-    assert ran.status == 6
-    assert "[INVALID_PAYLOAD]" in ran.err
-    handoff = told("handoff", "status")["handoffs"][0]["id"]
-    text = flow("handoff", "status", handoff).out
-    assert "checks   7 of 8 passed" in text  # no health check was requested
-    assert "the payload is saved in" in text
-    assert "\n  report these facts: flow handoff send digger --session " in text
-    assert text.count("flow handoff send") == 1
-    assert handoff in flow("handoff", "status").out
-    assert refused("handoff", "status", "../x")[1]["code"] == "UNKNOWN_HANDOFF"
-
-
-def test_a_remote_target_is_not_compared() -> None:
-    registry = home_skills().parent / "handoff-registry.yaml"
-    registry.parent.mkdir(parents=True, exist_ok=True)
-    registry.write_text(
-        'version: "1.0"\nworkflows:\n'
-        '  - {name: far, description: Far away, handoff: {accepts_from: ["*"]}, categories: [research],'
-        ' skill_path: "https://example.org/far"}\n'
-    )
-
-    sent = send("far", session())
-
-    assert not sent["has_workflow"]
-    assert "target_unchanged" not in {check["name"] for check in sent["checks"]}
-
-
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 def test_facts_that_cannot_be_written_are_refused(version: str) -> None:
     target("digger", schema_version=f'"{version}"')
@@ -396,18 +258,3 @@ def test_facts_that_cannot_be_written_are_refused(version: str) -> None:
 
     assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
     assert told("handoff", "status")["handoffs"] == []
-
-
-def test_another_file_with_the_payloads_name_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
-    target("digger", schema_version='"2.0"')
-    session_id = session()
-    monkeypatch.setattr("flowrail.operations.handoffs.send.payload_file_name", lambda *_: "taken.yaml")
-    folder = sessions_folder() / session_id / "handoffs"
-    folder.mkdir(0o700)
-    (folder / "taken.yaml").write_text("other")
-
-    status, error = refused("handoff", "send", "digger", "--session", session_id)
-
-    assert (status, error["code"]) == (3, "PAYLOAD_EXISTS")
-    (folder / "taken.yaml").unlink()
-    assert phases(send("digger", session_id)["id"]) == ["prepared", "sent"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handoffs import handoffs_folder, ours, payload_of, send, session, target
+from support.handoffs import handoffs_folder, payload_of, target
 from support.interruptions import every_few_calls, killed_at_calls
 from support.payloads import PAYLOADS
 from support.sandbox import flow, refused, told
@@ -123,72 +122,6 @@ def test_a_1_0_payload_is_received_in_the_version_that_the_target_declares() -> 
     assert "meta.handoff_chain" in answer["converted"]["added"]
     assert flow("handoff", "check", answer["converted"]["file"]).status == 0
     assert answer["payload"]["insights"]["uncertainties"] == ["True cost of GDPR compliance"]
-
-
-def test_a_workflow_gets_the_version_that_it_declares() -> None:
-    ours("digger")
-    sent = send("digger", session(), "--schema", "2.0")
-
-    ran = flow(*sent["receive_command"].split()[1:], "--json")
-
-    assert "flow: converted from 2.0 to 3.0: " in ran.err
-    [line] = [line for line in ran.data["step"]["actions"] if "Read its payload first" in str(line)]
-    path = str(line).partition("Read its payload first: ")[2].split("\n")[0].strip("'\" ,)")
-    assert json.loads(Path(path).read_text())["handoff"]["version"] == "3.0"
-    assert told("audit", "--verify")["findings"] == []
-
-
-@pytest.mark.parametrize(
-    ("categories", "version", "problem_type"),
-    [
-        ("[odd, implementation]", "3.0", "implementation"),
-        ("[odd]", "2.0", "analytical"),
-    ],
-)
-def test_each_skill_has_a_default_problem_type(categories: str, version: str, problem_type: str) -> None:
-    target("source", categories=categories)
-    target("digger", schema_version=f'"{version}"')
-
-    sent = told("handoff", "send", "digger", "--from", "source", *PROMPT)
-
-    assert payload_of(sent)["context"]["problem_type"] == problem_type
-
-
-def test_2_0_keeps_the_files_as_references_and_lists_the_facts_that_it_has_no_field_for() -> None:
-    target("source", categories="[odd]")
-    target("digger", schema_version='"2.0"')
-    for name in ("framing.md", "critic.md"):
-        Path(name).write_text(name)
-
-    sent = told(
-        "handoff", "send", "digger", "--from", "source", *PROMPT, "-s", "framing_file=framing.md", "-s",
-        'perspective_files=["critic.md", "gone.md"]', "-s", "budget=3", "-s", "task=other", "-s", 'focus_areas=["a"]',
-    )  # fmt: skip
-
-    files = payload_of(sent)["references"]["files"]
-    assert [(Path(file["path"]).name, file["description"]) for file in files] == [
-        ("framing.md", "framing file"),
-        ("critic.md", "perspective files"),
-    ]
-    assert sent["lost"] == ["the fact `budget`", "the fact `task`", "context.focus_areas"]
-    assert sent["notes"] == [f"not in a 2.0 payload: {', '.join(sent['lost'])}"]
-
-
-def test_targets_print_the_command_of_a_skill_without_a_session() -> None:
-    documents_skills()
-    first = told("discover", "--from", "perspective-swarm", "--problem-type", "implementation")
-    sent = told("handoff", "send", "lit-pm", "--from", "perspective-swarm", *PROMPT)
-    received(sent)
-    Path(sent["payload"]).unlink()  # the record has its content
-    second = told("discover", "--from", "lit-pm")
-
-    commands = {c["skill"]: c["command"] for c in first["candidates"]}
-    assert commands["lit-pm"].replace("'", "") == (
-        "flow handoff send lit-pm --from perspective-swarm -s prompt=… -s problem_type=strategic"
-    )
-    assert "problem_type=implementation" in commands["programming-pm"]
-    [printed] = [c["command"] for c in second["candidates"] if c["skill"] == "programming-pm"]
-    assert told(*printed.split()[1:])["chain"] == ["perspective-swarm", "lit-pm"]
 
 
 @pytest.mark.parametrize(("answer", "status"), [("yes", 0), ("no", 6)])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handoffs import ours, payload_of, phases, receive, send, session, target
+from support.handoffs import phases, receive, send, session, target
 from support.sandbox import flow, refused, sessions_folder, told
 
 
@@ -38,22 +38,6 @@ def test_a_payload_that_is_gone_is_written_again(damage: str) -> None:
     assert receive(again).status == 0
     assert phases(sent["id"])[:3] == ["prepared", "sent", "sent"]
     assert verify_codes() == set()
-
-
-def test_received_work_is_sent_again_only_on_request() -> None:
-    ours("digger")
-    session_id = session()
-    sent = send("digger", session_id)
-    receive(sent)
-
-    same = send("digger", session_id)
-    again = send("digger", session_id, "--again")
-    twice = send("digger", session_id, "--again")
-
-    assert (same["id"], same["status"], same["replayed"]) == (sent["id"], "acknowledged", True)
-    assert "add --again" in same["notes"][0]
-    assert again["id"] == twice["id"] != sent["id"]
-    assert payload_of(again)["context"] == payload_of(sent)["context"]
 
 
 def test_an_expired_payload_is_accepted_with_force_at_any_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,16 +156,6 @@ def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
     assert told("audit", "--verify")["findings"] == []
 
 
-def test_work_without_its_synthesis_is_not_handed_off() -> None:
-    session = told("step", "perspective-swarm", "--new", "-p", f"prompt={PROMPT}")["session"]
-
-    status, error = refused("handoff", "send", "planner", "--session", session)
-
-    assert (status, error["code"], error["recoverable"]) == (6, "VALIDATION_FAILED", True)
-    assert error["message"] == f"session `{session}` has no synthesis yet: step `converging` reports it"
-    assert error["hint"] == f"continue the work first: flow resume {session}"
-
-
 @pytest.mark.parametrize(("version", "claim"), [("2.0", "99"), ("3.0", "4")])
 def test_a_wrong_number_of_perspectives_is_refused(version: str, claim: str) -> None:
     target("digger", schema_version=f'"{version}"')

@@ -62,15 +62,6 @@ def test_a_conversation_is_reminded_of_its_own_sessions_and_of_no_others() -> No
     assert "finished just now" in begin()
 
 
-@databases
-def test_a_session_has_no_owner_after_its_conversation_ended() -> None:
-    session = within(A, "step", "small", "--new")["session"]
-
-    hook("session-end", claude_code("session-end", A))
-
-    assert within(B, "step", "small", "ok")["session"] == session
-
-
 @pytest.mark.parametrize("store_kind", ["sqlite"], indirect=True)
 def test_the_database_in_the_users_configuration_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     configuration = Path.home() / ".config" / "flowrail" / "config.toml"

@@ -15,13 +15,11 @@ from support.sandbox import (
     as_person,
     decided,
     flow,
-    home_skills,
     put_skill,
     refused,
     sessions_folder,
 )
 
-from flowrail.discovery.git_root import find_project_root
 from flowrail.skills.guard_index import LIFTED_SECONDS
 
 RELEASE = """\
@@ -126,14 +124,6 @@ def test_a_changed_skill_guards_at_once() -> None:
     assert push(line="tools/ship now") == ""
 
 
-def test_a_new_skill_in_home_guards_every_project() -> None:
-    assert push() == ""
-
-    put_skill("release", RELEASE, where=home_skills())
-
-    assert "`release`" in push()
-
-
 def test_a_bundled_skill_guards_from_its_set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     bundled = tmp_path / "bundled"
     put_skill("release", RELEASE, where=bundled)
@@ -212,14 +202,6 @@ def _in_conversation(*words: str) -> tuple[int, dict[str, Any]]:
         del os.environ["CLAUDE_CODE_SESSION_ID"]
 
 
-def test_a_misspelt_guard_cannot_be_lifted() -> None:
-    put_skill("release", RELEASE)
-
-    status, error = refused("approve", "--guard", "Bash(git push)")
-
-    assert (status, error["hint"].startswith("did you mean `Bash(git push*)`")) == (2, True)
-
-
 def test_a_new_conversation_reads_which_commands_are_guarded() -> None:
     put_skill("release", RELEASE)
 
@@ -227,26 +209,6 @@ def test_a_new_conversation_reads_which_commands_are_guarded() -> None:
 
     assert "- `Bash(git push*)`: before it, run `flow step release`." in said
     assert "- `Bash(git push --force*)`: never." in said
-
-
-def test_a_damaged_index_is_made_again() -> None:
-    put_skill("release", RELEASE)
-    assert push()
-    for path in (Path.home() / ".local/state/flowrail/guards").iterdir():
-        path.write_text("{damaged")
-
-    assert push()
-
-
-def test_the_index_names_no_file_of_the_project_as_its_own() -> None:
-    put_skill("release", RELEASE)
-    assert push()
-
-    [index] = (Path.home() / ".local/state/flowrail/guards").iterdir()
-    known = json.loads(index.read_text())
-
-    assert any(path.startswith(find_project_root(os.getcwd())) for path in known["stamps"])
-    assert ["release", "Bash(git push*)", ["publish"]] in known["guards"]
 
 
 def test_the_hosts_call_of_a_skill_opens_its_session() -> None:

@@ -51,14 +51,6 @@ def skills() -> None:
     put_skill("strict", FORBIDDING)
 
 
-def test_where_nothing_is_open_there_is_nothing_to_say() -> None:
-    assert (stop(), begin(), use("Edit")) == ("", "", "")
-    assert not Path(".flow").exists()
-    ended = start()
-    within(A, "session", "abandon", ended)
-    assert (stop(), begin(), use("Edit")) == ("", "", "")
-
-
 @pytest.mark.parametrize("host", HOSTS)
 def test_every_host_is_told_and_held_in_its_own_words(host: str) -> None:
     says, variable = HOSTS[host]
@@ -111,17 +103,6 @@ def test_holding_is_on_record_and_moves_nothing() -> None:
     } == before
     assert within(A, "step", "small", "ok", "--session", session, "--expect", "0")["revision"] == 1
     assert flow("audit", session, "--verify").status == 0
-
-
-def test_the_session_of_another_conversation_holds_nobody() -> None:
-    start("strict", A)
-
-    assert stop(B) == ""
-    assert use("Edit", B) == ""
-    assert "Belongs to another conversation. Leave it alone unless the user asks." in begin(B)
-    assert "flow resume" not in begin(B)
-    assert "Run this now; it does not move the session: `flow resume" in begin(A)
-    assert stop(A)
 
 
 def test_a_session_is_held_for_the_conversation_that_took_it_over() -> None:
@@ -220,17 +201,6 @@ class TestAgentsThatWorkForOthers:
         del hook_input["agent_id"]
         assert hook("subagent-stop", hook_input) == {}
 
-    def test_one_that_works_from_a_prompt_is_kept_working_until_it_reports(self) -> None:
-        put_skill("fan", PROMPTED, texts=LOOK)
-        session = within(A, "step", "fan", "--new")["session"]
-        shell(f"flow step --session {session}.0.1 --json", "one")
-
-        held = [self.subagent_stop("one") for _ in range(4)]
-
-        assert [f"flow resume {session}.0.1" in text for text in held] == [True, True, True, False]
-        within(A, "step", "ok", "--session", f"{session}.0.1")
-        assert self.subagent_stop("one") == ""
-
     def test_one_with_a_conversation_of_its_own_is_known_by_it(self) -> None:
         shown = within(A, "step", "lead")
         first, second = (
@@ -303,18 +273,6 @@ class TestAgentsThatWorkForOthers:
         assert "`lead/one`" in use("Edit", agent_id="one")
         assert use("Edit") == ""
         assert use("Edit", agent_id="two") == "", "its work is not known"
-
-
-LOOK = {"steps/look.agent.md": "Look at $item.\n"}
-PROMPTED = """\
-name: NAME
-steps:
-  - id: look
-    title: Look
-    actions: [Look.]
-    dispatch: {agent: explore, over: [a, b], prompt: steps/look.agent.md}
-    next: {ok: null, fail: null}
-"""
 
 
 @contextmanager

@@ -46,19 +46,6 @@ def test_a_run_ends_though_contexts_are_compacted_and_sub_agents_die(skill: str)
     assert host.died >= (1 if host.launched > 2 else 0)
 
 
-def test_a_skill_with_agents_ends_and_each_agent_is_held_at_its_own_work() -> None:
-    host = Host()
-    walk(host, "planner")
-
-    children = [
-        session["session"]
-        for session in told("sessions", "--all")["sessions"]
-        if session["session"] != host.mine
-    ]
-    assert {session for session, *_ in host.held} == {host.mine, *children}
-    assert max(records()[key] for key in records() if key[1] == "held") <= 3
-
-
 @pytest.mark.parametrize(
     "skills",
     [("problem-analysis", "problem-analysis"), ("decision-critic", "solution-design")],

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.hooks import conversation
 from support.sandbox import SMALL, flow, put_skill, refused, told, unchanged
 
 from flowrail.hosts.host import CLAUDE_CODE, CODEX, EVENTS, HOSTS, Host
-from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks, with_ours, without_ours
+from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks
 
 PROJECT, LOCAL = Path(".claude/settings.json"), Path(".claude/settings.local.json")
 OTHERS = """\
@@ -77,60 +75,6 @@ def test_other_entries_stay_in_their_order_and_indentation() -> None:
     assert json.loads(PROJECT.read_text()) == json.loads(OTHERS)
 
 
-def test_the_personal_settings_of_a_project_are_apart_from_the_shared_ones() -> None:
-    put(OTHERS)
-
-    told("setup", "--local")
-
-    assert PROJECT.read_text() == OTHERS
-    assert json.loads(LOCAL.read_text())["permissions"]["allow"] == [*PERMISSIONS]
-    assert findings() == []
-    told("setup")
-    assert [finding["code"] for finding in findings()] == ["HOOKS_TWICE"]
-    assert findings()[0]["remedy"] == "flow setup --host claude-code --local --remove"
-    told("setup", "--remove", "--local")
-    assert not LOCAL.exists()
-    assert findings() == []
-    assert refused("setup", "--local", "--host", "codex")[0] == 2
-
-
-DOCUMENTS = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=8,
-)
-COMMANDS = st.lists(st.fixed_dictionaries({"command": st.text(max_size=4)}), max_size=2)
-GROUPS = st.lists(st.fixed_dictionaries({"hooks": COMMANDS}), max_size=2)
-RULES = st.fixed_dictionaries({}, optional={"allow": st.lists(st.text(max_size=4), max_size=2)})
-OWN = st.fixed_dictionaries(
-    {},
-    optional={
-        "hooks": st.dictionaries(st.sampled_from([*EVENTS.values(), "Other"]), GROUPS, max_size=4),
-        "permissions": RULES,
-        "x": DOCUMENTS,
-        "y": DOCUMENTS,
-    },
-)
-
-
-@given(OWN, st.sampled_from([host for host in HOSTS if host.settings]))
-def test_setting_up_twice_is_the_same_as_once_and_can_be_undone(value: Any, host: Any) -> None:
-    added = with_ours(value, host)
-
-    assert with_ours(added, host) == added
-    for name, entry in hooks(host).items():
-        assert added["hooks"][name] == [*value.get("hooks", {}).get(name, []), entry]
-    assert _not_empty(without_ours(added)) == _not_empty(value)
-
-
-def _not_empty(settings: Any) -> Any:
-    """Return *settings* without empty lists of hooks and rules: they mean nothing to a host."""
-    events = {name: groups for name, groups in settings.get("hooks", {}).items() if groups}
-    rules = {name: values for name, values in settings.get("permissions", {}).items() if values}
-    others = {key: value for key, value in settings.items() if key not in {"hooks", "permissions"}}
-    return others | ({"hooks": events} if events else {}) | ({"permissions": rules} if rules else {})
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -152,24 +96,6 @@ def test_settings_that_are_not_plain_json_are_refused_with_the_lines_to_add(text
         assert error["message"].startswith(place)
         assert PROJECT.read_text() == text
     assert [finding["code"] for finding in findings()] == ["SETTINGS_UNREADABLE"]
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ('{"hooks": 1}', "hooks"),
-        ('{"hooks": {"Stop": [{"hooks": [5]}]}}', "hooks.Stop.0.hooks.0"),
-        ('{"permissions": {"allow": "all"}}', "permissions.allow"),
-    ],
-)
-def test_settings_that_a_host_would_not_read_are_refused_with_the_key(text: str, name: str) -> None:
-    put(text)
-
-    status, error = refused("setup")
-
-    assert (status, error["code"]) == (2, "SETTINGS_UNUSABLE")
-    assert f"`{name}` has a form that hosts do not read" in error["message"]
-    assert PROJECT.read_text() == text
 
 
 def test_a_check_shows_the_difference_exits_1_and_writes_nothing() -> None:
@@ -257,23 +183,6 @@ def test_the_host_is_found_by_its_conversation_its_folders_or_its_program(
     monkeypatch.setenv("PATH", str(program.parent))
 
     assert flow("setup", "--check", "--json").data["host"] == found
-
-
-def test_an_unknown_host_and_an_unknown_skill_are_refused_before_anything_is_written() -> None:
-    with unchanged(Path.cwd()):
-        assert "codex" in refused("setup", "--host", "codecs")[1]["hint"]
-        assert refused("setup", "nosuch")[1]["code"] == "UNKNOWN_SKILL"
-        assert refused("setup", "--local", "--home")[0] == 2
-
-
-def test_a_place_that_cannot_be_made_is_refused_with_a_hint() -> None:
-    (Path.home() / ".claude").symlink_to("/proc/nowhere")
-
-    ran = flow("setup", "--home")
-
-    assert ran.status == 3
-    assert "could not be created" in ran.err
-    assert "[WRITE_FAILED]\n  " in ran.err
 
 
 def test_the_doctor_knows_what_is_missing() -> None:

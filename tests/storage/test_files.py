@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from flowrail.storage.files import (
     read_bounded,
     sync_dir,
     write_atomic,
-    write_output,
 )
 
 
@@ -85,12 +83,6 @@ def test_anything_but_a_regular_file_is_refused_at_once(
         read_bounded(tmp_path / "odd", limit=9, what="the payload")
 
 
-def test_a_link_is_followed_only_if_asked(tmp_path: Path) -> None:
-    put_link(tmp_path / "link")
-
-    assert read_bounded(tmp_path / "link", limit=9, what="the card", follow=True) == b"text"
-
-
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -107,20 +99,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, kind: ty
 
     with pytest.raises(kind, match="the workflow"):
         read_bounded(f"{tmp_path}/{name}", limit=9, what="the workflow")
-
-
-@pytest.mark.parametrize("call", ["open", "read"])
-def test_an_error_while_reading_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    (tmp_path / "a").touch()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, call, failing(errno.EACCES))
-        with pytest.raises(UnreadableFileError, match="EACCES") as caught:
-            read_bounded(tmp_path / "a", limit=9, what="the card")
-
-    assert str(caught.value.hint) == "check the permissions of this user"
 
 
 # --- writing
@@ -180,18 +158,6 @@ def test_a_failed_write_leaves_the_old_file(
     assert contents(tmp_path) == {"a": b"old"}
 
 
-def test_output_can_go_into_a_pipe(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-
-    write_output(pipe, b"all of it")
-
-    assert os.read(reader, 100) == b"all of it"
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
-    os.close(reader)
-
-
 def test_sweeping_deletes_only_old_temporary_files(tmp_path: Path) -> None:
     old, new = (Path(files.temporary_in(str(tmp_path))) for _ in range(2))
     others = [
@@ -213,13 +179,6 @@ def test_sweeping_deletes_only_old_temporary_files(tmp_path: Path) -> None:
 # --- directories
 
 
-def test_a_private_directory_is_made_with_those_above_it(tmp_path: Path) -> None:
-    make_private_dir(tmp_path / "a/b/c")
-    make_private_dir(f"{tmp_path}/a/b/c/")
-
-    assert [(tmp_path / path).stat().st_mode & 0o777 for path in ("a", "a/b", "a/b/c")] == [0o700] * 3
-
-
 @pytest.mark.parametrize("end", ["", "/"])
 def test_a_link_to_a_directory_is_not_private(tmp_path: Path, end: str) -> None:
     (tmp_path / "real").mkdir()
@@ -234,13 +193,6 @@ def test_a_directory_of_another_user_is_refused(tmp_path: Path, monkeypatch: pyt
 
     with refused("DIRECTORY_NOT_PRIVATE", match="belongs to another user"):
         make_private_dir(tmp_path)
-
-
-def test_a_directory_below_a_file_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-
-    with refused("DIRECTORY_NOT_PRIVATE", match="file is not a directory"):
-        make_private_dir(tmp_path / "file/a")
 
 
 @pytest.mark.parametrize(("number", "passes"), [(errno.EINVAL, True), (errno.EIO, False)])

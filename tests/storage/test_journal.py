@@ -137,16 +137,6 @@ def test_an_incomplete_line_does_not_count_and_the_next_record_replaces_it(tmp_p
         assert texts_of(tmp_path) == ["a", "c"]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b'{"seq":0,"text":"a"'])
-def test_a_journal_without_a_whole_line_has_no_records(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "journal.jsonl").write_bytes(content)
-
-    with opened(tmp_path) as made:
-        assert made.last_line() == b""
-        assert list(made.lines()) == list(made.lines_backwards()) == []
-        assert made.torn == len(content)
-
-
 def test_a_line_without_a_flush_is_not_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = written(tmp_path, "a")
 
@@ -216,17 +206,6 @@ def test_a_line_that_would_be_too_long_is_not_written() -> None:
         KIND.encode(Note(0, "x" * size_limits.RECORD_BYTES, ""))
 
     assert caught.value.exit_status == 3
-
-
-def test_a_line_longer_than_any_record_is_refused_from_either_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written(tmp_path, "a", "b" * 5_000)
-    monkeypatch.setattr(size_limits, "RECORD_BYTES", 1_000)
-
-    for read in (Journal.last_line, Journal.lines):
-        with opened(tmp_path) as made, pytest.raises(DamagedError, match="has more than 1000 bytes"):
-            list(read(made))
 
 
 def linked(path: Path) -> None:

@@ -55,15 +55,6 @@ def test_a_lock_ends_when_its_process_is_killed(tmp_path: Path, holder: subproce
         assert (tmp_path / "lock").read_text().strip() == str(os.getpid())
 
 
-def test_a_lock_ends_with_its_block_even_after_an_error_and_its_file_stays_private(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), locked(tmp_path / "lock", wait=0, what="the session"):
-        raise RuntimeError
-
-    with locked(tmp_path / "lock", wait=0, what="the session"):
-        pass
-    assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
-
-
 def test_a_lock_is_not_taken_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "target").write_bytes(b"content")
     (tmp_path / "lock").symlink_to("target")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from flowrail.errors import DocumentError
-from flowrail.storage.user_folders import state_folder
 from flowrail.storage.user_mark import KEY_BYTES, Owner, user_key
 
 
@@ -28,18 +27,6 @@ def test_a_mark_holds_for_its_user_path_session_and_text_only(tmp_path: Path, ow
     assert not owner.owns(str(tmp_path / "clone" / "x-abcdef"), b"text", mark)
     assert not Owner(str(tmp_path / "another")).owns(folder, b"text", mark)
     assert not owner.owns(folder, b"text", "")
-
-
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    [
-        ({}, "/home/u/.local/state/flowrail"),
-        ({"XDG_STATE_HOME": "/state"}, "/state/flowrail"),
-        ({"XDG_STATE_HOME": "relative"}, "/home/u/.local/state/flowrail"),
-    ],
-)
-def test_the_key_is_kept_where_the_system_keeps_state(environ: dict[str, str], expected: str) -> None:
-    assert state_folder(environ, "/home/u") == expected
 
 
 def test_a_key_is_made_once_by_many_processes_and_only_its_user_can_read_it(tmp_path: Path) -> None:

@@ -104,21 +104,3 @@ def test_a_value_of_another_type_is_refused_with_its_path(
 
     (problem,) = caught.value.problems
     assert problem.endswith(expected)
-
-
-def test_a_message_names_the_first_ten_wrong_places() -> None:
-    data = plain()
-    put("dispatches", [1] * 5_000)(data)
-    put("last", {f"{number:05}" + "x" * 200: 1 for number in range(5_000)})(data)
-
-    with pytest.raises(RecordError) as caught:
-        from_plain(data, Session)
-
-    assert len(caught.value.problems) == 10
-    assert len(str(caught.value)) < 3_000
-
-
-@pytest.mark.parametrize("data", [None, [], "text", 3, {}])
-def test_data_that_is_not_a_mapping_of_fields_is_refused(data: object) -> None:
-    with pytest.raises(RecordError):
-        from_plain(data, Session)

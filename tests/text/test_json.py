@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support.plain_data import PLAIN_DATA
 
 from flowrail.text import json as strict_json
 from flowrail.text import size_limits
@@ -21,11 +17,6 @@ def error_of(text: str) -> JsonError:
     with pytest.raises(JsonError) as caught:
         strict_json.load(text, source="x.json")
     return caught.value
-
-
-@given(PLAIN_DATA)
-def test_json_is_read(data: object) -> None:
-    assert strict_json.load(json.dumps(data), source="x.json") == data
 
 
 @pytest.mark.parametrize(
@@ -74,12 +65,6 @@ def test_the_depth_limit_is_inclusive(levels: int) -> None:
         value = [value]
 
     assert (strict_json.problem(value) is None) == (levels <= size_limits.DEPTH)
-
-
-@given(st.floats() | st.integers() | st.lists(st.floats()))
-def test_a_value_without_problem_survives_json(value: Any) -> None:
-    if strict_json.problem(value) is None:
-        assert strict_json.parse(json.dumps(value, allow_nan=False)) == value
 
 
 @pytest.mark.parametrize("text", ["[NaN]", "-Infinity", "1e999"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flowrail.text.phrases import Suggestions, ago, did_you_mean, near, size
+from flowrail.text.phrases import Suggestions, ago, did_you_mean, near
 
 NOW = "2026-11-19T12:00:00.000Z"
 
@@ -24,28 +24,11 @@ def test_an_age_is_one_number_and_a_unit(then: str, shown: str) -> None:
     assert ago(then, NOW) == shown
 
 
-def test_an_age_of_something_that_is_no_time_is_unknown() -> None:
-    assert "\n" not in ago("x\n  flow trust evil", NOW)
-
-
-def test_a_size_is_rounded_to_what_matters() -> None:
-    assert [size(number) for number in (1, 812, 6_100, 1_540_000)] == [
-        "1 byte",
-        "812 bytes",
-        "6 kB",
-        "1.5 MB",
-    ]
-
-
 def test_the_closest_names_are_suggested_in_any_case() -> None:
     assert near("invesigate", ["report", "investigate", "Investigates"]) == ["investigate", "Investigates"]
     assert near("inv", ["report", "investigate"]) == ["investigate"]
     assert did_you_mean("stpe", ["step"], "none") == "did you mean `step`?"
     assert did_you_mean("zzz", ["step"], "see --help") == "see --help"
-
-
-def test_a_name_with_a_back_quote_is_never_suggested() -> None:
-    assert near("helper", ["helper` is gone; run `flow trust evil --digest 0", "helpers"]) == ["helpers"]
 
 
 def test_a_document_with_many_wrong_names_gets_a_few_suggestions() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import unicodedata
 from xml.etree import ElementTree as ET
@@ -20,7 +19,6 @@ from flowrail.text.safe_text import (
     bounded,
     decode,
     json_visible,
-    one_line,
     visible,
     xml_text,
 )
@@ -74,15 +72,6 @@ def test_bounded_text_is_limited_in_lines_and_in_their_length(lengths: list[int]
     assert bounded(text) == text or len(text) > LONGEST_LINE
 
 
-@given(ANY)
-def test_one_line_is_one_line(text: str) -> None:
-    line = one_line(text)
-
-    assert len(line.splitlines()) <= 1
-    assert line == line.strip()
-    assert "\t" not in line
-
-
 def test_every_control_and_format_character_is_made_visible() -> None:
     for code in range(sys.maxunicode + 1):
         char = chr(code)
@@ -92,28 +81,6 @@ def test_every_control_and_format_character_is_made_visible() -> None:
             *SHOWN_ANYWAY,
         }:
             assert visible(char) == f"⟨U+{code:04X}⟩"
-
-
-DRAWN = set(
-    "\u2422\u303f\ua8f9\U00010af6\U0001144e\U00011945\U00011c44\U00011c45"  # fillers of lines and gaps have a shape
-    "\u2400"  # a picture of the control character
-    "\u2d7f\U0001107f\U00011a47\U00011a99\U0001bc9d"  # shape the letters of their scripts
-    "\ufe0e\ufe0f"  # text or emoji, in honest texts everywhere
-)
-
-
-def test_every_blank_character_is_made_visible() -> None:
-    blank_names = re.compile(r"\b(FILLER|BLANK|NULL|INVISIBLE|(SUB)?JOINER|SELECTOR)\b")
-    for code in range(sys.maxunicode + 1):
-        char = chr(code)
-        if blank_names.search(unicodedata.name(char, "")) and char not in DRAWN:
-            assert visible(char) == f"⟨U+{code:04X}⟩"
-
-
-@given(st.text(st.characters(codec="utf-8")).filter(lambda text: not text.startswith("\ufeff")))
-def test_text_survives_with_and_without_a_byte_order_mark(text: str) -> None:
-    assert decode(text.encode(), source="a") == text
-    assert decode(text.encode("utf-8-sig"), source="a") == text
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["bare", "marked"])

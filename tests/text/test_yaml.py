@@ -9,12 +9,10 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from support.hostile_documents import HIDDEN
 from support.plain_data import NEARLY_YAML, PLAIN_DATA
 
 from flowrail.errors import DocumentError
 from flowrail.text import size_limits
-from flowrail.text.safe_text import visible
 from flowrail.text.yaml import YamlError, YamlRefusedError, dump, load
 
 
@@ -58,14 +56,6 @@ def test_a_document_is_plain_data_with_lines() -> None:
     assert document.places[("steps", 0, "next")] == 5
     assert document.place(["steps", 0, "next", "fail"]) == "workflow.yaml:6"
     assert document.place(["steps", 1, "text"]) == "workflow.yaml:9"
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
-def test_every_usual_line_ending_is_read(end: str) -> None:
-    document = load(WORKFLOW.replace("\n", end).encode(), source="a.yaml")
-
-    assert document.line(["steps", 1, "text"]) == 9
-    assert document.value == value(WORKFLOW)
 
 
 CORE: list[tuple[object, str]] = [
@@ -202,16 +192,6 @@ def without_none(data: object) -> object:
 @given(PLAIN_DATA)
 def test_written_data_is_read_back_equal(read: Callable[[str], object], data: object) -> None:
     assert repr(read(dump(data))) == repr(data)
-
-
-@pytest.mark.parametrize("text", [*HIDDEN.values(), *(f"a\n{text}\nb" for text in HIDDEN.values())])
-def test_hidden_characters_are_written_as_escapes(text: str) -> None:
-    shown = text.replace("\ud800", "")
-
-    written = dump({shown: [shown]})
-
-    assert visible(written) == written
-    assert value(written) == {shown: [shown]}
 
 
 class Colour(str, enum.Enum):  # noqa: UP042 - its str() is "Colour.RED"

@@ -125,13 +125,6 @@ def test_another_user_of_the_machine_sees_no_token(tmp_path: Path) -> None:
     assert token.encode() not in spied.stdout
 
 
-def test_a_file_for_a_browser_that_never_came_is_removed() -> None:
-    with website(env={"BROWSER": "true"}):
-        pass
-
-    assert not list((Path.home() / ".local" / "state" / "flowrail").glob("ui-*"))
-
-
 def test_a_connection_that_sends_no_request_is_closed(site: Website) -> None:
     with connection(site) as silent, connection(site) as half:
         half.sendall(f"GET / HTTP/1.1\r\nHost: {site.host}\r\n".encode())
@@ -201,8 +194,8 @@ def test_every_answer_forbids_scripts_of_others_and_frames(site: Website) -> Non
         assert headers["cache-control"] == "no-store"
 
 
-def test_it_stops_when_no_page_is_open() -> None:
-    with website("--idle", "0.05") as site:
-        site.enter()
+def test_a_file_for_a_browser_that_never_came_is_removed() -> None:
+    with website(env={"BROWSER": "true"}):
+        pass
 
-        assert site.process.wait(timeout=30) == 0
+    assert not list((Path.home() / ".local" / "state" / "flowrail").glob("ui-*"))

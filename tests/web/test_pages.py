@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from support.dispatching_skill import put_lead
-from support.evidence import git
 from support.forged import disown
 from support.handoffs import ours, receive, send, session, target
 from support.hooks import A, B, conversation, within
@@ -16,18 +15,6 @@ from support.sandbox import flow, put_skill, refused, sessions_folder, told
 from support.web import APPROVAL, PUBLISH, Website, migration, website
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
-
-DEPLOY = """\
-name: NAME
-params: {token: {type: string, required: true}}
-steps:
-  - id: log_in
-    title: Log in with $token
-    actions: [Use $token.]
-    reports: {code: {type: string, required: true}}
-    limit: 3
-    next: {ok: null, iterate: log_in}
-"""
 
 
 @pytest.fixture
@@ -72,24 +59,6 @@ def test_a_session_page_links_to_its_child_sessions(site: Website) -> None:
     assert site.request(f"/sessions/{lead}.0.1").status == 200
 
 
-def test_the_page_of_a_session_in_a_database_names_its_project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
-    put_skill("release", APPROVAL)
-    address = f"sqlite:///{tmp_path / 'sessions.db'}"
-    assert flow("store", "init", address).status == 0
-    monkeypatch.setenv("FLOW_STORE", address)
-    session = started()
-
-    with website() as running:
-        running.enter()
-        page = running.request(f"/sessions/{session}")
-
-    assert page.status == 200
-    assert f"project <code>{Path.cwd()}</code>" in page.text
-
-
 def test_a_session_page_shows_what_the_agent_was_shown_at_each_record(site: Website) -> None:
     session = started()
     report(session, "iterate", "ok")
@@ -103,16 +72,6 @@ def test_a_session_page_shows_what_the_agent_was_shown_at_each_record(site: Webs
     assert "Test 1.4.0" in first
     assert "Back to now" in first
     assert "Back to now" not in newest
-
-
-def test_a_question_says_where_each_answer_leads(site: Website) -> None:
-    session = started()
-    report(session, "ok")
-
-    page = site.request(f"/sessions/{session}").text
-
-    assert "Then: Publish." in page
-    assert "Then: back to Test 1.4.0." in page
 
 
 def test_the_page_of_a_decision_shows_what_it_is_about(site: Website) -> None:
@@ -137,22 +96,6 @@ def test_the_page_of_a_decision_shows_what_it_is_about(site: Website) -> None:
     assert "2 passed in 0.4s: the migration applies to an empty database" in about
     assert "data-option" not in before
     assert "This session waits for your decision." in before
-
-
-def test_the_page_of_a_decision_shows_changes_stale_results_and_missing_files(site: Website) -> None:
-    session = migration("alter table orders add column note text;\n")
-    git("add", "-A")
-    git("commit", "-qm", "migration")
-    Path("db/0042_rollback.sql").write_text("-- nothing <b>to</b> undo\n")
-    Path("db/0042_drop_column.sql").unlink()
-
-    page = site.request(f"/sessions/{session}").text
-
-    assert '<span class="del">-alter table orders add column note text;</span>' in page
-    assert '<span class="add">+-- nothing &lt;b&gt;to&lt;/b&gt; undo</span>' in page
-    assert "This file does not exist." in page
-    assert '<b class="fail">stale</b> <code>sh tests.sh</code>' in page
-    assert "db/0042_drop_column.sql changed since it ran." in page
 
 
 def test_the_step_names_the_open_page_without_its_token(site: Website) -> None:
@@ -207,15 +150,6 @@ def test_markdown_in_texts_is_rendered_and_markup_stays_text(site: Website) -> N
     assert 'href="javascript' not in page
     assert "<script>alert" not in page
     assert "<img" not in page
-
-
-def test_skill_pages_are_in_the_navigation(site: Website) -> None:
-    started()
-
-    assert '<a href="/skills">Skills</a>' in site.request("/").text
-    page = site.request("/skills").text
-    assert '<a href="/skills/release">release</a>' in page
-    assert "1 session, 1 running" in page
 
 
 def test_answering_on_the_page_moves_the_session_as_the_command_does(site: Website) -> None:
@@ -336,15 +270,6 @@ def test_a_foreign_or_damaged_session_is_named_and_the_others_are_shown(site: We
     assert site.request(f"/sessions/{damaged}").status == 500
 
 
-def test_what_does_not_exist_is_a_page_with_a_way_back(site: Website) -> None:
-    for path in ("/nowhere", "/sessions/release-zzzzzz", "/skills/nothing", f"/sessions/{started()}?at=99"):
-        answered = site.request(path)
-
-        assert answered.status == 404
-        assert 'href="/"' in answered.text
-        assert "Traceback" not in answered.text
-
-
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
 
@@ -375,19 +300,6 @@ def test_handoffs_are_shown_as_lanes_with_their_checks(site: Website) -> None:
     assert f"/handoffs#{sent['id']}" in source
     assert "taken over and confirmed" in source
     assert "taken over and confirmed" in site.request("/").text
-
-
-def test_evidence_memory_and_working_files_are_shown(site: Website) -> None:
-    session = str(told("step", "problem-analysis", "--new", "-p", "topic=slow login")["session"])
-    words = ["step", "problem-analysis", "done", "-s", "traced=no", "--session", session]
-    told(*words, "--note", "only after the upgrade; no new dependency")
-
-    page = site.request(f"/sessions/{session}").text
-
-    assert "only after the upgrade" in page
-    assert "no new dependency" in page
-    assert "notes.md" in page
-    assert "✓ pass</b>" in page
 
 
 def test_a_person_approves_evidence_on_the_page_with_a_reason() -> None:
