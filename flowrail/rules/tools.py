@@ -211,9 +211,7 @@ def _redirected(command: str) -> list[str]:
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     words: list[str] = []
-    with suppress(
-        ValueError
-    ):  # an open quote, such as an apostrophe in a here-document: what precedes it counts
+    with suppress(ValueError):  # an open quote, as in a here-document: what precedes it counts
         words.extend(lexer)
     written = [after for word, after in pairwise(words) if word in _REDIRECTIONS]
     for index, word in enumerate(words):

@@ -70,7 +70,7 @@ def test_every_walk_of_the_projects_skills_is_a_test_with_a_name_of_its_own() ->
     assert len(ids) == len(set(ids)) > 10
     skills = ".claude/skills/asking"
     assert {f"{skills}/workflow.yaml::check", f"{skills}/workflows/part.yaml::check"} <= set(ids)
-    assert f"{skills}/workflow.yaml::look-entered-3-times" in ids
+    assert f"{skills}/workflow.yaml::look-entered-3" in ids
     assert ".claude/skills/py/workflow.py::load" in ids
     assert sum(test_id.startswith("tests/") for test_id in ids) == 1
     assert status == 1, out
@@ -90,7 +90,7 @@ def test_one_test_runs_by_its_id_and_the_configuration_names_skills() -> None:
     assert "problem-analysis::check" in ids
     assert not any("skills/asking" in test_id for test_id in ids)
     assert len(collected("tests")) == 1
-    mine = ".claude/skills/asking/workflow.yaml::look-entered-3-times"
+    mine = ".claude/skills/asking/workflow.yaml::look-entered-3"
     assert collected(mine) == [mine]
 
 

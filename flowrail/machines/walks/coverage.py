@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
-from statistics import median
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, pairwise
 
-from flowrail.machines.frozen import Frozen
-from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record
-from flowrail.machines.statechart import TransitionKey, declared_transitions
-from flowrail.machines.walks.plan import Walk
-from flowrail.machines.walks.search import transitions_between
+from flowrail.machines.statechart import TransitionKey, declared_transitions, followed_transitions
 from flowrail.machines.workflow import Workflow
-from flowrail.text.phrases import seconds_between
 
 
-class Coverage(NamedTuple):
+@dataclass(frozen=True)
+class Coverage:
     """How often each transition of a workflow was taken, in the order of the definition."""
 
-    workflow: str
     counts: Mapping[TransitionKey, int]
 
     @property
@@ -35,88 +30,45 @@ class Coverage(NamedTuple):
         return sum(bool(count) for count in self.counts.values())
 
 
-class SessionCoverage(NamedTuple):
-    """Statistics of the sessions of a workflow: transitions taken, where they stop, how long steps take."""
+@dataclass(frozen=True)
+class SessionCoverage:
+    """The sessions of a workflow: the transitions that they took, and where they stop."""
 
     coverage: Coverage
-    sessions: int
     statuses: Mapping[str, int]
     stops: Mapping[str, int]
     """How many open or abandoned sessions are at a step."""
-    dwell: Mapping[str, float]
-    """The median of seconds between entering and leaving a step."""
     unread: int
     """Sessions that could not be read."""
-    repeated: Mapping[str, int] = Frozen()
-    """How many sessions entered a step more than once."""
-    refused: Mapping[str, int] = Frozen()
-    """How many reports of a step were refused for lack of evidence."""
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions could be read."""
+        return sum(self.statuses.values())
 
 
-def of_walks(workflow: Workflow, walks: Iterable[Walk]) -> Coverage:
-    """Return how often *walks* take each transition."""
-    return _counted(workflow, (transition for walk in walks for transition in walk.transitions))
+def count(workflow: Workflow, taken: Iterable[TransitionKey]) -> Coverage:
+    """Return how often each transition of *workflow* is among those that were *taken*."""
+    counts = Counter(taken)
+    return Coverage({key: counts[key] for key in dict.fromkeys(declared_transitions(workflow))})
 
 
 def of_sessions(workflow: Workflow, histories: Iterable[Sequence[Record]]) -> SessionCoverage:
-    """Return the statistics of sessions of *workflow*, each given as its records in order, or without any if unreadable."""
-    taken: list[TransitionKey] = []
-    statuses, stops, repeated, refusals = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    spans: dict[str, list[float]] = {}
-    unread = 0
-    for records in histories:
-        if not records:
-            unread += 1
-            continue
-        last = records[-1].session
-        statuses[last.status] += 1
-        transitions = _taken(workflow, records)
-        taken += transitions
-        entered = Counter(step for step, _ in transitions)
-        if last.step is not None:
-            stops[last.step] += 1
-            entered[last.step] += 1
-        repeated.update(step for step, times in entered.items() if times > 1)
-        refusals.update(str(record.session.step) for record in records if record.kind == "refused")
-        for before, after in pairwise(records):
-            seconds = seconds_between(before.session.moved_at, after.session.moved_at)
-            if after.kind == "move" and seconds is not None and before.session.step is not None:
-                spans.setdefault(before.session.step, []).append(seconds)
-    covered = _counted(workflow, taken)
+    """Return the coverage of sessions, each given as its records in order, or without any if it is unreadable."""
+    listed = list(histories)
+    last = [records[-1].session for records in listed if records]
     return SessionCoverage(
-        coverage=covered,
-        sessions=sum(statuses.values()),
-        statuses=dict(statuses),
-        stops={step.id: stops[step.id] for step in workflow.steps if stops[step.id]},
-        dwell={step.id: round(median(spans[step.id]), 3) for step in workflow.steps if step.id in spans},
-        unread=unread,
-        repeated=dict(repeated),
-        refused=dict(refusals),
+        count(workflow, chain.from_iterable(taken_in(workflow, records) for records in listed)),
+        Counter(session.status for session in last),
+        Counter(session.step for session in last if session.step is not None),
+        unread=len(listed) - len(last),
     )
 
 
-def _counted(workflow: Workflow, taken: Iterable[TransitionKey]) -> Coverage:
-    counts = Counter(taken)
-    return Coverage(
-        workflow.name,
-        {transition: counts[transition] for transition in dict.fromkeys(declared_transitions(workflow))},
-    )
-
-
-def _taken(workflow: Workflow, records: Sequence[Record]) -> list[TransitionKey]:
-    """Return the transitions that a session took."""
-    taken: list[TransitionKey] = []
-    for after, before in pairwise(reversed(records)):
-        if after.kind == "move":
-            transitions = _transitions(workflow, before.session, after.session)
-            taken += reversed(transitions)
-    taken.reverse()
-    return taken
-
-
-def _transitions(workflow: Workflow, before: Session, after: Session) -> tuple[TransitionKey, ...]:
-    try:
-        return transitions_between(before, after, workflow)
-    except KeyError:  # a step that was skipped then is gone now
-        move = after.last
-        return ((move.step, move.outcome),) if move is not None else ()
+def taken_in(workflow: Workflow, records: Iterable[Record]) -> Iterator[TransitionKey]:
+    """Yield the transitions that a session took."""
+    for before, after in pairwise(records):
+        move, has_moved = after.session.last, after.session.revision > before.session.revision
+        if after.kind == "move" and move is not None and has_moved:
+            with suppress(KeyError):  # a step was skipped that the workflow no longer has
+                yield from followed_transitions(workflow, move)

@@ -24,9 +24,7 @@ from flowrail.machines.walks.actions import Act, read_in, starts
 from flowrail.machines.walks.search import Effort, Node, search, to_end
 from flowrail.machines.workflow import Workflow
 
-FUNCTION_ROUNDS = 5
-"""How many attempts are tried of a step without a limit that has functions."""
-ROUNDS = 3
+ROUNDS = 5
 """How many attempts of a step without a limit are tried."""
 MOST_ACTS = 10_000
 """Acts of all walks together; a bundled workflow takes at most a thousand."""
@@ -71,7 +69,7 @@ def plan(workflow: Workflow) -> Plan:
     """Return walks that take every possible transition and pair of transitions, and repeat every loop."""
     planner = _Planner(workflow)
     walks = sorted(planner.covering(), key=lambda walk: (len(walk.acts), walk.name))
-    entered = {atom[1] for atom in planner.first if atom[0] == "visits"}
+    entered = {atom[1] for atom in planner.first if atom[0] == "entered"}
     unentered = tuple(step.id for step in workflow.steps if step.id not in entered)
     return Plan(tuple(_named(walks)), unentered, planner.is_part)
 
@@ -130,7 +128,7 @@ class _Planner:
 
     def _wants(self, atom: Atom) -> bool:
         """Return whether a walk must show *atom*. If rounds are equal, the first few and the last are shown."""
-        if atom[0] not in {"answer", "found", "visits"}:
+        if atom[0] not in {"answered", "found", "entered"}:
             return atom[0] not in _MEANS
         step = self.workflow.get(atom[1])
         bound = step.bound if step is not None and step.bound else 0
@@ -157,7 +155,7 @@ class _Planner:
         """Return the nodes from *session* to the nearest end, searched once for equivalent sessions."""
         mark = _mark(session)
         if mark not in self.tails:
-            self.tails[mark] = to_end(self.workflow, session, effort=self.effort)
+            self.tails[mark] = to_end(self.workflow, session, self.effort)
         return self.tails[mark]
 
     def _atoms(self, node: Node) -> Iterator[Atom]:
@@ -181,11 +179,11 @@ class _Planner:
         if not node.transitions:
             yield "asks", step.id, visit
         for name, labels in act.answers:
-            yield "answer", step.id, name, *labels, visit
+            yield "answered", step.id, name, *labels, visit
         if act.findings:
             yield "found", step.id, visit
         if act.agents:
-            yield "ended", step.id, tuple(sorted(set(act.agents))), act.report
+            yield "agents", step.id, *sorted(set(act.agents)), act.report
 
     def _state(self, node: Node, known: Mapping[str, int]) -> Iterator[Atom]:
         """Yield the state of a node's session, without the attempts that are *known*."""
@@ -195,7 +193,7 @@ class _Planner:
         for step_id, visits in session.visits.items():
             step = self.workflow.get(step_id)
             if step is not None and known.get(step_id) != visits:
-                yield "visits", step_id, min(visits, _most(step))
+                yield "entered", step_id, min(visits, _most(step))
         values = {**session.params, **session.state}
         for name in sorted(read_in(self.workflow)):
             if name in values and self._is_distinguished(session.step, name, repr(values[name])):
@@ -206,8 +204,7 @@ class _Planner:
         if name in self.workflow.params or name in self.workflow.reported:
             return True
         known = self.values.setdefault((step_id, name), set())
-        step = self.workflow.get(step_id)
-        if value not in known and len(known) < _rounds(step):
+        if len(known) < ROUNDS:
             known.add(value)
         return value in known
 
@@ -224,34 +221,20 @@ def _mark(session: Session) -> bytes:
     return sha256(repr((alike, ended)).encode("utf-8", "backslashreplace")).digest()
 
 
-def _rounds(step: StepDef | None) -> int:
-    """Return how many attempts of a step without a limit are distinguished."""
-    parts = () if step is None else (step.handler, step.when, step.title, step.actions)
-    return FUNCTION_ROUNDS if any(map(callable, parts)) else ROUNDS
-
-
 def _most(step: StepDef) -> int:
     """Return how many attempts of a step are distinguished: its limit, and each round beyond it."""
-    return step.bound + 4 if step.bound else _rounds(step)
+    return step.bound + 4 if step.bound else ROUNDS
 
 
 def _purpose(atom: Atom) -> str:
-    match atom:
-        case "transition", (step, outcome):
-            return f"{step}.{outcome}"
-        case "pair", (step, outcome), (then, after):
-            return f"{step}.{outcome}-then-{then}.{after}"
-        case "visits", step, 1:
-            return f"reaches-{step}"
-        case "visits", step, number:
-            return f"{step}-entered-{number}-times"
-        case "answer", step, _, label, *_:
-            return f"{step}-answered-{'-'.join(label.lower().split())}"
-        case "found", step, number:
-            return f"{step}-finds-in-round-{number}"
-        case "ended", step, results, _:
-            return f"{step}-agents-{'-and-'.join(results)}"
-    return f"{atom[1]}-{atom[0]}"
+    """Return the name of a walk that shows *atom*, such as `look.ok-then-tell.fail` or `look-entered-3`."""
+    kind, *about = atom
+    if kind == "transition":
+        return ".".join(*about)
+    if kind == "pair":
+        return "-then-".join(map(".".join, about))
+    step, *rest = map(str, about)
+    return "-".join((step, kind, *rest)).lower().replace(" ", "-")
 
 
 def _named(walks: list[Walk]) -> Iterator[Walk]:

@@ -98,10 +98,8 @@ def search(
                 put(_after(workflow, node, node.session, act, effort))
 
 
-def to_end(
-    workflow: Workflow, session: Session, status: str | None = None, *, effort: Effort | None = None
-) -> list[Node] | None:
-    """Return the nodes from *session* to an end with that *status*, the session's own first.
+def to_end(workflow: Workflow, session: Session, effort: Effort) -> list[Node] | None:
+    """Return the nodes from *session* to an end, the session's own first.
 
     Steps that are closer to an end in the graph are tried first. Returns `None` if no path was found.
     """
@@ -121,11 +119,11 @@ def to_end(
         step = node.session.step if node.session is not None else None
         return 0 if step is None else distances.get(step, len(workflow.steps))
 
-    for node in search(workflow, [Node(session)], is_new, effort or Effort(), distance):
+    for node in search(workflow, [Node(session)], is_new, effort, distance):
         reached = node.session
         if len(seen) >= MOST_SESSIONS:
             return None
-        if reached is not None and not reached.is_open and status in {None, reached.status}:
+        if reached is not None and not reached.is_open:
             return node.path()
     return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +9,8 @@ from typing import Any
 from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
 from flowrail.machines.session import ABANDONED, COMPLETED, FAILED
-from flowrail.machines.transition import start
 from flowrail.machines.walks.actions import REASON, Act
 from flowrail.machines.walks.plan import Walk
-from flowrail.machines.walks.search import to_end
 from flowrail.testing.walks import rules
 from flowrail.testing.walks.stage import Reply, Stage
 
@@ -43,16 +40,10 @@ class _WalkFailedError(Exception):
 
 
 class Player:
-    """Plays walks on one stage.
-
-    A workflow of sub-agents is walked once to each of its ends. Later dispatches of it are completed or
-    abandoned at once.
-    """
+    """Plays walks on one stage. The sessions of sub-agents are ended at once: their workflows have walks of their own."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self._walked: set[tuple[str, bool]] = set()
-        self._ends: dict[tuple[str, str, bool], list[Act] | None] = {}
         self._commands: list[Command] = []
         self._step: str | None = None
 
@@ -116,31 +107,10 @@ class Player:
         reply = self._succeed(dispatch["command"])
         if work["workflow"] is None:
             self._succeed(reply.data["next"][0 if succeeds else 1]["command"])
-            return
-        address, session = str(reply.data["skill"]), reply.session
-        is_walked = (address, succeeds) in self._walked
-        if is_walked and succeeds:
-            self.stage.complete(session)
-            return
-        acts = None if is_walked else self._end_of(address, reply.data["params"], succeeds=succeeds)
-        if acts is None:
-            if succeeds:
-                raise _WalkFailedError(f"`{address}` cannot be completed")
-            self._succeed(Command("session abandon", session))
-            return
-        self._walked.add((address, succeeds))
-        self._check(reply)
-        for act in acts:
-            reply = self._perform(reply, act)
-
-    def _end_of(self, address: str, params: Mapping[str, object], *, succeeds: bool) -> list[Act] | None:
-        key = (address, json.dumps(params, sort_keys=True, default=str), succeeds)
-        if key not in self._ends:
-            workflow = self.stage.workflow(address)
-            status = COMPLETED if succeeds else FAILED
-            path = to_end(workflow, start(workflow, params), status)
-            self._ends[key] = None if path is None else [node.act for node in path if node.act is not None]
-        return self._ends[key]
+        elif succeeds:
+            self.stage.complete(reply.session)
+        else:
+            self._succeed(Command("session abandon", reply.session))
 
     def _check(self, reply: Reply) -> None:
         self._require(rules.problems(reply))

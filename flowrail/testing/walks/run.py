@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Annotated
 
 from flowrail.command import Command
@@ -15,7 +16,7 @@ from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import FlowError, TrustError, UsageError
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.session_store import Store
-from flowrail.machines.walks.coverage import of_walks
+from flowrail.machines.walks.coverage import count
 from flowrail.machines.walks.inputs import without_example
 from flowrail.machines.walks.plan import Plan, plan
 from flowrail.operations.environment import Environment
@@ -297,7 +298,8 @@ def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WalkedWorkflow]
     planned = plan(workflow)
     if not planned.walks:
         return None, WalkedWorkflow(address, FAILED, "the workflow is too large to walk")
-    covered, unknown = of_walks(workflow, planned.walks), tuple(without_example(workflow))
+    taken = chain.from_iterable(walk.transitions for walk in planned.walks)
+    covered, unknown = count(workflow, taken), tuple(without_example(workflow))
     return planned, WalkedWorkflow(
         address,
         FAILED if unknown else PASSED,

@@ -56,7 +56,6 @@ def test_sessions_tell_which_ways_were_taken_and_where_they_stop() -> None:
     assert (data.sessions, data.statuses) == (3, {"completed": 1, "active": 1, "abandoned": 1})
     assert data.stops == {"look": 1, "tell": 1}
     assert data.coverage.missing == (("tell", "fail"),)
-    assert list(data.dwell) == ["look", "tell"]
     assert data.unread == 0
 
 

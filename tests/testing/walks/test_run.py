@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +39,6 @@ FILES = {
     "workflows/look.yaml": SMALL.replace("NAME", "NAME/look"),
     "steps/tell.agent.md": "Tell $item.\n",
 }
-ENDLESS = {
-    "workflows/look.yaml": SMALL.replace("NAME", "NAME/look").replace("ok: null, skip: null", "fail: null")
-}
-"""What its agents run can only fail."""
 
 
 def results_of(*words: str) -> tuple[int, Any]:
@@ -94,25 +89,6 @@ def test_the_shortest_walk_that_goes_wrong_is_shown_with_its_commands() -> None:
     assert "no walk takes `ok` of `first`, `ok` of `second`" in ran.out
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_walk_with_agents_is_shown_as_it_ran_and_repeated_as_a_whole(
-    tmp_path: Path, *, elsewhere: bool
-) -> None:
-    put_skill("fan", FAN, texts=FILES)
-    folder = tmp_path / "there" if elsewhere else project_skills()
-    named = str(put_skill("fan", FAN, texts={**FILES, **ENDLESS}, where=folder)) if elsewhere else "fan"
-    put_skill("fan", FAN, texts={**FILES, **ENDLESS}, where=folder)
-
-    ran = flow("test", named)
-    failure = results_of(named)[1][RESULTS][0]["failures"][0]
-    again = shlex.split(failure["commands"][0])
-
-    assert "  Its commands, with the ids of that run:\n    flow step fan --new\n" in ran.out
-    assert any(line.startswith("flow step --session fan-") for line in failure["commands"])
-    assert again[:3] == ["flow", "test", str(folder / "fan" / "workflow.yaml") if elsewhere else "fan"]
-    assert flow(*again[1:]).status == 1
-
-
 def test_a_handler_that_changes_its_mind_is_found(tmp_path: Path) -> None:
     notes = f"open({str(tmp_path / 'loads')!r}, 'a')"
     put_python(
@@ -161,15 +137,6 @@ def test_a_run_that_never_ends_fails() -> None:
 
     assert status == 1
     assert "no path to an end" in data[RESULTS][0]["failures"][0]["problem"]
-
-
-def test_agents_whose_workflow_cannot_be_completed_are_reported() -> None:
-    put_skill("fan", FAN, texts={**FILES, **ENDLESS})
-
-    status, data = results_of("fan")
-
-    assert status == 1
-    assert "`fan/look` cannot be completed" in data[RESULTS][0]["failures"][0]["problem"]
 
 
 @pytest.mark.parametrize("skill", BUNDLED)
