@@ -104,7 +104,7 @@ def test_problems_are_shown_without_our_own_stack() -> None:
     assert status == 1
     assert "workflow.yaml:4: error FR102" in out
     assert "at step first: " in out
-    assert "flow test py --walk " in out
+    assert "flow test .claude/skills/py/workflow.py --walk " in out
     assert "flowrail/testing" not in out
 
 

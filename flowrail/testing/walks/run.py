@@ -16,16 +16,17 @@ from flowrail.discovery.locations import Root, Scope
 from flowrail.errors import FlowError, TrustError, UsageError
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.session_store import Store
-from flowrail.machines.walks.coverage import count
+from flowrail.machines.walks import coverage
 from flowrail.machines.walks.inputs import without_example
 from flowrail.machines.walks.plan import Plan, plan
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.skills.skill_check import files_of
-from flowrail.skills.catalog import find, named_root
+from flowrail.skills.catalog import find
 from flowrail.storage.user_mark import Owner
 from flowrail.testing.walks.play import PlayedWalk, Player
 from flowrail.testing.walks.stage import NAMED, Stage
+from flowrail.text.phrases import count
 from flowrail.text.report import Part, Report, Span, Style, Table, columns, paragraphs
 from flowrail.text.safe_text import one_line, visible
 
@@ -105,10 +106,9 @@ class WalkedWorkflow:
     @property
     def gaps(self) -> str:
         """The transitions and steps without a walk, as a clause; empty without any."""
-        transitions = _first(f"`{missed.outcome}` of `{missed.step}`" for missed in self.missing)
-        steps = _first(f"`{step}`" for step in self.never_entered)
-        clauses = [f"takes {transitions}"] if transitions else []
-        return " or ".join([*clauses, f"enters {steps}"] if steps else clauses)
+        gaps = [f"takes `{missed.outcome}` of `{missed.step}`" for missed in self.missing]
+        gaps += [f"enters `{step}`" for step in self.never_entered]
+        return ", ".join([*gaps[:MOST_NAMED], *(["…"] if gaps[MOST_NAMED:] else [])])
 
     @property
     def row(self) -> list[Part]:
@@ -121,22 +121,16 @@ class WalkedWorkflow:
     def details(self) -> Iterator[str]:
         """What is wrong, with the shortest failing walk."""
         if self.reason:
-            first, *more = self.reason.splitlines() or [""]
-            yield "\n".join(
-                [f"{self.workflow}: {one_line(first)}", *(f"  {one_line(line)}" for line in more)]
-            )
+            yield f"{self.workflow}: " + "\n  ".join(map(one_line, self.reason.splitlines()))
         if self.failures:
-            others = len(self.failures) - 1
-            more_failed = f" ({others} more walk{'s' if others > 1 else ''} failed)" if others else ""
-            yield f"{self.workflow}: the shortest failing walk is {self.failures[0].walk}{more_failed}"
+            count_failed = count(len(self.failures), "walk")
+            yield f"{self.workflow}: {count_failed} failed; the shortest is {self.failures[0].walk}"
             yield from (f"  {visible(line)}" for line in self.failures[0].lines)
         if self.is_part:
             yield f"{self.workflow}: the workflow is too large to walk all of it"
         for name in self.without_example:
-            yield (
-                f"{self.workflow}: `{name}` has no choices, bounds, default or example: "
-                "declare one, so that it is tried"
-            )
+            problem = "has no choices, bounds, default or example: declare one, so that it is tried"
+            yield f"{self.workflow}: `{name}` {problem}"
         if self.gaps:
             yield f"{self.workflow}: no walk {one_line(self.gaps)}"
 
@@ -228,28 +222,13 @@ def _result(player: Player, file: WorkflowFile, environment: Environment, only: 
 
 def failed_walk(played: PlayedWalk, file: WorkflowFile, environment: Environment) -> FailedWalk:
     """Return what a report says about a walk through the workflow in *file* that failed."""
-    target, root = _name_of(file, environment.roots, environment.cwd)
+    target = _relative(os.path.join(file.folder, file.path), environment.cwd)
     ran = (
         Command(command.verb, *command.arguments).with_options(**command.options)
         for command in played.commands
     )
-    repeat = Command("test", target, root=root, walk=played.walk.name)
+    repeat = Command("test", target, walk=played.walk.name)
     return FailedWalk(played.walk.name, played.step, played.problem, played.walk.params, (repeat, *ran))
-
-
-def _name_of(file: WorkflowFile, roots: Sequence[Root], cwd: str) -> tuple[str, str | None]:
-    """Return how a command line in *cwd* names a workflow, and the folder for `--root`.
-
-    The name is the address, or the path if the address finds another workflow.
-    """
-    try:
-        location = find(file.address, roots)
-    except FlowError:
-        location = None
-    if location is not None and os.path.realpath(location.folder) == os.path.realpath(file.folder):
-        root = named_root(location)
-        return file.address, _relative(root, cwd) if root else None
-    return _relative(os.path.join(file.folder, file.path), cwd), None
 
 
 def _relative(path: str, cwd: str) -> str:
@@ -299,7 +278,7 @@ def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WalkedWorkflow]
     if not planned.walks:
         return None, WalkedWorkflow(address, FAILED, "the workflow is too large to walk")
     taken = chain.from_iterable(walk.transitions for walk in planned.walks)
-    covered, unknown = count(workflow, taken), tuple(without_example(workflow))
+    covered, unknown = coverage.count(workflow, taken), tuple(without_example(workflow))
     return planned, WalkedWorkflow(
         address,
         FAILED if unknown else PASSED,
@@ -309,13 +288,6 @@ def plan_walks(stage: Stage, address: str) -> tuple[Plan | None, WalkedWorkflow]
         is_part=planned.is_part,
         without_example=unknown,
     )
-
-
-def _first(names: Iterable[str]) -> str:
-    """Return the first names, and how many more there are."""
-    listed = list(names)
-    more = [f"{len(listed) - MOST_NAMED} more"] if len(listed) > MOST_NAMED else []
-    return ", ".join([*listed[:MOST_NAMED], *more])
 
 
 def _roots_of(files: Iterable[WorkflowFile], roots: Sequence[Root]) -> Iterator[Root]:

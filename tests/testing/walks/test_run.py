@@ -79,14 +79,14 @@ def test_the_shortest_walk_that_goes_wrong_is_shown_with_its_commands() -> None:
     shortest = result["failures"][0]
     assert shortest["step"] == "first"
     assert len(shortest["commands"]) == min(len(failure["commands"]) for failure in result["failures"]) == 5
-    assert shortest["commands"][0].startswith("flow test py --walk ")
+    assert shortest["commands"][0].startswith("flow test .claude/skills/py/workflow.py --walk ")
     assert [line.split()[1] for line in shortest["commands"][1:]] == ["step"] * 4
     assert (
         f"  To repeat it: {shortest['commands'][0]}\n  Its commands, with the ids of that run:\n" in ran.out
     )
     assert ran.out.count("\n    flow ") == 4
     assert result["missing"] == [{"step": step, "outcome": "ok"} for step in ("first", "second")]
-    assert "no walk takes `ok` of `first`, `ok` of `second`" in ran.out
+    assert "no walk takes `ok` of `first`, takes `ok` of `second`" in ran.out
 
 
 def test_a_handler_that_changes_its_mind_is_found(tmp_path: Path) -> None:
