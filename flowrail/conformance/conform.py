@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -133,7 +134,7 @@ def conform(
             hint="name a transcript or a folder",
             place=str(error.filename),
         ) from None
-    return Conformance(definition.name, tuple(judged), _totals(Judge(definition), judged))
+    return Conformance(definition.name, tuple(judged), tuple(_totals(Judge(definition).names, judged)))
 
 
 def _judged(name: str, files: list[Transcript], judge: Judge) -> JudgedRun:
@@ -153,12 +154,10 @@ def _judged(name: str, files: list[Transcript], judge: Judge) -> JudgedRun:
     )
 
 
-def _totals(judge: Judge, judged: list[JudgedRun]) -> tuple[RuleTotal, ...]:
-    totals = []
-    for index, rule in enumerate(judge.rules):
+def _totals(names: list[str], judged: list[JudgedRun]) -> Iterator[RuleTotal]:
+    for index, name in enumerate(names):
         verdicts = Counter(run.rules[index].verdict for run in judged)
-        totals.append(RuleTotal(rule.name, *(verdicts[verdict] for verdict in RunVerdict)))
-    return tuple(totals)
+        yield RuleTotal(name, *(verdicts[verdict] for verdict in RunVerdict))
 
 
 def _row(run: JudgedRun) -> list[Part]:

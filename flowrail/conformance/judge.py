@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from flowrail.conformance.transcripts import Call
 from flowrail.machines.outcome import Outcome
+from flowrail.machines.session import COMPLETED, OPEN
 from flowrail.machines.statechart import transitions
+from flowrail.machines.transition import REPORTED, VERDICTS
 from flowrail.machines.workflow import Workflow
-from flowrail.rules.order_rule import OUTCOMES, Event, Form, OrderRule, Side
+from flowrail.rules.order_rule import OUTCOMES, Event, Form, OrderRule
 from flowrail.rules.tools import SHELLS, forbidding
 
 _SESSION = re.compile(r'<step_output session="([^"]+)" revision="(\d+)" skill="([^"]+)" status="([^"]+)"')
@@ -49,26 +50,38 @@ class JudgedRule:
     """What was missing, or why the verdict is unknown."""
 
 
-@dataclass
-class _Rule:
-    """An order rule, or a guard, during a run."""
+Deviation = tuple[str, int, str]
+"""The first deviation from a rule: the transcript, the line and what was missing."""
 
-    name: str
-    rule: OrderRule | None = None
-    guard: str = ""
-    steps: tuple[str, ...] = ()
-    broken: tuple[str, int, str] | None = None
+
+@dataclass
+class _Guard:
+    """A guard during a run."""
+
+    pattern: str
+    steps: Sequence[str]
     seen: bool = False
-    """Whether something happened that the rule is about."""
+    """Whether it guarded a call."""
+    broken: Deviation | None = None
     doubt: str = ""
-    """Why the verdict about a guard is unknown."""
+    """Why its verdict is unknown."""
+
+    @property
+    def name(self) -> str:
+        """The guard with its steps."""
+        return f"{self.pattern} only at {', '.join(self.steps) or 'no step'}"
 
 
 @dataclass
-class _Session:
-    """A session of the workflow, or the calls outside of any, with the states of the order rules."""
+class _Track:
+    """The states of the order rules in a session of the workflow, outside of any, or in a run without sessions."""
 
-    states: list[int]
+    rules: Sequence[OrderRule]
+    broken: dict[int, Deviation]
+    """The first deviation from each rule. Tracks that are judged together have it in common."""
+    states: list[int] = field(default_factory=list)
+    seen: set[int] = field(default_factory=set)
+    """The rules that something happened about."""
     revision: int = -1
     step: str | None = None
     is_open: bool = False
@@ -78,27 +91,56 @@ class _Session:
     lost: str = ""
     """Why events of the session are missing."""
 
+    def __post_init__(self) -> None:
+        self.states = [0] * len(self.rules)
+
+    def follow(self, call: Call, event: Event) -> None:
+        """Follow an event that *call* shows."""
+        for index, rule in enumerate(self.rules):
+            matched = rule.matched(event)
+            if matched[0] or (matched[1] and rule.form is not Form.AFTER):
+                self.seen.add(index)
+            self.states[index], is_broken = rule.follow(self.states[index], matched)
+            is_certain = not self.lost or not any(side.step for side in rule.sides if side)
+            if is_broken and is_certain:
+                self.broken.setdefault(index, (call.file, call.line, rule.missing))
+
+    def complete(self, call: Call) -> None:
+        """Follow the completion of the session, which *call* shows."""
+        for index, rule in enumerate(self.rules):
+            if rule.is_owed(self.states[index]):
+                self.broken.setdefault(index, (call.file, call.line, rule.missing))
+
+    def doubt(self, index: int) -> str:
+        """Return why it is unknown whether a rule was kept; empty if it was."""
+        rule = self.rules[index]
+        names = {(side.step, side.outcome) for side in rule.sides if side is not None}
+        if names & self.uncertain:
+            return "the outcome of a step was not shown"
+        if self.lost and any(step for step, _ in names):
+            return self.lost
+        is_owed = self.is_open and rule.is_owed(self.states[index])
+        return "the session has not ended" if is_owed else ""
+
 
 class Judge:
     """The state of the rules of a workflow while the calls of one run are read."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
-        self.rules = [_Rule(rule.text, rule=rule) for rule in workflow.order_rules]
-        self.rules += [
-            _Rule(f"{guard} only at {', '.join(steps) or 'no step'}", guard=guard, steps=tuple(steps))
-            for guard, steps in workflow.guards.items()
-        ]
+        self.rules = workflow.order_rules
+        self.guards = [_Guard(pattern, steps) for pattern, steps in workflow.guards.items()]
         self.signals = list(_signals(workflow))
-        self.sessions: dict[str, _Session] = {}
-        self.outside = self._begin()
         self.recognised: dict[str, None] = {}
-        self.plain = [_Rule(rule.name, rule=rule.rule) for rule in self.rules]
-        """The order rules as they are judged without sessions."""
-        self.plain_session = self._begin()
+        self.sessions: dict[str, _Track] = {}
+        self.outside = _Track(self.rules, {})
+        self.plain = _Track(self.rules, {})
+        """The run as it is judged without sessions."""
 
-    def _begin(self) -> _Session:
-        return _Session([0] * len(self.rules))
+    @property
+    def names(self) -> list[str]:
+        """The order rules and guards, in the order of their verdicts."""
+        return [*(rule.text for rule in self.rules), *(guard.name for guard in self.guards)]
 
     def add(self, call: Call) -> None:
         """Follow one call."""
@@ -107,19 +149,26 @@ class Judge:
         self._follow_flow(call)
         self._judge_guards(call)
         event = Event(call=call.use)
-        is_in_session = False
-        for session in self.sessions.values():
-            if session.is_open:
-                is_in_session = True
-                self._events(self.rules, session, call, event)
-        if not is_in_session:
-            self._events(self.rules, self.outside, call, event)
+        for track in [track for track in self.sessions.values() if track.is_open] or [self.outside]:
+            track.follow(call, event)
         self._recognise(call, event)
 
     def verdicts(self, unreadable: str) -> list[JudgedRule]:
         """Return the verdict about each rule; *unreadable* says what could not be read."""
-        self._end()
-        return [self._verdict(index, unreadable) for index in range(len(self.rules))]
+        if not self.sessions and self.plain.last is not None:
+            self.plain.complete(self.plain.last)
+        found: list[tuple[Deviation | None, str, str]] = []
+        tracks = [*self.sessions.values()] or [self.plain]
+        for index in range(len(self.rules)):
+            doubt = next(filter(None, (track.doubt(index) for track in tracks)), "")
+            found.append((tracks[0].broken.get(index), self._hidden(index), doubt))
+        is_hidden = not self.sessions
+        for guard in self.guards:
+            hidden = is_hidden and (guard.seen or not self.recognised)
+            found.append(
+                (guard.broken, "the run used no session of the workflow" if hidden else "", guard.doubt)
+            )
+        return [_judged(name, *about, unreadable) for name, about in zip(self.names, found, strict=True)]
 
     # --- sessions of flow
 
@@ -140,27 +189,27 @@ class Judge:
         """Follow what an answer of `flow` says about a session, after the report of *word*."""
         session = self.sessions.get(shown.session)
         if session is None:
-            session = self.sessions[shown.session] = self._begin()
+            session = self.sessions[shown.session] = _Track(self.rules, self.outside.broken)
             session.lost = "the beginning of the session is missing" if shown.revision else ""
         elif shown.revision == session.revision + 1 and session.step is not None:
             self._report(session, call, word, shown.step)
         elif shown.revision > session.revision:
             session.lost = session.lost or "moves of the session are missing"
-        session.is_open = shown.status in {"active", "waiting"}
+        session.is_open = shown.status in OPEN
         if shown.step and shown.revision > session.revision and session.is_open:
-            self._events(self.rules, session, call, Event(shown.step))
+            session.follow(call, Event(shown.step))
             self.recognised[shown.step] = None
         session.revision, session.step, session.last = shown.revision, shown.step, call
-        if shown.status == "completed":
-            self._owe(self.rules, session, call)
+        if shown.status == COMPLETED:
+            session.complete(call)
 
-    def _report(self, session: _Session, call: Call, word: str, to: str | None) -> None:
+    def _report(self, session: _Track, call: Call, word: str, to: str | None) -> None:
         """Follow the outcome of a report. If the step decided it, the outcome follows from where it led."""
         step = self.workflow.get(session.step)
         if step is None:
             session.lost = "the workflow has changed since"
             return
-        named = "ok" if word == "pass" else word
+        named = VERDICTS.get(word, word)
         given = [Outcome(named)] if named in OUTCOMES and not step.decides else list(step.transitions)
         outcomes = {
             str(Outcome.OK if transition.capped else outcome)
@@ -170,7 +219,7 @@ class Judge:
             if transition.to == to
         }
         if len(outcomes) == 1:
-            self._events(self.rules, session, call, Event(step.id, outcomes.pop()))
+            session.follow(call, Event(step.id, outcomes.pop()))
         elif outcomes:
             session.uncertain |= {(step.id, outcome) for outcome in outcomes}
         else:
@@ -178,104 +227,53 @@ class Judge:
 
     def _judge_guards(self, call: Call) -> None:
         at = {session.step for session in self.sessions.values() if session.is_open}
-        for rule in self.rules:
-            if rule.guard and forbidding([rule.guard], call.use) is not None:
-                rule.seen = True
+        for guard in self.guards:
+            if forbidding([guard.pattern], call.use) is not None:
+                guard.seen = True
                 if None in at:
-                    rule.doubt = "the step of the session is not known"
-                elif not at & set(rule.steps) and rule.broken is None:
+                    guard.doubt = "the step of the session is not known"
+                elif not at & set(guard.steps) and guard.broken is None:
                     where = f"at {', '.join(sorted(map(str, at)))}" if at else "outside of the session"
-                    rule.broken = (call.file, call.line, f"the call was made {where}")
+                    guard.broken = (call.file, call.line, f"the call was made {where}")
 
     # --- without flow
 
     def _recognise(self, call: Call, event: Event) -> None:
         """Follow the call as one of a run without sessions."""
-        session = self.plain_session
-        for pattern, step, outcomes in self.signals:
-            if forbidding([pattern], call.use) is not None:
-                self.recognised.setdefault(step, None)
-                if session.step != step:
-                    self._events(self.plain, session, call, Event(step))
-                    session.step = step
-                self._events(self.plain, session, call, event)
-                if outcomes and call.status is None:
-                    session.uncertain |= {(step, outcome) for outcome in outcomes}
-                elif outcomes:
-                    outcome = outcomes[0] if call.status == 0 else outcomes[-1]
-                    self._events(self.plain, session, call, Event(step, outcome))
-                    session.step = None  # its next call is another attempt
-                break
-        else:
-            self._events(self.plain, session, call, event)
-        session.last = call
+        track = self.plain
+        signals = (signal for signal in self.signals if forbidding([signal[0]], call.use) is not None)
+        _, step, outcomes = next(signals, ("", "", ()))
+        if step and track.step != step:
+            track.follow(call, Event(step))
+            track.step = step
+        track.follow(call, event)
+        if step:
+            self.recognised.setdefault(step, None)
+        if outcomes and call.status is None:
+            track.uncertain |= {(step, outcome) for outcome in outcomes}
+        elif outcomes:
+            track.follow(call, Event(step, outcomes[0] if call.status == 0 else outcomes[-1]))
+            track.step = None  # its next call is another attempt
+        track.last = call
 
-    def _end(self) -> None:
-        if not self.sessions and self.plain_session.last is not None:
-            self._owe(self.plain, self.plain_session, self.plain_session.last)
-
-    # --- rules
-
-    def _events(self, rules: list[_Rule], session: _Session, call: Call, event: Event) -> None:
-        for index, rule in enumerate(rules):
-            if rule.rule is None:
-                continue
-            matched = rule.rule.matched(event)
-            if True in matched:
-                first, then, _, _ = matched
-                rule.seen |= first or (then and rule.rule.form is not Form.AFTER)
-                session.states[index], is_broken = rule.rule.follow(session.states[index], matched)
-                is_certain = not session.lost or not any(side.step for side in rule.rule.sides if side)
-                if is_broken and is_certain and rule.broken is None:
-                    rule.broken = (call.file, call.line, rule.rule.missing)
-
-    def _owe(self, rules: list[_Rule], session: _Session, call: Call) -> None:
-        for index, rule in enumerate(rules):
-            if rule.rule is not None and rule.rule.is_owed(session.states[index]) and rule.broken is None:
-                rule.broken = (call.file, call.line, rule.rule.missing)
-
-    def _verdict(self, index: int, unreadable: str) -> JudgedRule:
-        rule = self.rules[index] if self.sessions or self.rules[index].guard else self.plain[index]
-        hidden = self._hidden(rule)
-        if rule.broken is not None and not hidden:
-            file, line, reason = rule.broken
-            return JudgedRule(rule.name, RunVerdict.BROKEN, file, line, reason)
-        doubt = hidden or self._doubt(index, rule) or unreadable
-        return JudgedRule(rule.name, RunVerdict.UNKNOWN if doubt else RunVerdict.KEPT, reason=doubt)
-
-    def _hidden(self, rule: _Rule) -> str:
-        """Return why a rule cannot be judged in a run without sessions; empty if it can."""
+    def _hidden(self, index: int) -> str:
+        """Return why an order rule cannot be judged in a run without sessions; empty if it can."""
         if self.sessions:
             return ""
-        if rule.rule is None:
-            return "the run used no session of the workflow" if rule.seen or not self.recognised else ""
-        if not (rule.seen or rule.broken):
+        if index not in self.plain.seen and index not in self.plain.broken:
             return "nothing that it is about was recognised"
-        sides = (side for side in rule.rule.sides if side is not None and not self._is_visible(side))
-        return next((f"without a session, {side} is not visible" for side in sides), "")
-
-    def _doubt(self, index: int, rule: _Rule) -> str:
-        """Return why it is unknown whether a rule was kept that was not seen broken; empty if it was kept."""
-        if rule.rule is None:
-            return rule.doubt
-        for session in self.sessions.values() or [self.plain_session]:
-            names = {(side.step, side.outcome) for side in rule.rule.sides if side is not None}
-            if names & session.uncertain:
-                return "the outcome of a step was not shown"
-            if session.lost and any(step for step, _ in names):
-                return session.lost
-            if session.is_open and rule.rule.is_owed(session.states[index]):
-                return "the session has not ended"
+        shown = {(step, outcome) for _, step, outcomes in self.signals for outcome in ("", *outcomes)}
+        for side in self.rules[index].sides:
+            if side is not None and not side.pattern and (side.step, side.outcome) not in shown:
+                return f"without a session, {side} is not visible"
         return ""
 
-    def _is_visible(self, side: Side) -> bool:
-        """Return whether the events of *side* can be recognised without sessions."""
-        if side.pattern:
-            return True
-        return any(
-            step == side.step and (not side.outcome or side.outcome in outcomes)
-            for _, step, outcomes in self.signals
-        )
+
+def _judged(name: str, broken: Deviation | None, hidden: str, doubt: str, unreadable: str) -> JudgedRule:
+    if broken is not None and not hidden:
+        return JudgedRule(name, RunVerdict.BROKEN, *broken)
+    reason = hidden or doubt or unreadable
+    return JudgedRule(name, RunVerdict.UNKNOWN if reason else RunVerdict.KEPT, reason=reason)
 
 
 def _signals(workflow: Workflow) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -323,8 +321,4 @@ def _shown(text: str) -> _Shown | None:
 
 def _outcome_in(line: str) -> str:
     """Return the outcome that a command line reports."""
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        words = line.split()
-    return next((word for word in words if word in {*OUTCOMES, "pass", "done"}), "")
+    return next((word for word in re.findall(r"[\w-]+", line) if word in REPORTED), "")
