@@ -41,9 +41,9 @@ class OneFinding(Habit):
 @pytest.mark.parametrize(
     ("reviews", "most"),
     [
-        ((), 115_000),
-        (("planner/plan-code",), MOST_PRINTED),
-        (("planner/plan-completeness", "planner/plan-code"), 185_000),
+        ((), 100_000),
+        (("planner/plan-code",), 140_000),
+        (("planner/plan-completeness", "planner/plan-code"), MOST_PRINTED),
     ],
     ids=["nothing found", "the code once", "the plan and the code once"],
 )

@@ -34,10 +34,11 @@ A_LINE = 60
 """A shorter paragraph introduces the next one; several of them may be the same."""
 
 
-def texts_of(step: StepDef) -> Iterator[str]:
-    """Yield each text that an agent may read at *step*."""
+def texts_of(definition: Workflow, step: StepDef) -> Iterator[str]:
+    """Yield each text that an agent may read at *step*, with the resources that the text quotes."""
     for actions in (step.actions, *(variant.actions for variant in step.variants)):
-        yield "\n\n".join(str(action) for action in actions)  # type: ignore[union-attr]
+        text = "\n\n".join(str(action) for action in actions)  # type: ignore[union-attr]
+        yield re.sub(r"```flow:resource\n(.+?)\n```", lambda quote: definition.resources[quote[1]], text)
 
 
 def steps() -> Iterator[tuple[str, Workflow, StepDef]]:
@@ -241,9 +242,9 @@ def test_every_required_value_without_choices_has_an_example_that_is_taken() -> 
 
 def test_a_text_names_every_fact_that_it_wants_and_every_value_to_choose_from() -> None:
     """An optional fact may be needed only in a later attempt, and a measured one is not reported."""
-    for address, _, step in steps():
+    for address, definition, step in steps():
         wanted = {fact: arg for fact, arg in step.reports.items() if not arg.source}
-        for text in texts_of(step):
+        for text in texts_of(definition, step):
             for fact, arg in wanted.items():
                 if arg.required and "the values below" not in text:  # they are printed with their form
                     assert re.search(rf"\*\*{fact}\*\*|`{fact}`", text), (address, step.id, fact)
