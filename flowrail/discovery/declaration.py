@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
 
 from flowrail.discovery.candidate import ANYONE
 from flowrail.discovery.frontmatter import Frontmatter, Problem, unfolded
 from flowrail.discovery.locations import Root
 from flowrail.text.safe_text import in_quotes
+from flowrail.text.validation import in_words
 
 T = TypeVar("T")
 
@@ -128,28 +128,6 @@ _NEWER = (
     *("accepts_from", "provides_to", "schema_version", "schema_type"),
     *("categories", "input_requirements", "output_types"),
 )
-_MESSAGES: Mapping[str, str] = {
-    "missing": "is missing",
-    "extra_forbidden": "is not in the specification",
-    "unexpected_keyword_argument": "is not in the specification",
-    "string_type": "must be text",
-    "string_too_short": "is empty",
-    "string_too_long": "is too long",
-    "too_short": "is empty",
-    "too_long": "is too long",
-    "string_pattern_mismatch": "is not lower case with single hyphens",
-    "int_parsing": "must be a whole number",
-    "int_type": "must be a whole number",
-    "less_than_equal": "must be at most {le}",
-    "greater_than_equal": "must be at least {ge}",
-    "dict_type": "must be keys and values",
-    "list_type": "must be a list",
-    "tuple_type": "must be a list",
-    "bool_type": "must be `true` or `false`",
-    "bool_parsing": "must be `true` or `false`",
-    "dataclass_type": "must be keys and values",
-}
-"""Our words for pydantic's errors."""
 _ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}
 
 
@@ -220,7 +198,7 @@ def validate(
         adapter = _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
         checked: T = adapter.validate_python(value)
     except ValidationError as error:
-        found = [(detail["loc"], _message(detail)) for detail in error.errors()]
+        found = [(detail["loc"], in_words(detail)) for detail in error.errors()]
     else:
         return checked, ()
     return None, tuple(
@@ -229,10 +207,6 @@ def validate(
         )
         for path, message in found
     )
-
-
-def _message(detail: ErrorDetails) -> str:
-    return _MESSAGES.get(detail["type"], detail["msg"]).format(**detail.get("ctx", {}))
 
 
 def unknown_keys(front: Frontmatter) -> Iterator[tuple[str, int]]:

@@ -2,9 +2,8 @@
 
 The file is edited with ruamel.yaml, not rewritten: comments, order, quotes, remote entries and additional keys stay. For
 each field of a skill three values are compared: that of the last sync, that of the registry, and that of the frontmatter.
-If the registry still has the value of the last sync, it takes the frontmatter's value. If it has a different value, a
-person edited it: the edit is kept and listed, until `--replace` takes the frontmatter's value. The result is validated
-before it replaces the file.
+If the registry has no value, or still that of the last sync, it takes the frontmatter's value. If it has a different one, a
+person edited it: the edit is kept and listed. The result is validated before it replaces the file.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from difflib import unified_diff
@@ -37,7 +36,7 @@ from flowrail.discovery.registry import (
     skill_file,
 )
 from flowrail.discovery.scan import judge
-from flowrail.errors import ConflictError, DocumentError, UsageError
+from flowrail.errors import ConflictError, DocumentError
 from flowrail.storage import files
 from flowrail.text import size_limits
 from flowrail.text.safe_text import decode
@@ -87,8 +86,6 @@ class Sync:
     """Values that are overwritten."""
     edited: list[FieldChange] = field(default_factory=list)
     """Values that a person edited, and that stay."""
-    removed: list[str] = field(default_factory=list)
-    """Skills whose entry a person removed."""
     stale: list[str] = field(default_factory=list)
     """Entries that have no skill any more; they stay."""
     difference: str = ""
@@ -107,10 +104,9 @@ class Plan:
     """The values with which the next sync compares."""
 
 
-def plan(discovery: Discovery, *, home: str, now: datetime, replaced: Collection[str] = ()) -> Plan:
+def plan(discovery: Discovery, *, home: str, now: datetime) -> Plan:
     """Return the plan of a sync of the registry of *discovery*; nothing is written.
 
-    *replaced* names edited values that the frontmatter overwrites: a field of all skills, `SKILL.FIELD`, or a skill.
     Only skills in home that accept handoffs are used, because a project's skills are not available elsewhere. A registry
     that cannot be read or has errors is refused.
     """
@@ -123,10 +119,9 @@ def plan(discovery: Discovery, *, home: str, now: datetime, replaced: Collection
         for skill in reversed(discovery.found)
         if skill.root.personal and isinstance(judge(skill), Candidate)
     }
-    _refuse_unknown(replaced, own)
     gone = [entry.skill for entry in discovery.registry.entries if not entry.remote and not entry.present]
     sync = Sync(path, before is not None, stale=gone)
-    editor = _Editor(sync, _EMPTY if before is None else before, home, replaced)
+    editor = _Editor(sync, _EMPTY if before is None else before, home)
     for name in sorted(own):
         editor.take(own[name])
     if not sync.added and not sync.updated:
@@ -183,22 +178,11 @@ def _refuse_invalid(path: str, text: str, home: str) -> None:
         )
 
 
-def _refuse_unknown(replaced: Collection[str], skills: Collection[str]) -> None:
-    """Refuse names to replace that are neither a field nor a skill."""
-    for name in replaced:
-        skill, _, named = name.rpartition(".")
-        if name not in {*SYNCED_FIELDS, *skills} and not (skill in skills and named in SYNCED_FIELDS):
-            raise UsageError(
-                f"nothing to replace is named `{name[:80]}`",
-                hint=f"name a skill, a skill's field as SKILL.FIELD, or one of {', '.join(SYNCED_FIELDS)}",
-            )
-
-
 class _Editor:
     """Edits the text of a registry, and adds the changes to a sync."""
 
-    def __init__(self, sync: Sync, text: str, home: str, replaced: Collection[str]) -> None:
-        self._sync, self._home, self._replaced = sync, home, replaced
+    def __init__(self, sync: Sync, text: str, home: str) -> None:
+        self._sync, self._home = sync, home
         self.values = {skill: dict(fields) for skill, fields in read_written(sync.path).items()}
         self._ends = "\r\n" if "\r\n" in text else "\n"
         text = text.replace("\r\n", "\n")
@@ -221,11 +205,7 @@ class _Editor:
         entry = next((entry for entry in self._entries if self._describes(entry, name)), None)
         if entry is not None:
             self._update(entry, name, own)
-        elif any(entry["name"] == name for entry in self._entries):
-            return  # the entry describes a remote workflow of that name
-        elif name in self.values and name not in self._replaced:
-            self._sync.removed.append(name)
-        else:
+        elif all(entry["name"] != name for entry in self._entries):  # else it describes a remote workflow
             own.setdefault("schema_version", skill.declaration.assumed_version)
             self._add(skill, own)
 
@@ -257,11 +237,11 @@ class _Editor:
         written = self.values.setdefault(skill, {})
         for name, declared in own.items():
             value = _value_of(entry, name)
-            is_unchanged = same_value(written[name], value) if name in written else value is None
+            is_unchanged = value is None or (name in written and same_value(written[name], value))
             change = FieldChange(skill, name, value, declared)
             if same_value(value, declared):
                 written[name] = declared
-            elif is_unchanged or not {skill, name, f"{skill}.{name}"}.isdisjoint(self._replaced):
+            elif is_unchanged:
                 _put(entry, name, declared)
                 written[name] = declared
                 self._sync.replaced.append(change)

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from flowrail.fleet import process, programs, targets
-from flowrail.fleet.programs import LogSummary
-from flowrail.fleet.targets import Target
 from flowrail.hosts.conversation import FLEET
 from flowrail.machines.agents import DispatchGoneError, parent_of
 from flowrail.machines.guidance.agent_work import PENDING
@@ -78,8 +76,6 @@ class AgentRun:
     ended_at: str = ""
     outcome: RunOutcome = RunOutcome.REFUSED
     exit_status: int | None = None
-    cost: float | None = None
-    """In dollars, if the program says it."""
     log: str = ""
     note: str = ""
     quota_until: float | None = None
@@ -105,7 +101,7 @@ def is_run(conversation: str | None) -> bool:
     return conversation is not None and conversation.startswith(_OURS)
 
 
-def take(environment: Environment, target: Target) -> Work:
+def take(environment: Environment, target: str) -> Work:
     """Take over the session of *target* for the conversation of *environment*. No report of an earlier run counts then.
 
     The sessions of other agents do not change.
@@ -153,13 +149,11 @@ def run_agent(
         seconds=60 * limits.time_limit,
         stop=stop,
     )
-    summary = programs.read_log(log)
-    outcome = patient(lambda: result(environment, work.session)) or _without_result(ended, summary)
-    done = replace(run, outcome=outcome, exit_status=ended.status, cost=summary.cost, log=log)
-    if outcome is RunOutcome.QUOTA and summary.quota_until is not None:
-        return replace(
-            done, quota_until=summary.quota_until, note=f"waits until {iso_time(summary.quota_until)}"
-        )
+    quota_until = programs.quota_until(log)
+    outcome = patient(lambda: result(environment, work.session)) or _without_result(ended, quota_until)
+    done = replace(run, outcome=outcome, exit_status=ended.status, log=log)
+    if outcome is RunOutcome.QUOTA and quota_until is not None:
+        return replace(done, quota_until=quota_until, note=f"waits until {iso_time(quota_until)}")
     is_started = ended.status != process.NOT_STARTED
     return done if is_started else replace(done, note="the program could not be started; see its log")
 
@@ -183,9 +177,9 @@ def result(environment: Environment, session_id: str) -> RunOutcome | None:
     return RunOutcome.WAITING if targets.waits(environment, session) else None
 
 
-def _without_result(ended: process.Ended, summary: LogSummary) -> RunOutcome:
+def _without_result(ended: process.Ended, quota_until: float | None) -> RunOutcome:
     if ended.reason:
         return RunOutcome.TIMED_OUT
-    if summary.quota_until is not None:
+    if quota_until is not None:
         return RunOutcome.QUOTA
     return RunOutcome.CRASHED if ended.status else RunOutcome.NO_RESULT

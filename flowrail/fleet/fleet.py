@@ -12,7 +12,6 @@ from flowrail.fleet import targets
 from flowrail.fleet.agent_run import is_run
 from flowrail.fleet.job_records import FleetRecords
 from flowrail.fleet.jobs import JobQueue
-from flowrail.fleet.targets import Target
 from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.agents import parent_of
 from flowrail.machines.session_store import UnknownSessionError
@@ -77,17 +76,17 @@ class Fleet:
 
     def schedule(self, program: str) -> None:
         """Add the jobs that the sessions of *program* need now."""
-        ready: list[Target] = []
+        ready: list[str] = []
         for known in self.records.sessions():
             if known.program == program:
                 with suppress(FlowError):  # it cannot be read now; the status says so
                     ready += self._ready(known.session)
         busy = {job.target for job in self.jobs.unfinished()}
         for target in ready:
-            if target.key not in busy:
+            if target not in busy:
                 self.jobs.enqueue(target, program)
 
-    def _ready(self, session_id: str) -> list[Target]:
+    def _ready(self, session_id: str) -> list[str]:
         """Return the targets of a session that agents of the fleet can work on now."""
         try:
             session = targets.current(self.environment, session_id)
@@ -101,17 +100,17 @@ class Fleet:
             return []  # a person or another agent took it over
         return [*targets.ready(self.environment, session_id)]
 
-    def give_up(self, target: Target, reason: str) -> None:
+    def give_up(self, target: str, reason: str) -> None:
         """Run no more agents for a target. A child session fails; another session stays open, without an owner."""
         environment = self.environment
-        if parent_of(target.key) is not None:
+        if parent_of(target) is not None:
             with suppress(ConflictError):  # it has just ended differently
                 abandon_session(environment, targets.session_of(environment, target), reason)
             return
-        self.records.end_session(target.key, reason)
-        owner = targets.current(environment, target.key).owner
+        self.records.end_session(target, reason)
+        owner = targets.current(environment, target).owner
         if is_run(owner):
-            release(environment.store, [target.key], str(owner), at=environment.now, by=environment.by)
+            release(environment.store, [target], str(owner), at=environment.now, by=environment.by)
 
 
 def folder_of(environment: Environment) -> str:

@@ -15,7 +15,6 @@ from typing import Any
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer, WorkflowStatus, error
 
 from flowrail.fleet.agent_run import AgentRun
-from flowrail.fleet.targets import Target
 from flowrail.storage.converter import from_plain, to_plain
 from flowrail.storage.database import Database
 
@@ -63,11 +62,11 @@ class JobQueue:
                 retry_connection_errors=False,
             )
 
-    def enqueue(self, target: Target, program: str) -> None:
+    def enqueue(self, target: str, program: str) -> None:
         """Add a job for *target*, which has no unfinished one. If two callers do this at once, there is one job."""
         with self._errors():
-            earlier = self._client.list_workflows(workflow_id_prefix=f"{target.key}#", load_output=False)
-            job = f"{target.key}#{len(earlier) + 1}"
+            earlier = self._client.list_workflows(workflow_id_prefix=f"{target}#", load_output=False)
+            job = f"{target}#{len(earlier) + 1}"
             self._client.enqueue(
                 {"workflow_name": _JOB, "queue_name": _queue(program), "workflow_id": job}, job
             )

@@ -1,4 +1,4 @@
-"""The command that starts an agent, and what its log says about costs and a used-up quota."""
+"""The command that starts an agent, and what its log says about a used-up quota."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from flowrail.errors import UsageError
@@ -28,16 +28,6 @@ _QUOTA = re.compile(
     r"|quota (?:exceeded|exhausted)",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True)
-class LogSummary:
-    """What the output of a run says."""
-
-    cost: float | None = None
-    """What the run cost, in dollars, if the program says it."""
-    quota_until: float | None = None
-    """When a used-up quota is available again, in seconds since 1970."""
 
 
 def check_program(name: str, limits: FleetLimits, environ: Mapping[str, str]) -> None:
@@ -72,25 +62,13 @@ def command_of(program: str, limits: FleetLimits, *, conversation: str, model: s
     return ["codex", "exec", "--json", *arguments, "-"] if program == CODEX else arguments
 
 
-def read_log(path: str) -> LogSummary:
-    """Return the summary of a run's output in the file *path*."""
-    with open(path, "rb") as log:
-        log.seek(0, 2)
-        log.seek(max(0, log.tell() - _READ_FROM_END))
-        lines = log.read().decode("utf-8", "replace").splitlines()
-    prices = [document.get("total_cost_usd") for document in _documents(lines)]
-    costs = [float(price) for price in prices if isinstance(price, (int, float))]
-    moments = (_quota_until(line, time.time()) for line in lines)
-    return LogSummary(costs[-1] if costs else None, next(filter(None, moments), None))
-
-
-def _documents(lines: list[str]) -> Iterator[Mapping[str, Any]]:
-    for line in lines:
-        if line.startswith("{") and len(line) < _LARGEST_LINE:
-            try:
-                yield json.loads(line)
-            except (ValueError, RecursionError):
-                continue
+def quota_until(log: str) -> float | None:
+    """Return when a used-up quota is available again, in seconds since 1970, if the output of a run says it is used up."""
+    with open(log, "rb") as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - _READ_FROM_END))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    return next(filter(None, (_quota_until(line, time.time()) for line in lines)), None)
 
 
 def _quota_until(line: str, now: float) -> float | None:
@@ -98,15 +76,18 @@ def _quota_until(line: str, now: float) -> float | None:
 
     Lines from an agent or a tool do not count, because they may be about anything.
     """
-    for document in _documents([line]):
-        limit = document.get("rate_limit_info")
-        if document.get("type") == "rate_limit_event" and isinstance(limit, Mapping):
-            if limit.get("status") != "rejected":
-                return None
-            resets = limit.get("resetsAt")
-            return float(resets) if isinstance(resets, (int, float)) else now + QUOTA_SECONDS
-        if document.get("type") not in {"result", "error", "turn.failed"}:
+    document: Any = {"type": "error"}  # a line that is no JSON comes from the program
+    if line.startswith("{") and len(line) < _LARGEST_LINE:
+        with suppress(ValueError, RecursionError):
+            document = json.loads(line)
+    limit = document.get("rate_limit_info")
+    if document.get("type") == "rate_limit_event" and isinstance(limit, Mapping):
+        if limit.get("status") != "rejected":
             return None
+        resets = limit.get("resetsAt")
+        return float(resets) if isinstance(resets, (int, float)) else now + QUOTA_SECONDS
+    if document.get("type") not in {"result", "error", "turn.failed"}:
+        return None
     message = _QUOTA.search(line)
     if message is None:
         return None

@@ -53,7 +53,6 @@ class FleetStatus:
                 run.outcome,
                 Moment(run.started_at),
                 duration(seconds_between(run.started_at, run.ended_at) or 0.0),
-                "" if run.cost is None else f"${run.cost:.2f}",
                 run.machine,
                 run.note,
             ]
@@ -68,7 +67,7 @@ class FleetStatus:
             Table(columns("session", "program", "state", "", wraps=("",)), sessions),
             Table(columns("job", "program", "state", "worker"), waiting),
             Table(
-                columns("run of", "outcome", "started", "took", "cost", "machine", "note", wraps=("note",)),
+                columns("run of", "outcome", "started", "took", "machine", "note", wraps=("note",)),
                 runs,
             ),
         ]

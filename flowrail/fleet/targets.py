@@ -1,9 +1,11 @@
-"""The work of agents for a session: its own steps, and the child sessions of the current one, at any depth."""
+"""The work of agents for a session: its own steps, and the child sessions of the current one, at any depth.
+
+A target is the id of the session, or what the ids of all child sessions for one piece of work begin with.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from flowrail.machines.agents import DispatchGoneError, parent_of, piece_of
 from flowrail.machines.session import AskedQuestion, Session
@@ -11,24 +13,16 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.steps.dispatched_work import children_of
 
 
-@dataclass(frozen=True)
-class Target:
-    """The work of a session."""
-
-    key: str
-    """Its id, or what the ids of all child sessions for one piece of work begin with."""
-
-
-def session_of(environment: Environment, target: Target) -> str:
+def session_of(environment: Environment, target: str) -> str:
     """Return the id of the session that does the work of a target now."""
-    parent = parent_of(target.key)
+    parent = parent_of(target)
     if parent is None:
-        return target.key
+        return target
     for dispatch in current(environment, parent).dispatches:
-        if piece_of(dispatch.child) == target.key:
+        if piece_of(dispatch.child) == target:
             return dispatch.child
     raise DispatchGoneError(
-        f"session `{parent}` has left the step of `{target.key}`", hint="nothing is left to do"
+        f"session `{parent}` has left the step of `{target}`", hint="nothing is left to do"
     )
 
 
@@ -37,17 +31,17 @@ def current(environment: Environment, session_id: str) -> Session:
     return environment.store.read(session_id).session
 
 
-def involved(environment: Environment, session_id: str) -> Iterator[tuple[Target, Session]]:
+def involved(environment: Environment, session_id: str) -> Iterator[tuple[str, Session]]:
     """Yield the open sessions that work for a session, itself first, each with the target whose work it does."""
     session = current(environment, session_id)
     if session.is_open:
-        yield Target(session.id), session
+        yield session.id, session
         for child in children_of(environment.store, session.dispatches).values():
             if child.is_open:
-                yield Target(piece_of(child.id)), child
+                yield piece_of(child.id), child
 
 
-def ready(environment: Environment, session_id: str) -> Iterator[Target]:
+def ready(environment: Environment, session_id: str) -> Iterator[str]:
     """Yield the targets that an agent can work on now. Some may be at work already.
 
     A session that waits for the user has none of its own, and one that waits for its sub-agents has only theirs.
@@ -60,10 +54,10 @@ def ready(environment: Environment, session_id: str) -> Iterator[Target]:
             yield target
         for child, exists in unfinished.items():
             if not exists:
-                yield Target(piece_of(child))
+                yield piece_of(child)
 
 
-def is_ready(environment: Environment, target: Target) -> bool:
+def is_ready(environment: Environment, target: str) -> bool:
     """Return whether an agent can work on a target now."""
     record = environment.store.find(session_of(environment, target))
     return record is None or (record.session.is_open and not waits(environment, record.session))

@@ -17,7 +17,6 @@ from flowrail.fleet.agent_run import ATTEMPTS, AgentRun, RunOutcome, new_convers
 from flowrail.fleet.fleet import Fleet
 from flowrail.fleet.folders import require_approved
 from flowrail.fleet.job_records import WorkerRecord
-from flowrail.fleet.targets import Target
 from flowrail.machines.agents import DispatchGoneError
 from flowrail.storage.configuration import FleetLimits
 from flowrail.text.phrases import count, iso_time, times
@@ -117,7 +116,7 @@ class Worker:
 
         On another worker the job repeats this; runs and pauses that are over are then not repeated.
         """
-        target = Target(job.rpartition("#")[0])
+        target = job.rpartition("#")[0]
         failures = 0
         while True:
             run = self._fleet.jobs.run_once(self._run_target, job)
@@ -133,11 +132,11 @@ class Worker:
                     return
                 self._fleet.jobs.pause(min(_LONGEST_PAUSE, self._limits.retry_seconds * 2 ** (failures - 1)))
 
-    def _give_up(self, target: Target, reason: str) -> None:
+    def _give_up(self, target: str, reason: str) -> None:
         try:
             self._patient(lambda: self._fleet.give_up(target, reason))
         except FlowError as error:
-            self._say(f"{target.key} could not be ended: {error.message}")
+            self._say(f"{target} could not be ended: {error.message}")
 
     def _run_target(self, job: str) -> AgentRun:
         """Run an agent for the target of a job. This never returns if another worker repeats the run."""
@@ -158,14 +157,14 @@ class Worker:
         return replace(run, ended_at=iso_time(time.time()))
 
     def _attempt(self, job: str, run: AgentRun) -> AgentRun:
-        fleet, target = self._fleet, Target(job.rpartition("#")[0])
+        fleet, target = self._fleet, job.rpartition("#")[0]
         losses = self._patient(lambda: fleet.jobs.losses(job))
         if losses > self._limits.attempts:
             return replace(run, note=f"its worker was lost {times(losses)}")
         environment = fleet.environment_of(run.run)
         require_approved(self._project, environment.state)
         if not self._patient(lambda: targets.is_ready(environment, target)):
-            raise DispatchGoneError(f"`{target.key}` needs no agent now", hint="nothing is left to do")
+            raise DispatchGoneError(f"`{target}` needs no agent now", hint="nothing is left to do")
         return run_agent(
             environment,
             self._patient(lambda: take(environment, target)),

@@ -13,10 +13,8 @@ import re
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
 
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.host import CLAUDE_CODE, POST_TOOL_USE, POST_TOOL_USE_FAILURE, SESSION_START, Host
@@ -24,7 +22,7 @@ from flowrail.rules.tools import EDITS, QUESTIONS, SHELLS, SKILL_TOOL
 from flowrail.storage import files
 from flowrail.text import json as strict_json
 from flowrail.text import size_limits
-from flowrail.text.safe_text import decode, in_quotes
+from flowrail.text.safe_text import decode
 
 TIMEOUT = 10
 """After this many seconds a host continues without an answer."""
@@ -45,24 +43,6 @@ _MISSING = json.dumps(
 _OF_TOOLS = {POST_TOOL_USE: SHELLS | EDITS | QUESTIONS | {SKILL_TOOL}, POST_TOOL_USE_FAILURE: SHELLS}
 """The tools that an event is for, if it is not for all."""
 Settings = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _Group:
-    hooks: list[dict[str, Any]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Permissions:
-    allow: list[Any] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Form:
-    """The form of the parts that are read or changed."""
-
-    hooks: dict[str, list[_Group]] = field(default_factory=dict)
-    permissions: _Permissions = field(default_factory=_Permissions)
 
 
 @dataclass(frozen=True)
@@ -215,16 +195,10 @@ def _parse(text: str, source: str, host: Host) -> Settings:
     except DocumentError as error:
         raise DocumentError(error.fact, code="SETTINGS_UNUSABLE", hint=hint, place=error.place) from None
     try:
-        TypeAdapter(_Form).validate_python(settings)
-    except ValidationError as error:
-        place = ".".join(map(str, error.errors()[0]["loc"]))
-        fact = (
-            f"`{in_quotes(place)}` has a form that hosts do not read"
-            if place
-            else "the file is not a JSON object"
-        )
-        raise DocumentError(
-            fact, code="SETTINGS_UNUSABLE", hint="fix it" if place else hint, place=source
-        ) from None
+        with_ours(settings, host)
+        without_ours(settings)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        fact = "its hooks or permissions have a form that hosts do not read"
+        raise DocumentError(fact, code="SETTINGS_UNUSABLE", hint=hint, place=source) from None
     checked: Settings = settings
     return checked

@@ -38,13 +38,6 @@ def sync(
     check: Annotated[
         bool, Help("Write nothing; show the difference, and exit 1 if the registry is not up to date.")
     ] = False,
-    replace: Annotated[
-        tuple[str, ...],
-        Help(
-            "Overwrite your edits of a field (FIELD, SKILL.FIELD or SKILL) with the skill's value. Repeatable.",
-            metavar="FIELD",
-        ),
-    ] = (),
 ) -> SyncedRegistry:
     """Update the registry from the skills in your home folder
 
@@ -53,5 +46,5 @@ def sync(
     """
     discovery = discover(environment.cwd, environment.home, environment.environ)
     now = datetime.fromisoformat(environment.now)
-    planned = plan(discovery, home=environment.home, now=now, replaced=replace)
+    planned = plan(discovery, home=environment.home, now=now)
     return SyncedRegistry(**vars(planned.sync if check else apply(planned)), checked=check)

@@ -13,6 +13,7 @@ from annotated_types import Ge, Gt, MinLen
 from flowrail.errors import DocumentError
 from flowrail.storage import files
 from flowrail.storage.user_folders import configuration_path
+from flowrail.text.validation import in_words
 
 _LARGEST_FILE = 64_000
 _CHECKED = {"extra": "forbid", "strict": True}
@@ -69,12 +70,9 @@ def read_configuration(environ: Mapping[str, str], home: str) -> Configuration:
         return TypeAdapter(Configuration).validate_json(json.dumps(values, default=str))
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
-        is_unknown = wrong["type"] == "unexpected_keyword_argument"
-        problem = "unknown key" if is_unknown else wrong["msg"].removeprefix("Value error, ")
         key = ".".join(map(str, wrong["loc"]))
-        raise DocumentError(
-            f"`{key}`: {problem}" if key else problem, hint="fix the file", place=path
-        ) from None
+        problem = f"`{key}` {in_words(wrong)}" if key else in_words(wrong)
+        raise DocumentError(problem, hint="fix the file", place=path) from None
 
 
 def configured_store(environ: Mapping[str, str], home: str) -> str:

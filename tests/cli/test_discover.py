@@ -148,7 +148,7 @@ def test_a_skill_with_an_error_is_always_named_with_its_line() -> None:
 
     assert "  broken: `metadata.handoff` cannot be read: " in out
     assert f"({broken}:5)" in out
-    assert f"  loose: `handoff.accepts_handoff` must be `true` or `false` ({loose}:4)" in out
+    assert f"  loose: `handoff.accepts_handoff` must be true or false ({loose}:4)" in out
     assert f"  old: it reads payload version 1.2, and flow writes 2.0 and 3.0 ({old}:4)" in out
     assert "1 skill left out; --all says why." in out
     assert findings == {"broken": ["error"], "loose": ["error"], "old": ["warning"]}

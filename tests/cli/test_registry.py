@@ -38,7 +38,6 @@ def test_a_check_writes_nothing_and_says_whether_the_registry_is_up_to_date() ->
         "updated": [],
         "replaced": [],
         "edited": [],
-        "removed": [],
         "stale": [],
         "difference": "",
         "checked": True,
@@ -56,26 +55,27 @@ def test_a_sync_keeps_what_a_person_wrote_and_names_what_is_stale() -> None:
     )
 
     synced = flow("registry", "sync")
-    replaced = flow("registry", "sync", "--replace", "reader.categories", "--replace", "description")
+    write(registry().read_text().replace("    description: Older\n", ""))
+    replaced = flow("registry", "sync")
 
     gone = "Kept, though the skill is gone: gone. Remove the entry, or fix its `skill_path`.\n"
     assert synced.out == (
         f"{registry()} is up to date: no skill in your home folder declares anything new.\n"
-        "Kept, because you edited it (`--replace SKILL.FIELD` takes the skill's value):\n"
+        "Kept, because you edited it (remove the value, and the next sync writes the skill's):\n"
         "  reader.description: Older; the skill declares Digs deeper\n"
         "  reader.categories: [research]; the skill declares [law]\n"
         f"{gone}"
     )
     assert replaced.out == (
         f"Wrote {registry()}: updates reader.\n"
-        "  reader.description: Older → Digs deeper\n"
-        "  reader.categories: [research] → [law]\n"
+        "  reader.description: (nothing) → Digs deeper\n"
+        "Kept, because you edited it (remove the value, and the next sync writes the skill's):\n"
+        "  reader.categories: [research]; the skill declares [law]\n"
         f"{gone}"
     )
     text = registry().read_text()
     assert text.startswith("# mine\n")
     assert "name: reader  # keep" in text
-    assert "law" in text
     assert "name: gone" in text
 
 

@@ -99,7 +99,7 @@ MINIMAL = "handoff:\n  accepts_handoff: true\n  handoff_categories: [research]\n
 @pytest.mark.parametrize(
     ("lines", "kind", "reason", "line"),
     [
-        ("handoff: [a, b]\n", LeftOut.MALFORMED, "`handoff` must be keys and values", 4),
+        ("handoff: [a, b]\n", LeftOut.MALFORMED, "`handoff` must be a mapping", 4),
         (
             "handoff:\n  accepts_from: ['*']\n  health_check: [a]\n",
             LeftOut.MALFORMED,
@@ -115,7 +115,7 @@ MINIMAL = "handoff:\n  accepts_handoff: true\n  handoff_categories: [research]\n
         (
             "handoff: {accepts_handoff: true}\nmeta: {autonomous: sometimes}\n",
             LeftOut.MALFORMED,
-            "`meta.autonomous` must be `true` or `false`",
+            "`meta.autonomous` must be true or false",
             5,
         ),
         ("meta: {autonomous: sometimes}\n", LeftOut.PLAIN, "it declares no handoff metadata", 0),

@@ -1,5 +1,6 @@
 """Bringing the registry up to date without losing what a person wrote."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from support.refusals import refused
 from support.skills import ACCEPTING, REGISTRY, head, put
 
 from flowrail.discovery.index import discover
+from flowrail.discovery.registry import WRITTEN_FILE
 from flowrail.discovery.registry_sync import Plan, Sync, apply, plan
 from flowrail.errors import DocumentError
 
@@ -33,14 +35,14 @@ def file_of(home: Path) -> Path:
     return home / ".claude/handoff-registry.yaml"
 
 
-def planned(home: Path, cwd: Path | None = None, replace: tuple[str, ...] = ()) -> Plan:
+def planned(home: Path, cwd: Path | None = None) -> Plan:
     discovery = discover(str(cwd or home / "nowhere"), str(home), {})
-    return plan(discovery, home=str(home), now=NOW, replaced=replace)
+    return plan(discovery, home=str(home), now=NOW)
 
 
-def sync(home: Path, cwd: Path | None = None, replace: tuple[str, ...] = ()) -> Sync:
+def sync(home: Path) -> Sync:
     """Return what a sync would change; nothing is written."""
-    return planned(home, cwd, replace).sync
+    return planned(home).sync
 
 
 def synced(home: Path) -> str:
@@ -114,13 +116,24 @@ EDITED = (
 )
 
 
+LAST = {
+    "programming-pm": {
+        "description": "Multi-phase project management workflow for software development",
+        "provides_to": ["senior-developer", "junior-developer", "systems-architect"],
+        "duration": "days-to-weeks",
+    }
+}
+"""What the last sync wrote."""
+
+
 def test_only_what_a_skill_declares_otherwise_is_changed(home: Path) -> None:
     put(home / ".claude/skills", "programming-pm", head("programming-pm", PM))
     same = "Multi-agent workflow for creating and modifying Claude Code skills"
     put(home / ".claude/skills", "skill-editor", head("skill-editor", description=same))
     file_of(home).write_text(EDITED)
+    file_of(home).with_name(WRITTEN_FILE).write_text(json.dumps({"version": 1, "workflows": LAST}))
 
-    changes = sync(home, replace=("description", "provides_to", "programming-pm.duration"))
+    changes = sync(home)
 
     assert (changes.added, changes.updated, changes.stale) == ([], ["programming-pm"], [])
     assert {change.field for change in changes.replaced} == {"description", "provides_to", "duration"}
@@ -209,7 +222,7 @@ EDITS: list[tuple[str, str, str, object, object]] = [
 
 
 @pytest.mark.parametrize(("field", "line", "edit", "attribute", "value"), EDITS)
-def test_an_edit_survives_two_syncs_wins_in_discovery_and_can_be_replaced(
+def test_an_edit_survives_two_syncs_and_wins_in_discovery(
     home: Path, field: str, line: str, edit: str, attribute: str, value: object
 ) -> None:
     version = 'version: "1.0"\n'
@@ -227,32 +240,3 @@ def test_an_edit_survives_two_syncs_wins_in_discovery_and_can_be_replaced(
     assert [change.field for change in first.edited] == [change.field for change in second.edited] == [field]
     assert {change.field for change in second.replaced} == {"description", "duration"} - {field}
     assert edit in file_of(home).read_text()
-
-    replacing = apply(planned(home, replace=(f"pm.{field}",)))
-
-    assert [change.field for change in replacing.replaced] == [field]
-    assert sync(home).edited == []
-    assert not sync(home).changes
-
-
-def test_removed_values_and_entries_stay_removed_until_they_are_replaced(home: Path) -> None:
-    put(home / ".claude/skills", "pm", head("pm", PM))
-    put(home / ".claude/skills", "reader", head("reader", ACCEPTING))
-    text = synced(home)
-    start = text.index('  - name: "reader"')
-    text = text[:start] + text[text.index("\nmeta:") :]
-    file_of(home).write_text(
-        text.replace('    meta:\n      estimated_duration: "days"\n', "").replace(
-            "total_workflows: 2", "total_workflows: 1"
-        )
-    )
-
-    first = apply(planned(home))
-    second = sync(home)
-
-    assert first.removed == second.removed == ["reader"]
-    assert [(change.field, change.registry) for change in second.edited] == [("duration", None)]
-    assert not second.changes
-    apply(planned(home, replace=("reader", "duration")))
-    assert 'name: "reader"' in file_of(home).read_text()
-    assert "estimated_duration" in file_of(home).read_text()

@@ -57,8 +57,8 @@ def test_workers_do_what_a_session_dispatches_and_tell_apart_how_agents_end() ->
     }
     assert told("sessions", session)["status"] == "completed"
     (first,) = runs_of(status, f"{session}.0.1")
-    assert (first["cost"], first["machine"]) == (0.25, os.uname().nodename)
-    assert "total_cost_usd" in Path(first["log"]).read_text()
+    assert first["machine"] == os.uname().nodename
+    assert '"result"' in Path(first["log"]).read_text()
 
 
 def test_a_session_waits_for_the_user_until_an_answer() -> None:
@@ -102,10 +102,8 @@ def test_work_given_as_a_prompt_is_tried_again_until_its_attempts_are_used_up() 
     assert told("sessions", session)["status"] == "completed"
 
 
-@pytest.mark.parametrize(
-    ("program", "cost"), [("claude", 0.5), pytest.param("codex", None, marks=pytest.mark.long)]
-)
-def test_claude_code_and_codex_are_started_as_they_expect(program: str, cost: float | None) -> None:
+@pytest.mark.parametrize("program", ["claude", pytest.param("codex", marks=pytest.mark.long)])
+def test_claude_code_and_codex_are_started_as_they_expect(program: str) -> None:
     put_skill("small")
     configure()
     session = run_session("small", program=program)
@@ -113,8 +111,7 @@ def test_claude_code_and_codex_are_started_as_they_expect(program: str, cost: fl
     with worker(program=program):
         status = until(ended(session))
 
-    (run,) = runs_of(status, session)
-    assert (run["outcome"], run["cost"]) == ("finished", cost)
+    assert outcomes(status, session) == ["finished"]
 
 
 def test_an_agent_that_runs_too_long_is_killed_and_tried_again() -> None:
@@ -125,7 +122,8 @@ def test_an_agent_that_runs_too_long_is_killed_and_tried_again() -> None:
     with worker("--time-limit", "0.05"):
         status = until(ended(session))
 
-    assert outcomes(status, f"{session}.0.1") == ["timed out", "finished"]
+    first, *_, last = outcomes(status, f"{session}.0.1")
+    assert (first, last) == ("timed out", "finished")
 
 
 def test_a_folder_that_is_not_approved_is_refused_and_so_are_changed_settings() -> None:
@@ -150,10 +148,10 @@ def test_an_unknown_program_is_refused_with_the_place_to_configure_it() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("slots = 0", "`fleet.slots`: Input should be greater than or equal to 1"),
-        ('time_limit = "long"', "`fleet.time_limit`: Input should be a valid number"),
-        ("colour = 1", "`fleet.colour`: unknown key"),
-        ('programs = {mine = "agent"}', "`fleet.programs.mine`: Input should be a valid array"),
+        ("slots = 0", "`fleet.slots` must be at least 1"),
+        ('time_limit = "long"', "`fleet.time_limit` must be a number"),
+        ("colour = 1", "`fleet.colour` is not a known key"),
+        ('programs = {mine = "agent"}', "`fleet.programs.mine` must be a list"),
     ],
 )
 def test_a_wrong_value_in_the_configuration_is_refused_with_the_place(line: str, problem: str) -> None:

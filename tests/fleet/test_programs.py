@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from flowrail.fleet.programs import QUOTA_SECONDS, read_log
+from flowrail.fleet import programs
+from flowrail.fleet.programs import QUOTA_SECONDS
 
 
 def quota_until(line: str) -> float | None:
     """Return what a log with one line says about a quota, in seconds from now."""
     Path("log").write_text(f"{line}\n")
-    until = read_log("log").quota_until
+    until = programs.quota_until("log")
     return None if until is None else until - time.time()
 
 

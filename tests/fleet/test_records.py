@@ -16,7 +16,6 @@ pytest.importorskip("dbos", reason="the extra `fleet` is not installed")
 from flowrail.errors import StorageError
 from flowrail.fleet.job_records import FleetRecords, WorkerRecord
 from flowrail.fleet.jobs import JobQueue
-from flowrail.fleet.targets import Target
 from flowrail.operations.environment import Environment
 from flowrail.storage.database import Database
 
@@ -69,12 +68,12 @@ def test_a_queue_whose_database_is_away_says_so_at_once_and_works_when_it_is_bac
         jobs = JobQueue(Database(server.address()).complete_address)
         server.stop()
         with pytest.raises(StorageError, match="Connection refused"):
-            jobs.enqueue(Target("session"), PROGRAM)
+            jobs.enqueue("session", PROGRAM)
         with pytest.raises(StorageError):
             jobs.put_back("worker-1", is_lost=True)
         server.start()
 
-        jobs.enqueue(Target("session"), PROGRAM)
+        jobs.enqueue("session", PROGRAM)
 
         assert [(job.id, job.state) for job in jobs.unfinished()] == [("session#1", "queued")]
         jobs.close()

@@ -41,11 +41,7 @@ def main() -> int:
         time.sleep(8)
     if kind == "late" and is_first:  # its worker must be lost before it ends, on a busy machine too
         time.sleep(12)
-    print(
-        json.dumps(
-            {"type": "result", "total_cost_usd": 0.25, "usage": {"input_tokens": 7, "output_tokens": 3}}
-        )
-    )
+    print(json.dumps({"type": "result"}))
     return steps(session[1], kind)
 
 

@@ -39,11 +39,9 @@ def report(sync: Sync) -> Report:
 def _unchanged(sync: Sync) -> Iterator[str]:
     """Yield the entries that a sync does not change: edits by a person, entries without a skill."""
     if sync.edited:
-        yield "Kept, because you edited it (`--replace SKILL.FIELD` takes the skill's value):"
+        yield "Kept, because you edited it (remove the value, and the next sync writes the skill's):"
         for change in sync.edited:
             yield f"  {_field(change)}: {_value(change.registry)}; the skill declares {_value(change.declared)}"
-    if sync.removed:
-        yield f"Not added again, because you removed them: {joined(sync.removed)} (`--replace SKILL` adds one)."
     if sync.stale:
         stale = joined(sync.stale)
         yield f"Kept, though the skill is gone: {stale}. Remove the entry, or fix its `skill_path`."

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from flowrail.handoff.errors import INVALID, MISSING, PayloadProblem
 from flowrail.handoff.payload.integrity import MAX_TOKENS
+from flowrail.text.validation import in_words
 
 Content = TypeVar("Content", bound=BaseModel)
 _MAX_NAME = 200
@@ -96,27 +97,6 @@ class SearchTerm(PayloadPart):
 
     term: Filled
     rationale: str = ""
-
-
-_MESSAGES = {
-    "missing": "is missing",
-    "string_type": "must be text",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "bool_type": "must be true or false",
-    "list_type": "must be a list",
-    "model_type": "must be a mapping",
-    "dict_type": "must be a mapping",
-    "finite_number": "must be a finite number",
-    "string_too_short": "is empty",
-    "too_short": "is empty",
-    "literal_error": "must be {expected}",
-    "string_too_long": "is longer than {max_length} characters",
-    "string_pattern_mismatch": "must match {pattern}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-    "value_error": "{error}",
-}
 
 
 class SourceV1(PayloadPart):
@@ -398,15 +378,11 @@ def shape_of(version: str, handoff: Mapping[str, object]) -> tuple[list[PayloadP
         return [], ()
     problems, unknown = [], []
     for detail in details:
-        kind = detail["type"]
         field = ".".join(str(part)[:_MAX_NAME] for part in detail["loc"])
-        if kind == "extra_forbidden":
+        if detail["type"] == "extra_forbidden":
             unknown.append(field)
             continue
-        template = _MESSAGES.get(kind)
-        message = template.format(**detail.get("ctx", {})) if template else f"is invalid: {detail['msg']}"
-        if kind == "literal_error":
-            message = message.replace("'", "`")
+        message = in_words(detail)
         if field == "handoff.version" and not isinstance(handoff.get("version"), str):
             message = f'is a number; write it as text, "{version}"'
         lacks_value = message in {"is missing", "is empty"}
