@@ -274,7 +274,7 @@ _WARNINGS = {
     ),
     "FR183": (
         "The handoff block in SKILL.md does not match the handoff schema. Discovery is lenient. Other readers of the schema are not.",
-        "Write the block as in [Handoff metadata](discovery.md).",
+        'Declare `categories: [research]` and `handoff: {accepts_from: ["*"], schema_version: "3.0"}`, with the keys of the page [Discovery and registry](discovery.md).',
     ),
     "FR184": (
         "A check of `evidence` proves little. An agent that has not done the work passes the check, and the record says that it was checked.",

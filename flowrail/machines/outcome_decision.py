@@ -225,10 +225,12 @@ def decide(step: StepDef, context: StepContext) -> Decision:
             hint="return an Outcome, or a pair of an Outcome and a dict",
             step=step.id,
         )
-    return Decision(Outcome(outcome), _storable(step, values))
+    return Decision(Outcome(outcome), _storable(step, values, handler))
 
 
-def _storable(step: StepDef, values: Mapping[str, object]) -> dict[str, object]:
+def _storable(
+    step: StepDef, values: Mapping[str, object], handler: Callable[..., object]
+) -> dict[str, object]:
     """Return the values of a handler as the journal will return them; refuse values that JSON cannot hold."""
     try:
         plain: dict[str, object] = json.loads(json.dumps(dict(values), allow_nan=False)) if values else {}
@@ -238,7 +240,7 @@ def _storable(step: StepDef, values: Mapping[str, object]) -> dict[str, object]:
     if problem is None:
         return plain
     raise HandlerError(
-        f"the handler of step `{step.id}` returned values that cannot be saved: {problem}",
+        f"the handler of step `{step.id}` returned values that cannot be saved: {problem} ({_defined_at(handler)})",
         hint="return texts, numbers, true or false, and lists and dicts of them",
         step=step.id,
     )

@@ -5,6 +5,7 @@ The reference prints the same rows of the two tables.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -70,9 +71,17 @@ def explain(
 
 def known_codes() -> dict[str, ExplainedCode]:
     """Return every code that can be explained: findings, then errors."""
-    findings = {code: ExplainedCode(code, "finding", row.when, row.do) for code, row in FINDING_CODES.items()}
+    findings = {
+        code: ExplainedCode(code, "finding", row.when, _without_links(row.do))
+        for code, row in FINDING_CODES.items()
+    }
     errors = {
         code: ExplainedCode(code, "error", f"Exit status {row.exit_status}. {row.when}", row.do)
         for code, row in sorted(CODES.items())
     }
     return findings | errors
+
+
+def _without_links(text: str) -> str:
+    """Return a text of the reference for a terminal: a link to another page is its title, others show their address."""
+    return re.sub(r"\[([^]]+)\]\((https://[^)]+)?[^)]*\)", lambda link: " ".join(filter(None, link.groups())), text)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from support.sandbox import told
+from support.sandbox import as_user, told
 from support.simulated_agents import Habit, Team, habits, more_habits
 
 from flowrail.machines.graph import possible_edges
@@ -82,7 +82,7 @@ def begin(address: str, params: Mapping[str, str]) -> str:
 
 def walked(address: str, habit: Habit, params: Mapping[str, str], taken: Taken) -> None:
     """Walk one workflow to its end and note everything that it did; its agents have walks of their own."""
-    team = Team(habit)
+    team = Team(habit, runs=as_user)
     end = team.run(begin(address, params))
     assert end.status in {"completed", "failed"}, (address, end)
     assert {last.status for last in team.sessions.values()} <= {"completed", "failed"}

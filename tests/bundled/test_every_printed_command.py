@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
-from support.sandbox import BUNDLED, Ran, flow, params_of
+from support.sandbox import BUNDLED, as_user, flow, params_of
 from support.simulated_agents import Habit, StepOutput, Team, habits, read, words_of
 
 QUESTION = b'{"text": "Which one?", "options": [{"label": "A"}, {"label": "B"}]}'
@@ -36,12 +35,6 @@ def copied() -> Iterator[None]:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         shutil.copytree(kept, here, symlinks=True, dirs_exist_ok=True)
         shutil.rmtree(kept)
-
-
-def as_user(*words: str, stdin: bytes = b"") -> Ran:
-    """Run a command; a question to the person at the terminal is answered with yes."""
-    with patch("flowrail.cli.output.confirm", lambda _asked: None):
-        return flow(*words, stdin=stdin)
 
 
 SINGLE = ("give_up_command", "relaunch_command", "launcher_command", "take_over_command", "then_command")

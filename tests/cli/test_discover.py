@@ -105,7 +105,11 @@ def test_an_installed_user_can_open_the_page_on_handoff_metadata() -> None:
     hint = told("discover")["nothing"]["hint"]
 
     assert hint.startswith("To enable handoffs, add `handoff:` metadata to SKILL.md. See: flow ")
-    assert "handoff" in flow(*hint.partition("flow ")[2].split()).out
+    explained = flow(*hint.partition("flow ")[2].split()).out
+    categories, _, handoff = explained.partition("Declare ")[2].split("`")[1:4]
+    put(home_skills(), "plain", head("plain", categories, handoff))
+    assert "](" not in explained
+    assert "plain" in names()
 
 
 def test_all_includes_what_does_not_fit_and_one_sentence_for_each_skill_that_was_left_out() -> None:

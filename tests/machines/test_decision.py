@@ -139,8 +139,8 @@ def test_an_expression_that_cannot_be_evaluated_names_its_place() -> None:
 
 
 @pytest.mark.parametrize("value", [{1, 2}, float("nan"), b"x"])
-def test_values_that_could_not_be_kept_are_refused(value: object) -> None:
-    with pytest.raises(HandlerError, match="values that cannot be saved"):
+def test_a_value_of_a_handler_that_cannot_be_saved_names_the_authors_line(value: object) -> None:
+    with pytest.raises(HandlerError, match=r"values that cannot be saved: .* \(.*test_decision\.py:\d+\)"):
         decided(lambda _: (Outcome.OK, {"a": value}))
 
 

@@ -133,7 +133,7 @@ def content_for(
         lines += [Template(text).safe_substitute(values), *map(str, items or [])]
         lines += str(value).split(",")
     if letter:
-        earlier = markdown_items.items_in(markdown_items.section_of(before, check.get("section", "")), letter)
+        earlier = ids_of(markdown_items.section_of(before, check.get("section", "")), letter)
         lines += [f"{letter}{number}: {cited}" for number in range(1, max(least, len(earlier)) + 1)]
     if "covers" in check:
         covers = check["covers"]
@@ -142,8 +142,13 @@ def content_for(
         else:
             path = Path(Template(covers).safe_substitute(values))
             source = path.read_text() if path.exists() else ""
-        lines += [f"{item.id}: {cited}" for item in markdown_items.items_in(source, letter or "")]
+        lines += [f"{item}: {cited}" for item in ids_of(source, letter or "")]
     return f"{os.linesep.join(lines):.<{check.get('min_bytes', 1)}}"
+
+
+def ids_of(text: str, letter: str) -> list[str]:
+    """Return the ids of the items of a text, each once."""
+    return list(dict.fromkeys(item.id for item in markdown_items.items_in(text, letter)))
 
 
 def _submit_review(session: dict[str, Any], folder: Path) -> None:

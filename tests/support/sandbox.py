@@ -276,10 +276,15 @@ def allow(skill: str) -> None:
     assert told("trust", skill, "--digest", error["details"]["digest"])["allowed"]
 
 
-def as_person(*words: str) -> Ran:
-    """Run a command as a person who says yes at the terminal."""
+def as_user(*words: str, stdin: bytes = b"") -> Ran:
+    """Run a command beside the user, who says yes at the terminal if it asks."""
     with patch("flowrail.cli.output.confirm", lambda _asked: None):
-        return flow(*words, "--json")
+        return flow(*words, stdin=stdin)
+
+
+def as_person(*words: str) -> Ran:
+    """Run a command as a person who says yes at the terminal, and return its JSON."""
+    return as_user(*words, "--json")
 
 
 def decided(*words: str) -> Any:
