@@ -139,15 +139,3 @@ def test_the_files_of_a_run_are_not_written_through_a_link(session: str, tmp_pat
 
     assert refused("run", "hello")[1]["code"] == "DIRECTORY_NOT_PRIVATE"
     assert not [*outside.iterdir()]
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every folder")
-def test_a_folder_of_sessions_that_cannot_be_read_is_named(session: str) -> None:
-    del session
-    Path(".flow/sessions").chmod(0)
-    try:
-        for words in (["step", "given", "--new"], ["sessions"], ["resume"]):
-            status, error = refused(*words)
-            assert (status, "sessions" in error["message"]) == (3, True), error
-    finally:
-        Path(".flow/sessions").chmod(0o700)
