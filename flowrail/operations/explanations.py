@@ -84,4 +84,6 @@ def known_codes() -> dict[str, ExplainedCode]:
 
 def _without_links(text: str) -> str:
     """Return a text of the reference for a terminal: a link to another page is its title, others show their address."""
-    return re.sub(r"\[([^]]+)\]\((https://[^)]+)?[^)]*\)", lambda link: " ".join(filter(None, link.groups())), text)
+    return re.sub(
+        r"\[([^]]+)\]\((https://[^)]+)?[^)]*\)", lambda link: " ".join(filter(None, link.groups())), text
+    )

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import re
+import signal
 import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from email.message import Message
+from http.cookiejar import CookieJar
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.request import Request, urlopen
 
 import pytest
 from support.sandbox import put_skill, told
@@ -75,6 +82,49 @@ def test_cookies_never_reach_another_port_because_the_name_is_new_each_time(site
     assert re.fullmatch(r"flow-[0-9a-f]{16}\.localhost:\d+", site.host)
     assert other.host.partition(":")[0] != site.host.partition(":")[0]
     assert "domain=" not in answered.headers["set-cookie"].lower()  # only for exactly this name
+
+
+@contextmanager
+def server_of_another_user() -> Iterator[tuple[int, int]]:
+    """Listen as another user; yield the port, and a pipe with the first request."""
+    read, write = os.pipe()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        child = os.fork()
+        if child == 0:
+            os.setgid(pwd.getpwnam("nobody").pw_gid)
+            os.setuid(pwd.getpwnam("nobody").pw_uid)
+            visitor, _ = listening.accept()
+            os.write(write, f"user {os.getuid()}\n".encode() + visitor.recv(65_536))
+            visitor.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+            os._exit(0)
+        os.close(write)
+        try:
+            yield listening.getsockname()[1], read
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            os.close(read)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_a_server_of_another_user_gets_no_cookie(site: Website, name: str) -> None:
+    browser = CookieJar()
+    headers = Message()
+    headers["Set-Cookie"] = site.enter().headers["set-cookie"]
+    own = Request(f"{site.origin}/")  # noqa: S310 - it is not opened
+    browser.extract_cookies(SimpleNamespace(info=lambda: headers), own)  # type: ignore[arg-type]
+    browser.add_cookie_header(own)
+
+    with server_of_another_user() as (port, received):
+        elsewhere = Request(f"http://{name}:{port}/")
+        browser.add_cookie_header(elsewhere)
+        urlopen(elsewhere, timeout=10).close()  # noqa: S310 - a server of this test
+        request = os.read(received, 65_536).decode()
+
+    assert own.has_header("Cookie")
+    assert request.startswith(f"user {pwd.getpwnam('nobody').pw_uid}\nGET / ")
+    assert "cookie" not in request.lower()
 
 
 BROWSER = """\
