@@ -78,19 +78,6 @@ def test_a_folder_that_git_ignores_as_a_whole_is_approved_with_its_content(folde
     assert set(approval.snapshot(str(folder)).files) == {"workflow.py", "steps/first.md"}
 
 
-def test_times_permissions_and_empty_folders_do_not_count(folder: Path, state: str) -> None:
-    approve(folder, state)
-
-    os.utime(folder / "workflow.py", (1, 1))
-    (folder / "workflow.py").chmod(0o640)
-    (folder / "empty").mkdir()
-
-    assert approval.require(str(folder), PROJECT, state, skill="a-skill", why="").contents == {
-        "steps/first.md": b"Do it.\n",
-        "workflow.py": b"WORKFLOW = 1\n",
-    }
-
-
 def test_a_folder_behind_a_link_is_known_by_its_real_path(folder: Path, state: str, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(folder)
@@ -114,19 +101,6 @@ def test_a_folder_with_links_or_devices_cannot_be_approved(folder: Path, state: 
     ODD[what](folder)
 
     assert "contains `odd`, which is not a regular file" in refusal(folder, state).message
-
-
-@pytest.mark.parametrize(
-    ("limit", "expected"),
-    [("MOST_FILES", "contains more than 1 files"), ("LARGEST_FOLDER", "contains more than 1 bytes")],
-)
-def test_a_folder_that_is_too_large_or_missing_is_refused(
-    folder: Path, state: str, monkeypatch: pytest.MonkeyPatch, limit: str, expected: str
-) -> None:
-    monkeypatch.setattr(approval, limit, 1)
-
-    assert expected in refusal(folder, state).message
-    assert "cannot be read: . " in refusal(folder / "missing", state).message
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"folder": 1, "digest": 2, "files": 3, "at": 4}', "[" * 9999])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,15 +26,6 @@ def test_answers_are_arguments_and_facts_are_options() -> None:
     assert shlex.split(str(report))[4:] == [
         "-s", 'areas=["a", "b"]', "-s", "sure=true", "-s", "n=2", "--expect", "0",
     ]  # fmt: skip
-
-
-def test_options_without_a_value_are_left_out() -> None:
-    assert str(Command("audit", all=False, since=None)) == "flow audit"
-
-
-@pytest.mark.parametrize("value", ["two\nlines", "a\x1b[31m", "a\u202eb", "\u200b"])
-def test_a_value_that_a_line_cannot_show_is_left_open(value: str) -> None:
-    assert Command("step", "planner", new=True, params={"task": value}).words[-1] == "task=…"
 
 
 @given(

@@ -6,7 +6,6 @@ import pytest
 from support.skills import candidate, head, put
 
 from flowrail.discovery.index import Discovery, discover
-from flowrail.discovery.locations import Scope
 
 
 @pytest.fixture
@@ -22,25 +21,6 @@ def project(tree: Path) -> Path:
 
 def skills(discovery: Discovery) -> list[str]:
     return [candidate.skill for candidate in discovery.candidates]
-
-
-def test_candidates_come_in_order_of_scope_then_name(home: Path, project: Path) -> None:
-    put(home / ".claude/skills", "beta")
-    put(home / ".agents/skills", "alpha")
-    put(project / ".claude/skills", "zeta")
-    (project / "inner").mkdir()
-    put(project / "inner/.agents/skills", "eta")
-
-    discovery = discover(str(project / "inner"), str(home), {})
-
-    assert skills(discovery) == ["eta", "zeta", "alpha", "beta"]
-    assert [candidate.scope for candidate in discovery.candidates] == [
-        Scope.PROJECT,
-        Scope.GIT_ROOT,
-        Scope.GLOBAL,
-        Scope.GLOBAL,
-    ]
-    assert discovery.skills == 4
 
 
 def test_a_skill_is_found_by_its_folder_first_then_by_its_name() -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from support.skills import ACCEPTING, REGISTRY, head, put
 
-from flowrail.discovery import find_workflows
 from flowrail.discovery.index import Discovery, discover
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.registry import Registry, read_registry
@@ -67,27 +66,6 @@ def test_the_example_of_the_document_is_read(home: Path) -> None:
     assert first.declaration.values["autonomous"] is False
     assert second.declaration.values["autonomous"] is True
     assert not first.present
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ({}, ["programming-pm", "skill-editor"]),
-        ({"input": "specification"}, ["programming-pm", "skill-editor"]),
-        ({"accepts_from": "programming-pm"}, ["skill-editor"]),
-        ({"schema_version": "1.2"}, []),
-    ],
-)
-def test_the_index_is_asked_in_each_of_the_ways(
-    home: Path, asked: dict[str, str], expected: list[str]
-) -> None:
-    put(home / ".claude/skills", "programming-pm", "---\nname: programming-pm\n---\n")
-    put(home / ".claude/skills", "skill-editor", "---\nname: skill-editor\n---\n")
-    registry(home, REGISTRY)
-
-    answer = find_workflows(**asked, discovery=discovered(home))
-
-    assert [entry.skill for entry in answer] == expected
 
 
 def test_the_frontmatter_wins_and_the_registry_adds(home: Path) -> None:

@@ -78,30 +78,6 @@ def test_after_several_refusals_a_person_is_asked() -> None:
     assert told("answer", session, "evidence=Stop")["status"] == "failed"
 
 
-def test_the_step_lists_its_commands_and_evidence_in_every_format() -> None:
-    demand(
-        PLAN, {"id": "tests", "command": "tests"}, commands={"tests": {"run": ["pytest", "-q"], "once": True}}
-    )
-    session = begin()
-
-    data = told("resume", session)
-    text = flow("resume", session, "--format", "text").out
-    xml = flow("resume", session, "--format", "xml").out
-
-    run = f"flow run tests --session {session}"
-    assert [(check["check"], check["command"]) for check in data["evidence"]] == [
-        ("plan", None),
-        ("tests", run),
-    ]
-    assert data["commands"] == [
-        {"name": "tests", "run": "pytest -q", "once": True, "command": run, "state": ""}
-    ]
-    assert f"  tests, only once (not run yet): pytest -q\n    {run}\n" in text
-    assert f'<command name="tests" runs="pytest -q" once="true" now="not run yet">{run}</command>' in xml
-    for form in (text, xml):
-        assert "Your report is accepted only if these checks pass." in form
-
-
 # --- people
 
 

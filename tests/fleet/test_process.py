@@ -61,13 +61,6 @@ def test_a_program_that_runs_too_long_is_killed_with_what_it_started() -> None:
     until_gone(started_family())
 
 
-def test_a_program_that_does_not_exist_is_reported_in_its_log() -> None:
-    ended = run("no-such-program")
-
-    assert ended.status == process.NOT_STARTED
-    assert "no-such-program could not be started" in Path("log").read_text()
-
-
 def test_a_killed_worker_takes_its_agents_along() -> None:
     code = f"""
 import os, threading

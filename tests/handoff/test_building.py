@@ -31,18 +31,6 @@ def built(schema: str = "2.0", **facts: Any) -> dict[str, Any]:
     return build(source, handoff, folder="/s", project=str(Path.cwd()), now=now)[0]
 
 
-def test_a_text_fills_the_main_field_of_an_insight() -> None:
-    made = built(
-        convergent_insights=["Demand is narrow"], suggested_terms=["costs"], divergent_insights=["x"]
-    )
-
-    assert made["insights"] == {
-        "convergent": [{"theme": "Demand is narrow"}],
-        "divergent": [{"insight": "x"}],
-    }
-    assert made["research_seeds"]["suggested_terms"] == [{"term": "costs"}]
-
-
 def test_a_confidence_is_halved_only_if_its_scale_is_declared() -> None:
     insights = [{"archetype": "a", "insight": "b", "confidence": number} for number in range(11)]
 

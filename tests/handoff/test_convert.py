@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.payloads import NOW, errors, example, with_, without
+from support.payloads import NOW, errors, example
 
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.convert import ConvertedPayload
 from flowrail.handoff.payload.convert import convert as convert_at
-from flowrail.handoff.payload.document import get
 
 
 def convert(version: str, handoff: dict[str, Any], target: str) -> ConvertedPayload:
@@ -108,16 +107,6 @@ def test_a_converted_payload_is_valid_however_old_it_was(version: str) -> None:
         assert "expires_at" in converted.added
     else:
         assert "expires_at" not in converted.handoff
-
-
-def test_a_long_summary_is_cut_and_kept_in_the_working_tier() -> None:
-    long = "word " * 150
-    three = convert("2.0", with_(example("2.0"), "context.synthesis_summary", long), "3.0")
-
-    assert len(get(three.handoff, "context.summary")) <= 500
-    assert get(three.handoff, "payload.working.synthesis_summary") == long
-    bare = without(without(example("2.0"), "context.synthesis_summary"), "context.reframed_challenge")
-    assert get(convert("2.0", bare, "3.0").handoff, "context.summary") == bare["context"]["original_prompt"]
 
 
 def test_converting_3_0_to_2_0_lists_everything_that_is_lost() -> None:

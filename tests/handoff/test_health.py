@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.handoffs import card, send, session, target
-from support.sandbox import allow, flow, home_skills, process, project_skills, refused, told
+from support.handoffs import send, session, target
+from support.sandbox import allow, flow, project_skills, refused, told
 
 from flowrail import approval
 from flowrail.discovery.candidate import Candidate
@@ -127,16 +127,4 @@ def test_a_check_that_a_person_was_not_shown_does_not_run(end: str) -> None:
 
     assert (status, error["code"]) == (6, "TARGET_NOT_FOUND"), "what is shown and what runs is read alike"
     assert str(canary) not in flow("trust", "digger", "--digest", "0").out
-    assert not canary.exists()
-
-
-def test_discovery_sending_and_receiving_run_nothing_by_themselves() -> None:
-    canary = Path.cwd() / "canary"
-    folder = home_skills() / "digger"
-    folder.mkdir(parents=True)
-    (folder / "SKILL.md").write_text(card("digger", health_check=f"'touch {canary}'"))
-    sent = send("digger", session())
-
-    assert process(*sent["receive_command"].split()[1:]).status == 0
-    assert flow("discover").status == 0
     assert not canary.exists()

@@ -170,21 +170,6 @@ def test_a_receipt_without_a_parameter_leaves_nothing_behind_and_says_how_to_rep
     assert receive(sent, "-p", "area=there").status == 0
 
 
-def test_a_missing_payload_or_target_is_never_presented_as_good() -> None:
-    card = target("digger")
-    sent, other = send("digger", session()), send("digger", session())
-    Path(sent["payload"]).unlink()
-
-    without_payload = told("handoff", "status", sent["id"])
-    card.unlink()
-    without_target = told("handoff", "status", other["id"])
-
-    for shown in (without_payload, without_target):
-        assert shown["missing"]
-        assert (shown["receive_command"], shown["invocation"]) == (None, None)
-        assert [action["does"] for action in shown["next"] if action["does"] == "receive"] == []
-
-
 def test_files_of_a_payload_outside_the_project_are_not_read() -> None:
     target("digger")
     target("writer")

@@ -16,8 +16,6 @@ from support.sandbox import (
     Ran,
     flow,
     process,
-    project_skills,
-    put_python,
     recorded,
     refused,
     sessions_folder,
@@ -195,17 +193,6 @@ steps: [{id: a, title: A, actions: ["$area"], next: {ok: null}}]
     assert taken.data["step"]["params"] == {"area": "there", "prompt": "", "mood": ""}
 
 
-def test_a_projects_python_does_not_run_without_approval() -> None:
-    put_python("digger", where=project_skills())
-    target("digger", where=project_skills())
-    sent = send("digger", session())
-
-    ran = receive(sent)
-
-    assert ran.status == 7
-    assert told("handoff", "status", sent["id"])["claim"] is None
-
-
 def arrived(name: str, handoff: dict[str, object], form: str) -> Path:
     path = Path.cwd() / f"{name}.{form}"
     path.write_bytes(rendered(handoff, form))
@@ -289,19 +276,6 @@ def test_a_skill_that_does_not_accept_a_payload_from_elsewhere_is_not_started(
     assert reason in error["message"]
     assert flow("sessions", "--all", "--json").data["sessions"] == []
     assert told("handoff", "status", "--all")["handoffs"] == []
-
-
-def test_a_payload_after_too_many_hops_is_refused() -> None:
-    chain = [f"s{number}" for number in range(8)] + ["skill-editor"]
-    handoff = example("3.0")
-    handoff = integrity.sealed("3.0", {**handoff, "meta": {**handoff["meta"], "handoff_chain": chain}})
-
-    status, error = refused("handoff", "receive", str(arrived("far", handoff, "json")))
-
-    assert (status, error["code"]) == (6, "VALIDATION_FAILED")
-    assert error["details"]["validation_errors"][0].startswith(
-        "the work came through 9 handoffs, and at most 8"
-    )
 
 
 def test_a_copy_with_a_shorter_chain_does_not_reset_the_hops() -> None:

@@ -9,7 +9,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.handoffs import handoffs_folder, ours, payload_of, phases, receive, send, session, target
 from support.sandbox import flow, home_skills, refused, sessions_folder, told
 
@@ -197,19 +196,6 @@ def test_a_long_chain_needs_approval_and_eight_hops_are_the_limit() -> None:
     assert (status, error["details"]["rule"], error["recoverable"]) == (6, "TOO_MANY_HOPS", False)
 
 
-def test_a_send_after_a_failure_retries_the_same_handoff() -> None:
-    card = target("digger", requires="[insights.uncertainties]")
-    session_id = session()
-    _, first = refused("handoff", "send", "digger", "--session", session_id)
-
-    _, second = refused("handoff", "send", "digger", "--session", session_id)
-    card.write_text(card.read_text().replace("requires", "optional_consumes"))
-    sent = send("digger", session_id)
-
-    assert first["details"]["handoff"] == second["details"]["handoff"] == sent["id"]
-    assert phases(sent["id"]) == ["failed", "failed", "prepared", "sent"]
-
-
 def test_a_payload_with_too_many_tokens_is_refused() -> None:
     target("digger")
 
@@ -246,15 +232,3 @@ def test_a_handoff_can_be_cancelled() -> None:
         assert "cancelled: the user said so\n" in flow(*words, sent["id"]).out
     assert flow("handoff", "status").out.startswith("no open handoffs; `flow handoff status --all` lists")
     assert send("digger", sent["session"], "-s", "area=north")["id"] != sent["id"]
-
-
-@pytest.mark.parametrize("version", ["2.0", "3.0"])
-def test_facts_that_cannot_be_written_are_refused(version: str) -> None:
-    target("digger", schema_version=f'"{version}"')
-    facts = Path("facts.json")
-    facts.write_text('{"synthesis_summary": "half \\ud800 a character"}')
-
-    status, error = refused("handoff", "send", "digger", "--session", session(), "--facts", "facts.json")
-
-    assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
-    assert told("handoff", "status")["handoffs"] == []

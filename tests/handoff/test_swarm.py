@@ -95,34 +95,6 @@ def handed_over_by_the_swarm(answer: Any = None) -> Any:
     return answer
 
 
-TAKES = {
-    "planner": "task",
-    "refactor": None,
-    "deepthink": "question",
-    "decision-critic": "decision",
-    "solution-design": "problem",
-    "codebase-analysis": "focus",
-    "problem-analysis": "topic",
-}
-"""The bundled skills that take over work, each with the parameter that the payload fills."""
-
-
-@pytest.mark.parametrize("skill", TAKES)
-def test_each_skill_that_takes_over_begins_with_what_the_user_asked(skill: str) -> None:
-    session = handed_over_by_the_swarm()["session"]
-    targets = told("discover", "--session", session)["candidates"]
-
-    chosen = next(target for target in targets if target["skill"] == skill)
-    sent = run(chosen["command"], "--reason", "the user wants it so")
-    taken = told("handoff", "receive", sent["payload"])["step"]
-
-    assert {target["skill"] for target in targets} == set(TAKES)
-    assert (taken["skill"], taken["step"]["number"]) == (skill, 1)
-    param = TAKES[skill]
-    assert param is None or taken["params"][param] == PROMPT
-    assert "handed over by perspective-swarm" in taken["actions"][0]
-
-
 def test_the_swarm_hands_its_synthesis_to_solution_design() -> None:
     answer = handed_over_by_the_swarm()
     session = answer["session"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.hooks import A, B, claude_code, context, denied, hook, reason, within
+from support.hooks import A, B, claude_code, denied, hook, reason, within
 from support.sandbox import SMALL, put_skill, told
 
 from flowrail.hooks import stored
@@ -23,10 +23,6 @@ def skills() -> None:
 
 def stop(conversation: str = A) -> str:
     return reason(hook("stop", claude_code("stop", conversation)))
-
-
-def begin(conversation: str = A) -> str:
-    return context(hook("session-start", claude_code("session-start", conversation)))
 
 
 @databases
@@ -46,20 +42,6 @@ def test_an_agent_is_kept_working_on_its_own_session_three_times_before_it_moves
     within(A, "step", "small", "ok")
     assert stop() == ""
     assert told("audit", session, "--verify")["findings"] == []
-
-
-@databases
-def test_a_conversation_is_reminded_of_its_own_sessions_and_of_no_others() -> None:
-    own = within(A, "step", "small", "--new")["session"]
-    foreign = within(B, "step", "small", "--new")["session"]
-
-    text = begin()
-
-    assert f"flow resume {own}" in text
-    assert foreign not in text
-    within(A, "step", "small", "ok")
-    within(A, "step", "small", "ok")
-    assert "finished just now" in begin()
 
 
 @pytest.mark.parametrize("store_kind", ["sqlite"], indirect=True)

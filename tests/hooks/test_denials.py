@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +106,6 @@ def test_commands_of_agents_and_texts_about_commands_are_not_denied(line: str) -
     assert before(line) == ""
 
 
-def test_the_denial_says_what_the_agent_does_instead() -> None:
-    reason = before("flow approve x")
-
-    assert reason.startswith("`flow approve` is a person's decision. Tell the user")
-    assert "End your turn" in reason
-
-
 @pytest.mark.parametrize(
     ("tool", "name"), [("Read", "ui-0123456789abcdef.html"), ("Read", "key"), ("Write", "trust/a.json")]
 )
@@ -182,14 +174,3 @@ def test_after_a_compaction_the_agent_reads_which_commands_it_ran_in_this_step(s
     within(A, "step", "stock", "ok")
     text = context(hook("session-start", claude_code("session-start", source="compact")))
     assert "already ran" not in text
-
-
-def test_a_journal_of_another_form_denies_nothing(session: str) -> None:
-    journal = sessions_folder() / session / "journal.jsonl"
-    first = json.loads(journal.read_text().splitlines()[0])
-    odd: tuple[Any, ...] = (None, [], {"book": None}, {"book": {"run": 5}}, {"book": {"run": ["$x"]}})
-    for commands in odd:
-        first["definition"]["workflow"]["steps"][0]["commands"] = commands
-        journal.write_text(json.dumps(first, separators=(",", ":")) + "\n")
-
-        assert before("tools/book -- 'big elm'") == ""

@@ -228,21 +228,6 @@ def test_the_hosts_call_of_a_skill_opens_its_session() -> None:
     assert len(within(A, "sessions")["sessions"]) == 1
 
 
-def test_the_hosts_call_of_a_skill_with_parameters_says_how_to_start_it() -> None:
-    put_skill(
-        "release", RELEASE.replace("steps:", "params: {version: {type: string, required: true}}\nsteps:")
-    )
-    other: dict[str, Any] = {"tool_name": "Skill", "tool_input": {"skill": "pdf"}, "tool_response": {}}
-    given = {**other, "tool_input": {"skill": "mine:release"}}
-
-    said = hook("post-tool-use", claude_code("post-tool-use", **given))["hookSpecificOutput"][
-        "additionalContext"
-    ]
-
-    assert "Start it now: `flow step release --new -p 'version=…'`" in said
-    assert hook("post-tool-use", claude_code("post-tool-use", **other)) == {}
-
-
 def test_a_command_that_flow_runs_needs_the_permission_too() -> None:
     put_skill("release", RELEASE)
     put_skill(

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from support.dispatching_skill import put_lead
@@ -78,31 +74,6 @@ def test_an_agent_is_kept_working_while_its_session_is_active_three_times_before
     assert "step 2 of 2" in stop()
     within(A, "step", "small", "ok")
     assert stop() == ""
-
-
-def test_holding_is_on_record_and_moves_nothing() -> None:
-    session = start()
-    before = told("sessions", session)
-    stop()
-    stop()
-
-    records = told("sessions", session)["history"]
-    assert [(record["kind"], record["revision"], record["note"]) for record in records] == [
-        ("start", 0, {}),
-        ("held", 0, {"times": 1}),
-        ("held", 0, {"times": 2}),
-    ]
-    assert flow("audit", session, "--verify").status == 0
-    assert "held   kept from ending its turn, time 2" in flow("sessions", session).out
-    after = told("sessions", session)
-    assert {
-        **after,
-        "head": before["head"],
-        "briefing": before["briefing"],
-        "history": before["history"],
-    } == before
-    assert within(A, "step", "small", "ok", "--session", session, "--expect", "0")["revision"] == 1
-    assert flow("audit", session, "--verify").status == 0
 
 
 def test_a_session_is_held_for_the_conversation_that_took_it_over() -> None:
@@ -273,15 +244,6 @@ class TestAgentsThatWorkForOthers:
         assert "`lead/one`" in use("Edit", agent_id="one")
         assert use("Edit") == ""
         assert use("Edit", agent_id="two") == "", "its work is not known"
-
-
-@contextmanager
-def at_a_later_time(*, minutes: int) -> Iterator[None]:
-    """Answer hooks as if that much time had passed."""
-    moment = datetime.now(UTC) + timedelta(minutes=minutes)
-    text = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    with patch("flowrail.hooks.entry._now", lambda: text):
-        yield
 
 
 def test_a_conversation_that_ended_leaves_its_sessions_to_others() -> None:

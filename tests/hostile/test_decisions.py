@@ -204,28 +204,6 @@ def test_what_accepts_a_risk_is_a_persons_and_another_round_may_be_relayed() -> 
     assert told("sessions", session)["status"] == "active"
 
 
-def test_a_person_waives_missing_evidence_with_a_reason() -> None:
-    put_skill(
-        "build",
-        "name: NAME\nsteps:\n"
-        "  - {id: a, title: A, actions: [Do.], evidence: {ok: [{id: plan, file: plan.md}]}, next: {ok: null}}\n",
-    )
-    session = str(within(A, "step", "build", "--new")["session"])
-    with conversation(A):
-        for _ in range(3):
-            refused("step", "build", "ok", "--session", session)
-        assert refused("answer", session, "evidence=Waive", "--reason", "so")[1]["code"] == "PERSON_NEEDED"
-
-    assert at_a_terminal(["answer", session, "evidence=Waive", "--reason", "no plan"], "yes")[1] == 0
-
-    ended = within(A, "step", "build", "ok", "--session", session)
-    checks = told("sessions", ended["session"])["history"][-1]["evidence"]
-    assert [(check["verdict"], check["reason"], check["way"]) for check in checks] == [
-        ("waived", "no plan", "terminal")
-    ]
-    assert not Path("plan.md").exists()
-
-
 # --- the host's question tool
 
 

@@ -120,18 +120,6 @@ def test_a_fence_that_stays_text_is_found_with_its_line(text: str, message: str,
     assert str(finding.place) == f"steps/look.md:{line}"
 
 
-def test_fences_in_variants_and_prompts_are_looked_at_too() -> None:
-    lead = LEAD.replace("workflow: NAME/look, over: areas, vars: {area: $item}", "over: areas, prompt: p.md")
-    lead = lead.replace("    dispatch:", '    variants: [{when: "size > 1", text: v.md}]\n    dispatch:')
-
-    reported = findings(lead, texts={"p.md": f"{WRONG}$item", "v.md": WRONG})
-
-    assert {(finding.code, str(finding.place)) for finding in reported} == {
-        ("FR152", "v.md:3"),
-        ("FR152", "p.md:3"),
-    }
-
-
 @pytest.mark.parametrize(
     ("total", "problems"), [(1, []), (2, ["step `look` says that `lead/look` has 2 steps, not 1"])]
 )

@@ -11,15 +11,11 @@ from pathlib import Path
 import pytest
 from support.refusals import refused
 
-from flowrail.storage import files
 from flowrail.storage.files import (
-    MissingFileError,
     NotRegularFileError,
-    UnreadableFileError,
     WriteFailedError,
     make_private_dir,
     read_bounded,
-    sync_dir,
     write_atomic,
 )
 
@@ -38,16 +34,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 # --- reading
-
-
-def test_a_file_is_read_whole_up_to_the_limit(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"12345")
-    with (tmp_path / "sparse").open("wb") as file:
-        file.truncate(3 << 30)
-
-    assert read_bounded(tmp_path / "a", limit=5, what="the workflow") == b"12345"
-    with refused("FILE_TOO_LARGE", match="the journal has more than 1000 bytes"):
-        read_bounded(tmp_path / "sparse", limit=1000, what="the journal")
 
 
 def put_link(path: Path) -> None:
@@ -83,24 +69,6 @@ def test_anything_but_a_regular_file_is_refused_at_once(
         read_bounded(tmp_path / "odd", limit=9, what="the payload")
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("missing", MissingFileError),
-        ("file/below", MissingFileError),
-        ("\0", UnreadableFileError),
-        ("\ud800", UnreadableFileError),
-        ("n" * 5000, UnreadableFileError),
-    ],
-    ids=["missing", "below a file", "NUL", "surrogate", "too long"],
-)
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, kind: type[Exception]) -> None:
-    (tmp_path / "file").touch()
-
-    with pytest.raises(kind, match="the workflow"):
-        read_bounded(f"{tmp_path}/{name}", limit=9, what="the workflow")
-
-
 # --- writing
 
 
@@ -112,15 +80,6 @@ def test_a_write_replaces_the_file_whole_and_leaves_nothing_else(tmp_path: Path,
 
     assert contents(tmp_path) == {"a": b"new"}
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
-
-
-def test_a_write_replaces_a_link_and_leaves_its_target_alone(tmp_path: Path) -> None:
-    put_link(tmp_path / "link")
-
-    write_atomic(tmp_path / "link", b"new")
-
-    assert contents(tmp_path) == {"target": b"text", "link": b"new"}
-    assert not (tmp_path / "link").is_symlink()
 
 
 @pytest.mark.parametrize(
@@ -158,24 +117,6 @@ def test_a_failed_write_leaves_the_old_file(
     assert contents(tmp_path) == {"a": b"old"}
 
 
-def test_sweeping_deletes_only_old_temporary_files(tmp_path: Path) -> None:
-    old, new = (Path(files.temporary_in(str(tmp_path))) for _ in range(2))
-    others = [
-        tmp_path / name for name in (".x.tmp", "0123456789abcdef.tmp", ".0123456789ABCDEF.tmp", "a.tmp")
-    ]
-    for path in (old, new, *others):
-        path.touch()
-        os.utime(path, (100, 100))
-    os.utime(new, (2000, 2000))
-    (tmp_path / ".00000000000000aa.tmp").mkdir()
-    (tmp_path / ".00000000000000bb.tmp").symlink_to(others[0])
-
-    files.sweep(tmp_path, now=4000)
-
-    assert not old.exists()
-    assert len(list(tmp_path.iterdir())) == 7
-
-
 # --- directories
 
 
@@ -193,16 +134,3 @@ def test_a_directory_of_another_user_is_refused(tmp_path: Path, monkeypatch: pyt
 
     with refused("DIRECTORY_NOT_PRIVATE", match="belongs to another user"):
         make_private_dir(tmp_path)
-
-
-@pytest.mark.parametrize(("number", "passes"), [(errno.EINVAL, True), (errno.EIO, False)])
-def test_only_a_file_system_without_directory_flushes_is_excused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, passes: bool
-) -> None:
-    monkeypatch.setattr(os, "fsync", failing(number))
-
-    if passes:
-        sync_dir(tmp_path)
-    else:
-        with pytest.raises(WriteFailedError):
-            sync_dir(tmp_path)

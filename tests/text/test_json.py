@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from flowrail.text import json as strict_json
@@ -17,21 +15,6 @@ def error_of(text: str) -> JsonError:
     with pytest.raises(JsonError) as caught:
         strict_json.load(text, source="x.json")
     return caught.value
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "fact"),
-    [
-        ("", "x.json:1", "invalid JSON: Expecting value (column 1)"),
-        ('{"a" 1}', "x.json:1", "invalid JSON: Expecting ':' delimiter (column 6)"),
-        ('{\n"a": [1 2]}', "x.json:2", "invalid JSON: Expecting ',' delimiter (column 9)"),
-        ("{}\n {}", "x.json:2", "invalid JSON: Extra data (column 2)"),
-    ],
-)
-def test_a_syntax_error_has_line_and_column(text: str, place: str, fact: str) -> None:
-    error = error_of(text)
-
-    assert (error.code, error.place, error.fact) == ("JSON_SYNTAX", place, fact)
 
 
 @pytest.mark.parametrize(
@@ -56,15 +39,6 @@ def test_ambiguous_json_is_refused(text: str, fact: str) -> None:
 
     assert isinstance(error, JsonRefusedError)
     assert error.message == f"x.json: the document {fact}"
-
-
-@pytest.mark.parametrize("levels", [size_limits.DEPTH, size_limits.DEPTH + 1])
-def test_the_depth_limit_is_inclusive(levels: int) -> None:
-    value: Any = 1
-    for _ in range(levels):
-        value = [value]
-
-    assert (strict_json.problem(value) is None) == (levels <= size_limits.DEPTH)
 
 
 @pytest.mark.parametrize("text", ["[NaN]", "-Infinity", "1e999"])

@@ -59,31 +59,6 @@ def test_the_board_follows_the_store_without_a_reload(tab: Tab) -> None:
     tab.wait_for("document.body.innerText.includes('Publish it?')")
 
 
-def test_a_click_answers_a_question_and_the_page_shows_the_move(tab: Tab) -> None:
-    session = started()
-    told("step", "release", "ok", "--session", session)
-    visit(tab, f"/sessions/{session}")
-
-    tab.run("document.querySelector('[data-option=Yes]').click()")
-    tab.wait_for("!document.querySelector('.question')")
-    assert told("sessions", session)["status"] == "active"
-
-    told("step", "release", "done", "--session", session)
-    tab.wait_for("document.querySelector('.head').innerText.includes('step 3 of 3: Publish')")
-
-
-def test_a_refused_answer_is_explained_on_the_page(tab: Tab) -> None:
-    session = started()
-    told("step", "release", "ok", "--session", session)
-    visit(tab, f"/sessions/{session}")
-
-    tab.run("document.querySelector('.question').dataset.revision = 0")
-    tab.run("document.querySelector('[data-option=Yes]').click()")
-
-    tab.wait_for("!document.getElementById('problem').hidden")
-    assert "is at revision 1, not 0" in str(tab.run("document.getElementById('problem').textContent"))
-
-
 def test_the_slider_replays_the_session(tab: Tab) -> None:
     session = started()
     for outcome in ("iterate", "ok"):

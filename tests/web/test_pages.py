@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.dispatching_skill import put_lead
 from support.forged import disown
 from support.handoffs import ours, receive, send, session, target
 from support.hooks import A, B, conversation, within
@@ -45,18 +44,6 @@ def test_the_board_puts_first_what_needs_a_person(site: Website) -> None:
     assert order == sorted(order)
     assert "Publish it?" in page
     assert "step 2 of 3: Ask for approval" in page
-
-
-def test_a_session_page_links_to_its_child_sessions(site: Website) -> None:
-    put_lead()
-    lead = told("step", "lead", "--new")["session"]
-    told("step", "--session", f"{lead}.0.1")
-
-    page = site.request(f"/sessions/{lead}").text
-
-    assert f'href="/sessions/{lead}.0.1"' in page
-    assert f"<td>{lead}.0.2</td>" in page
-    assert site.request(f"/sessions/{lead}.0.1").status == 200
 
 
 def test_a_session_page_shows_what_the_agent_was_shown_at_each_record(site: Website) -> None:
@@ -119,18 +106,6 @@ def test_a_persons_answer_on_the_page_is_recorded_as_such(site: Website) -> None
     assert "run=Not yet (by a person on the page)" in flow("sessions", session).out
 
 
-def test_why_it_looped_names_the_finding_the_fact_or_the_answer(site: Website) -> None:
-    session = migration()
-    site.change(f"/sessions/{session}/answer", {"revision": 2, "answers": {"run": ["Not yet"]}})
-    told("step", "migrate", "done", "--session", session)
-    told("step", "migrate", "iterate", "--session", session, "--note", "the rollback was empty")
-
-    page = site.request(f"/sessions/{session}").text
-
-    looped = page.partition("Why it looped")[2].partition("</section>")[0]
-    assert "the rollback was empty" in looped
-
-
 def test_markdown_in_texts_is_rendered_and_markup_stays_text(site: Website) -> None:
     hostile = (
         "**one** [link](https://example.org) [bad](javascript:alert(1)) <script>alert(1)</script> ![x](/y)"
@@ -150,17 +125,6 @@ def test_markdown_in_texts_is_rendered_and_markup_stays_text(site: Website) -> N
     assert 'href="javascript' not in page
     assert "<script>alert" not in page
     assert "<img" not in page
-
-
-def test_answering_on_the_page_moves_the_session_as_the_command_does(site: Website) -> None:
-    session = started()
-    report(session, "ok")
-
-    answered = site.change(f"/sessions/{session}/answer", {"revision": 1, "answers": {"go": ["Yes"]}})
-
-    assert answered.status == 200
-    assert told("sessions", session)["status"] == "active"
-    assert "answer" in {record["kind"] for record in told("sessions", session)["history"]}
 
 
 def test_the_user_of_the_page_belongs_to_no_conversation_whoever_started_it() -> None:
@@ -344,8 +308,3 @@ def waiting_for_approval() -> str:
     session = str(told("step", "publish", "--new")["session"])
     assert flow("step", "publish", "ok", "--session", session).status == 4
     return session
-
-
-def attribute(page: str, name: str) -> str:
-    """Return the value of the first attribute *name* in *page*."""
-    return page.partition(f'{name}="')[2].partition('"')[0]
