@@ -2,9 +2,7 @@
 
 import pytest
 
-from flowrail.discovery.frontmatter import Frontmatter, read_file, read_frontmatter
-
-HEAD = "---\nname: a-skill\ndescription: Does things\n---\nbody\n"
+from flowrail.discovery.frontmatter import Frontmatter, read_frontmatter
 
 
 def read(text: str | bytes) -> Frontmatter:
@@ -15,16 +13,6 @@ def problem(text: str | bytes) -> tuple[str, int]:
     problem = read(text).problem
     assert problem
     return problem.reason, problem.line
-
-
-def test_keys_and_their_lines_are_read() -> None:
-    front = read("---\nname: a-skill\nhandoff:\n  accepts_from: ['*']\n---\nbody: no\n")
-
-    assert front.values == {"name": "a-skill", "handoff": {"accepts_from": ["*"]}}
-    assert front.line("name") == 2
-    assert front.line("handoff", "accepts_from") == 4
-    assert front.line("handoff", "missing") == 3
-    assert front.line("missing") == 0
 
 
 def test_scalars_stay_text_as_written() -> None:
@@ -66,9 +54,3 @@ def test_other_invalid_yaml_is_a_problem_with_its_line(line: str) -> None:
 
     assert reason
     assert number in {3, 4}
-
-
-def test_a_byte_order_mark_is_tolerated_and_a_device_is_not_read() -> None:
-    assert read(f"\ufeff{HEAD}").values["name"] == "a-skill"
-    with pytest.raises(OSError, match="not a regular file"):
-        read_file("/dev/null")

@@ -61,19 +61,6 @@ V2 = {
         FLAT,
         V1,
         V2,
-        V2["handoff"],
-        {
-            "handoff": {
-                "context": {"problem_type": "strategic"},
-                "payload": {
-                    "working": {
-                        "synthesis_summary": "build",
-                        "convergence_level": "low",
-                        "insights": {"uncertainties": ["a", "b", "c"]},
-                    }
-                },
-            }
-        },
     ],
 )
 def test_a_synthesis_is_understood_however_it_is_written(written: Any) -> None:
@@ -121,18 +108,13 @@ def test_the_parts_add_up_and_the_whole_stays_within_bounds(
 BUILD = "We should build it"
 MANY = ("a", "b", "c")
 RELEVANCE_CASES: list[tuple[Synthesis, tuple[str, ...], str, int]] = [
-    (Synthesis(), ("research",), "global", 0),
     (Synthesis("strategic"), ("research",), "global", 3),
     (Synthesis("strategic"), ("implementation",), "global", 0),
-    (Synthesis("odd"), ("research",), "global", 0),
     (Synthesis("analytical", "", MANY), ("research",), "global", 5),
     (Synthesis("analytical", "", MANY[:2]), ("research",), "global", 3),
     (Synthesis("analytical", "", ("a", "a", "a")), ("research",), "global", 5),
-    (Synthesis("", "The implementation is open"), ("implementation",), "global", 2),
     (Synthesis("", "She builds, he creates"), ("implementation",), "global", 2),
     (Synthesis("", "Barcodes and recreation"), ("implementation",), "global", 0),
-    (Synthesis("implementation", BUILD), ("implementation",), "global", 5),
-    (Synthesis("", BUILD), ("research",), "global", 0),
     (Synthesis("", "", (), "low"), ("research",), "global", 2),
     (Synthesis("", "", (), "none"), ("research",), "extra", 2),
     (Synthesis("strategic", BUILD, MANY, "none"), ("research", "implementation"), "project", 10),
@@ -154,26 +136,16 @@ RESEARCH, BOTH = Query(("research",)), Query(("research", "analysis"))
 QUERY_CASES: list[tuple[Query, dict[str, Any], int]] = [
     (RESEARCH, {}, 40),
     (RESEARCH, {"schema_version": "3.0"}, 60),
-    (RESEARCH, {"schema_version": "2.0", "schema_type": "universal"}, 50),
-    (RESEARCH, {"categories": ("x",)}, 0),
     (BOTH, {}, 20),
-    (BOTH, {"categories": ("analysis", "research")}, 40),
     (RESEARCH, {"autonomous": False}, 50),
     (replace(RESEARCH, supervised=False), {"autonomous": True}, 50),
     (replace(RESEARCH, history=("a-skill",)), {}, 50),
     (replace(RESEARCH, chain=("a-skill",)), {}, 10),
     (Query(inputs=("spec",)), {"input_requirements": ("spec",)}, 20),
     (Query(inputs=("spec", "code")), {"input_requirements": ("spec",)}, 10),
-    (Query(inputs=("spec",)), {}, 0),
     (Query(schema_version="2.0"), {"schema_version": "3.0"}, 20),
-    (Query(schema_version="3.0"), {"schema_version": "2.0"}, 0),
     (Query(schema_version="3.0"), {"schema_version": "2.0", "schema_type": "universal"}, 10),
     (Query(chain=("a-skill",)), {}, -30),
-    (
-        Query(("implementation",)),
-        {"categories": ("implementation",), "schema_version": "3.0", "autonomous": False},
-        70,
-    ),
     (
         Query(("research",), "", "", ("spec",), "", True, ("a-skill",)),
         {"schema_version": "3.0", "input_requirements": ("spec",), "autonomous": False},
@@ -211,15 +183,12 @@ def test_a_shortlist_has_three_and_two_more_if_they_score() -> None:
     ("query", "expected"),
     [
         (Query(), True),
-        (Query(("research", "x")), True),
         (Query(("x",)), False),
         (Query(source="stranger"), False),
         (Query(source="a-skill"), False),
-        (Query(inputs=("x",)), False),
         (Query(schema_version="v2"), True),
         (Query(schema_version="3.0"), False),
         (Query(text="DIGS deeper"), True),
-        (Query(text="tagged research"), True),
     ],
 )
 def test_a_query_is_answered_by_what_it_asks_for(query: Query, expected: bool) -> None:
@@ -245,9 +214,7 @@ def test_a_query_is_answered_by_what_it_asks_for(query: Query, expected: bool) -
         ("3.0", "2.0", CompatibilityLevel.PARTIAL),
         ("3.0", "1.2", CompatibilityLevel.NO),
         ("2.0", "3.0", CompatibilityLevel.YES),
-        ("1.2", "3.0", CompatibilityLevel.NO),
         ("1.0", "2.0", CompatibilityLevel.ADAPTER),
-        ("2.0", "1.2", CompatibilityLevel.NO),
         ("9.0", "9.0", CompatibilityLevel.YES),
     ],
 )

@@ -66,18 +66,6 @@ def test_the_words_quoted_after_a_citation_must_be_in_the_cited_lines(
     assert report(session) == verdict
 
 
-def test_a_file_must_contain_as_many_citations_as_the_check_says() -> None:
-    demand({"id": "report", "file": "report.md", "citations": True, "at_least": 2})
-    session = begin()
-    write("app/run.py", "one\ntwo\n")
-    write("report.md", "app/run.py:1, and again app/run.py:1")
-    assert report(session) == {"report": "fail"}
-
-    write("report.md", "app/run.py:1, app/run.py:2")
-
-    assert report(session) == {}
-
-
 def test_a_file_counts_as_changed_by_its_content_alone() -> None:
     demand(PLAN)
     plan = write("plan.md", "## Risks\nthe old plan\n")

@@ -71,18 +71,3 @@ def test_a_part_must_name_every_item_of_the_list_that_it_covers(covers: str) -> 
     assert "does not name Q10" in refusal(session)
     write("report.md", f"## Questions\n{questions}## Answers\nQ1: this. Q2: then. Q10: nobody knows.\n")
     assert report(session) == {}
-
-
-@pytest.mark.parametrize(
-    ("check", "problem"),
-    [
-        ({"items": "ev"}, "has items `ev`"),
-        ({"section": "Evidence"}, "has the section `Evidence`"),
-        ({"covers": "../a.md"}, "has the path `../a.md`"),
-        ({"covers": "$nosuch.md"}, "has `$nosuch`, which is not declared"),
-    ],
-)
-def test_a_mistake_in_a_part_is_a_finding(check: dict[str, object], problem: str) -> None:
-    demand({"id": "found", "file": "report.md", **check})
-
-    assert problem in flow("check", "built").out

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from support.sandbox import findings_of, put_skill, told
+from support.sandbox import findings_of, put_skill
 
 WEAK: dict[str, dict[str, Any]] = {
     "a bare file": {"file": "plan.md"},
@@ -48,25 +48,3 @@ def test_a_check_warns_of_evidence_that_looks_weak(name: str) -> None:
     put(WEAK[name])
 
     assert [finding["code"] for finding in findings_of("built")] == ["FR184"]
-
-
-DECIDING = """\
-name: NAME
-steps:
-  - id: build
-    title: Build
-    actions: [Build it.]
-    limit: 2
-    evidence: {ok: [{id: plan, file: plan.md, changed: true}]}
-    rules: [{if: "evidence.plan.passed", outcome: ok}, {outcome: iterate}]
-    next: {ok: tell, iterate: build}
-  - {id: tell, title: Tell, actions: [Tell it.], next: {ok: null}}
-"""
-
-
-def test_walks_take_transitions_that_lacking_evidence_decides() -> None:
-    put_skill("built", DECIDING)
-
-    result = told("test", "built")["results"][0]
-
-    assert (result["status"], result["missing"]) == ("passed", [])

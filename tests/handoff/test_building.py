@@ -46,33 +46,6 @@ def test_a_confidence_is_halved_only_if_its_scale_is_declared() -> None:
     assert str(caught.value.hint) == "write 1-5 or 0-10"
 
 
-def test_every_fact_has_its_place() -> None:
-    made = built(
-        reframed="How?",
-        problem_type="Strategic",
-        synthesis_summary="So.",
-        key_uncertainties=("cost",),
-        blind_spots="[x] open",
-        open_questions='["which?"]',
-        perspectives_completed=5,
-        convergence_level="high",
-        user_feedback="more",
-        other="kept out of 2.0",
-    )
-
-    assert made["context"] == {
-        "original_prompt": "Why?",
-        "problem_type": "strategic",
-        "reframed_challenge": "How?",
-        "synthesis_summary": "So.",
-    }
-    assert made["insights"] == {"uncertainties": ["cost"], "blind_spots": ["[x] open"]}
-    assert made["research_seeds"] == {"open_questions": ["which?"]}
-    assert made["meta"]["convergence_level"] == "high"
-    assert made["expires_at"] == "2026-02-04T20:30:00.000Z"
-    assert made["source"] == {"skill": "source", "workflow_id": "source-abcdef", "session_path": "/s/"}
-
-
 OPERATORS = ("; x", "$(x)", "\\", "it's")
 
 

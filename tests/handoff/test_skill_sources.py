@@ -111,19 +111,6 @@ def test_a_skill_continues_a_payload_from_elsewhere() -> None:
     assert (status, error["code"]) == (6, "INVALID_PAYLOAD")
 
 
-def test_a_1_0_payload_is_received_in_the_version_that_the_target_declares() -> None:
-    documents_skills()
-    shutil.copy(PAYLOADS / "v1.yaml", "work.yaml")
-
-    answer = told("handoff", "receive", "work.yaml", "--format", "json")
-
-    assert answer["handoff"]["status"] == "acknowledged"
-    assert answer["converted"]["version"] == answer["payload"]["version"] == "2.0"
-    assert "meta.handoff_chain" in answer["converted"]["added"]
-    assert flow("handoff", "check", answer["converted"]["file"]).status == 0
-    assert answer["payload"]["insights"]["uncertainties"] == ["True cost of GDPR compliance"]
-
-
 @pytest.mark.parametrize(("answer", "status"), [("yes", 0), ("no", 6)])
 def test_a_person_at_a_terminal_is_asked_whether_a_loop_is_meant(answer: str, status: int) -> None:
     documents_skills()

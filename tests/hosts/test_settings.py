@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import flow, refused, told, unchanged
+from support.sandbox import flow, refused, told
 
 from flowrail.hosts.host import CODEX, EVENTS
 from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks
@@ -95,22 +95,6 @@ def test_settings_that_are_not_plain_json_are_refused_with_the_lines_to_add(text
         assert error["message"].startswith(place)
         assert PROJECT.read_text() == text
     assert [finding["code"] for finding in findings()] == ["SETTINGS_UNREADABLE"]
-
-
-def test_a_check_shows_the_difference_exits_1_and_writes_nothing() -> None:
-    put(OTHERS)
-
-    with unchanged(Path.cwd()):
-        ran = flow("setup", "--check")
-
-    assert ran.status == 1
-    assert "+" in ran.out
-    assert "flow hook stop" in ran.out
-    assert "nothing was written" in ran.out
-    told("setup")
-    assert flow("setup", "--check").status == 0
-    with unchanged(Path.cwd()):
-        assert "-" in flow("setup", "--check", "--remove").out
 
 
 def test_a_users_own_settings_may_be_a_link_and_the_projects_may_not_lead_outside(tmp_path: Path) -> None:

@@ -114,15 +114,6 @@ def test_records_are_read_in_both_directions_and_follow_each_other(open_store: O
     assert store.ids() == [key]
 
 
-def test_a_session_is_never_made_over_another(open_store: Open) -> None:
-    key = started(open_store())
-
-    with pytest.raises(StorageError, match="already"):
-        open_store().create(key, Entry(0, "", key, "again"))
-
-    assert open_store().newest(key).text == "first"
-
-
 def test_a_record_that_leaves_no_room_is_refused_and_changes_nothing(
     open_store: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,16 +132,6 @@ def test_a_record_that_leaves_no_room_is_refused_and_changes_nothing(
     assert [entry.text for entry in open_store().records(key)] == ["first", "second"]
 
 
-def test_a_change_that_fails_adds_nothing(open_store: Open) -> None:
-    store = open_store()
-    key = started(store)
-
-    with pytest.raises(RuntimeError), store.hold(key, wait=1):
-        raise RuntimeError
-
-    assert [entry.text for entry in open_store().records(key)] == ["first"]
-
-
 def test_another_session_can_start_while_one_is_held(open_store: Open) -> None:
     store = open_store()
     parent = started(store)
@@ -161,18 +142,6 @@ def test_another_session_can_start_while_one_is_held(open_store: Open) -> None:
 
     assert open_store().newest(parent).text == "with child"
     assert open_store().newest(child).text == "child"
-
-
-def test_the_stamp_of_a_session_changes_with_each_record(open_store: Open) -> None:
-    store = open_store()
-    changed, unchanged = started(store), started(store)
-    before = store.stamps()
-
-    add(open_store(), changed, "second")
-    after = store.stamps()
-
-    assert after[changed] != before[changed]
-    assert after[unchanged] == before[unchanged]
 
 
 def test_records_are_restored_as_they_were_written(open_store: Open, tmp_path: Path) -> None:

@@ -41,10 +41,6 @@ def started() -> str:
     return str(told("step", "release", "--new", "-p", "version=1.4.0")["session"])
 
 
-def text(tab: Tab) -> str:
-    return str(tab.run("document.getElementById('main').innerText"))
-
-
 def visit(tab: Tab, path: str) -> None:
     tab.open(f"{tab.run('location.origin')}{path}")
     tab.wait_for("document.getElementById('live').textContent === 'live'")
@@ -57,21 +53,6 @@ def test_the_board_follows_the_store_without_a_reload(tab: Tab) -> None:
     told("step", "release", "ok", "--session", session)
 
     tab.wait_for("document.body.innerText.includes('Publish it?')")
-
-
-def test_the_slider_replays_the_session(tab: Tab) -> None:
-    session = started()
-    for outcome in ("iterate", "ok"):
-        told("step", "release", outcome, "--session", session)
-    visit(tab, f"/sessions/{session}?at=2")
-    assert "Show the changes." in text(tab)
-
-    tab.run("document.getElementById('at').focus()")
-    tab.press("ArrowLeft", number=37)
-
-    tab.wait_for("location.search === '?at=1'")
-    tab.wait_for("document.getElementById('main').innerText.includes('Run the tests.')")
-    assert tab.run("document.activeElement.id") == "at"
 
 
 def one_of_each_kind() -> list[str]:
