@@ -5,7 +5,7 @@ Everything here takes time in proportion to the size of the workflow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,16 +50,30 @@ def possible_edges(workflow: Workflow) -> Iterator[Edge]:
                 yield Edge(step.id, outcome, target)
 
 
-def chosen_outcomes(step: StepDef) -> frozenset[str]:
-    """Return the outcomes whose transitions a step can take, at its limit included."""
+def decided_outcomes(step: StepDef, holds: Callable[[str], bool | None] = lambda _: None) -> set[str]:
+    """Return the outcomes that a report, rules, a gate or answers can decide.
+
+    *holds* says of a condition whether it is true in the runs that are looked at; `None` if it may be.
+    """
     if step.gate is not None:
-        return frozenset({str(Outcome.OK), str(Outcome.FAIL)})
-    if not step.questions and not step.rules:
-        return frozenset(step.transitions)
-    chosen = answered_outcomes(step) if step.questions else {rule.outcome for rule in step.rules}
-    if step.limit is not None:
-        chosen |= {outcome_at_limit(step, outcome) for outcome in chosen}
-    return frozenset(chosen)
+        return {Outcome.OK, Outcome.FAIL}
+    if step.questions:
+        return answered_outcomes(step)
+    if not step.rules:
+        return {*step.transitions}
+    decided = set()
+    for rule in step.rules:
+        is_met = True if rule.when is None else holds(rule.when)
+        decided |= {rule.outcome} if is_met is not False else set()
+        if is_met:
+            break
+    return decided
+
+
+def chosen_outcomes(step: StepDef) -> set[str]:
+    """Return the outcomes whose transitions a step can take, at its limit included."""
+    decided = decided_outcomes(step)
+    return decided | ({outcome_at_limit(step, outcome) for outcome in decided} if step.limit else set())
 
 
 def outcome_at_limit(step: StepDef, outcome: str) -> str:

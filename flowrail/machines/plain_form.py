@@ -24,8 +24,6 @@ from flowrail.text.safe_text import Markup, parts
 
 CODE = "code"
 """The key of a stored step that lists which of `handler` and `when` are functions."""
-_ALWAYS: Mapping[str, object] = {"when": None, "limit": None, "reports": {}, "rules": [], "next": {}}
-"""Keys that the structure of a step always has."""
 
 
 def code_not_stored(context: StepContext) -> NoReturn:
@@ -40,12 +38,19 @@ def code_not_stored(context: StepContext) -> NoReturn:
 
 def to_plain(part: object) -> Any:
     """Return a definition, or a part of one, as plain data, without keys that have their default and functions."""
-    return _converter(deciding=False).unstructure(part)
+    return _converter().unstructure(part)
 
 
-def structure(part: object) -> Any:
-    """Return a definition, or a part of one, as plain data with only the keys that decide the path of a session."""
-    return _converter(deciding=True).unstructure(part)
+def structure(part: Any) -> Any:
+    """Return a definition, or a part of one, with only the fields that decide the path of a session."""
+    if is_dataclass(part):
+        deciding = (field.name for field in fields(part) if field.metadata.get("decides", True))
+        return {name: structure(getattr(part, name)) for name in deciding}
+    if isinstance(part, Mapping):
+        return {key: structure(value) for key, value in part.items()}
+    if isinstance(part, tuple):
+        return [structure(item) for item in part]
+    return "code" if callable(part) else part
 
 
 def from_plain(data: Mapping[str, object]) -> Workflow:
@@ -60,7 +65,7 @@ def from_plain(data: Mapping[str, object]) -> Workflow:
 @lru_cache(maxsize=16)
 def _from_text(text: str) -> Workflow:
     try:
-        return _converter(deciding=False).structure(json.loads(text), Workflow)
+        return _converter().structure(json.loads(text), Workflow)
     except Exception as error:  # noqa: BLE001 - any error of a hook means another form
         raise TypeError("; ".join(transform_error(error)[:5])[:500]) from None
 
@@ -73,48 +78,36 @@ def _is_union(kind: Any) -> bool:
 
 
 @cache
-def _converter(*, deciding: bool) -> Converter:
-    """Return a converter; with *deciding*, it leaves out the keys that cannot change the path of a session."""
+def _converter() -> Converter:
     converter = strict_converter()
     converter.register_structure_hook(float, _number)
     converter.register_structure_hook(str, _text)
     converter.register_structure_hook_func(_is_union, partial(_member, converter))
     converter.register_structure_hook_factory(is_dataclass, _reader)
     converter.register_unstructure_hook(str, _text_to_plain)
-    converter.register_unstructure_hook_factory(is_dataclass, _deciding_writer if deciding else _writer)
+    converter.register_unstructure_hook_factory(is_dataclass, _writer)
     return converter
+
+
+def _aliases(part: type[Any]) -> dict[str, Any]:
+    return {field.name: override(rename=field.metadata.get("alias")) for field in fields(part)}
 
 
 def _reader(part: type[Any], converter: Converter) -> Callable[[Any, Any], Any]:
     if part is Workflow:
         return partial(_workflow, converter)
-    names = {field.name: override(rename=field.metadata.get("alias")) for field in fields(part)}
-    read = make_dict_structure_fn(part, converter, **names)  # type: ignore[arg-type]
+    read = make_dict_structure_fn(part, converter, **_aliases(part))
     return partial(_step, read) if part is StepDef else read
 
 
-def _writer(
-    part: type[Any], converter: Converter, *, deciding: bool = False
-) -> Callable[[Any], dict[str, Any]]:
-    names: dict[str, Any] = {
-        field.name: override(
-            rename=field.metadata.get("alias"),
-            omit=True if deciding and not field.metadata.get("decides", True) else None,
-        )
-        for field in fields(part)
-    }
-    write = make_dict_unstructure_fn(part, converter, _cattrs_omit_if_default=True, **names)
+def _writer(part: type[Any], converter: Converter) -> Callable[[Any], dict[str, Any]]:
+    write = make_dict_unstructure_fn(part, converter, _cattrs_omit_if_default=True, **_aliases(part))
     if part is Arg:
         return lambda arg: write(arg.as_written())
-    return partial(_step_to_plain, write, always=deciding) if part is StepDef else write
+    return partial(_step_to_plain, write) if part is StepDef else write
 
 
-_deciding_writer = partial(_writer, deciding=True)
-
-
-def _step_to_plain(
-    write: Callable[[StepDef], dict[str, Any]], step: StepDef, *, always: bool
-) -> dict[str, Any]:
+def _step_to_plain(write: Callable[[StepDef], dict[str, Any]], step: StepDef) -> dict[str, Any]:
     """Return a step without its functions, and with the names of those that decide."""
     code = [name for name in ("handler", "when") if callable(getattr(step, name))]
     written = replace(
@@ -126,8 +119,6 @@ def _step_to_plain(
         variants=tuple(variant for variant in step.variants if not callable(variant.when)),
         dispatch=step.work,
     )
-    if always:
-        return {**_ALWAYS, **write(written), **{name: {"function": True} for name in code}}
     return {**write(written), **({CODE: code} if code else {})}
 
 

@@ -71,7 +71,7 @@ def _workflow(part: Part, scope: Scope) -> Rows:
     elif workflow.entry not in workflow:
         hint = phrases.did_you_mean(str(workflow.entry), scope.index, "name one of the steps")
         yield "FR101", "entry", f"unknown entry point `{workflow.entry}`", hint
-    elif not scope.all_edges.ends and not scope.unclear:
+    elif not scope.all_edges.ends:
         yield "FR103", "steps", "no step ends the workflow"
     for name, hint in scope.undeclared(workflow.then or ""):
         message = f"what comes after `{workflow.name}` has `${name}`, which is not declared"
@@ -112,9 +112,9 @@ def _step(part: Part, _: Scope) -> Rows:
 
 def _position(part: Part, scope: Scope) -> Rows:
     step = part.step
-    if scope.is_unreached(step.id):
+    if step.id not in scope.reached:
         yield "FR104", "", f"no path leads from `{scope.workflow.entry}` to step `{step.id}`"
-    elif step.next and scope.cannot_end(step.id):
+    elif scope.all_edges.ends and step.id not in scope.can_end:
         yield "FR108", "", f"no path leads from step `{step.id}` to an end"
     if step.when is not None and step.id == scope.workflow.entry:
         yield "FR116", "when", f"step `{step.id}` is the first step and may not apply"
@@ -255,7 +255,10 @@ def _value_problems(name: str, arg: Arg) -> Iterator[tuple[str, str]]:
     for label, value in (("default", default), ("example", arg.example)):
         problem = arg.problem(value) if value is not None else None
         if problem:
-            yield f"the {label} of {name} does not fit: it {problem}", f"change the {label} or the bounds"
+            yield (
+                f"the {label} of {name} does not fit: it {problem}",
+                "give a value that fits; a text that looks like a number needs quotes",
+            )
 
 
 def _has_odd_bounds(arg: Arg) -> bool:

@@ -19,7 +19,7 @@ from flowrail.machines.checks.order_rules import allows_call
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.expressions import RuleError, parse
 from flowrail.machines.findings import UnplacedFinding
-from flowrail.machines.graph import answered_outcomes
+from flowrail.machines.graph import decided_outcomes
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.statechart import is_limited, transitions
 from flowrail.machines.step import StepDef
@@ -154,7 +154,10 @@ def _calls(workflow: Workflow, rule: OrderRule, step: StepDef) -> Iterator[tuple
 
 def _exits(workflow: Workflow, step: StepDef, truth: Truth) -> Iterator[_Exit]:
     """Yield every way to leave *step* if these conditions over parameters hold."""
-    for outcome in _decided_outcomes(workflow, step, truth):
+    decided = decided_outcomes(step, truth.get)
+    if Outcome.FAIL in decided and not step.questions and is_limited(workflow, step, Outcome.FAIL):
+        decided.add(Outcome.OK)  # the user accepts the risk
+    for outcome in (outcome for outcome in step.transitions if outcome in decided):
         for transition in transitions(workflow, step, outcome):
             is_capped = outcome is Outcome.ITERATE and not step.questions  # at a limit, it takes `ok`
             never_back = step.bound == 1 and is_capped and transition.at_limit is False
@@ -166,26 +169,6 @@ def _exits(workflow: Workflow, step: StepDef, truth: Truth) -> Iterator[_Exit]:
             if passes and holds is not False and not never_back and not transition.asks_user:
                 effective = Outcome.OK if transition.capped else outcome
                 yield _Exit(effective, transition.to, not transition.fails)
-
-
-def _decided_outcomes(workflow: Workflow, step: StepDef, truth: Truth) -> list[Outcome]:
-    """Return the outcomes that a report, rules, a gate or answers can decide, `ok` at the limit of a `fail` included."""
-    if step.gate is not None:
-        decided = {str(Outcome.OK), str(Outcome.FAIL)}
-    elif step.questions:
-        decided = answered_outcomes(step)
-    elif step.rules:
-        decided = set()
-        for rule in step.rules:
-            holds = True if rule.when is None else truth.get(rule.when)
-            decided |= {rule.outcome} if holds is not False else set()
-            if holds:
-                break
-    else:
-        decided = {str(outcome) for outcome in step.transitions}
-    if Outcome.FAIL in decided and not step.questions and is_limited(workflow, step, Outcome.FAIL):
-        decided.add(Outcome.OK)  # the user accepts the risk
-    return [outcome for outcome in step.transitions if outcome in decided]
 
 
 def _fixed_conditions(workflow: Workflow) -> list[str]:

@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from flowrail.machines import graph
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.step import TEXT_NAMES
 from flowrail.machines.values import Arg
 from flowrail.text import phrases, placeholders
@@ -53,17 +52,6 @@ class Scope:
         return unknown
 
     @cached_property
-    def unclear(self) -> set[str]:
-        """The steps of which it is unknown where they lead."""
-        return {
-            step.id
-            for step in self.workflow.steps
-            if not step.next
-            or not all(isinstance(outcome, Outcome) for outcome in step.next)
-            or any(target is not None and target not in self.workflow for target in step.next.values())
-        }
-
-    @cached_property
     def reached(self) -> set[str]:
         """The steps that a session can reach."""
         return graph.reach([str(self.workflow.entry)], self.all_edges.after)
@@ -72,26 +60,6 @@ class Scope:
     def can_end(self) -> set[str]:
         """The steps from which a path leads to an end."""
         return graph.reach(self.all_edges.ends, self.all_edges.before)
-
-    @cached_property
-    def may_end(self) -> set[str]:
-        """The steps from which a path may lead to an end, if those that are unclear do."""
-        return graph.reach(self.all_edges.ends | self.unclear, self.all_edges.before)
-
-    def is_unreached(self, step_id: str) -> bool:
-        """Return whether no session reaches a step; not if a misspelt transition may be the reason."""
-        is_known = self.workflow.entry in self.workflow and not self.unknown_targets
-        return is_known and step_id not in self.reached
-
-    def cannot_end(self, step_id: str) -> bool:
-        """Return whether a session that reaches a step never ends although others do."""
-        is_reached = self.workflow.entry in self.workflow and step_id in self.reached
-        return is_reached and bool(self.all_edges.ends) and step_id not in self.may_end
-
-    @cached_property
-    def repeated(self) -> set[str]:
-        """The steps that a session can enter again."""
-        return {step_id for loop in self.loops(self.possible_edges.after) for step_id in loop}
 
     def loops(self, after: graph.Neighbours) -> Iterator[list[str]]:
         """Yield the loops along the edges *after*, each in the order of its steps."""

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from flowrail.machines.workflow import Workflow
 
 _OF_THE_GRAPH = {"FR103", "FR104", "FR108", "FR109", "FR114", "FR153", "FR158"}
-"""Findings that can follow from a step that was left out."""
+"""Findings that can follow from a step that was left out, or from a transition that leads nowhere."""
 _UNKNOWN_OUTCOME = "FR113"
+_UNCLEAR = {"FR101", "FR102", "FR112", _UNKNOWN_OUTCOME}
 _OF_TRANSITIONS = {"FR110", "FR112", "FR116", "FR117", "FR147", "FR148", "FR149"}
 """Findings that can follow from an unknown outcome in the same step."""
 _OF_THE_STEP = {"FR108", "FR112", "FR115"}
 """Findings at a step, not at a key of it, that can follow from a key that was left out."""
 _OF_VALUES = {"FR123"}
 """Findings that can follow from a wrong declaration of a parameter or fact."""
-_MISSING_TEXT = "FR125"
-_JUDGED_TOGETHER = {"dispatch", "gate", "questions"}
-"""Keys of a step whose own keys depend on each other."""
+_KEY = 3
+"""The length of the path of a key in a step."""
 
 
 def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
@@ -48,11 +48,12 @@ def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
         if not findings:
             raise
         return sorted(findings, key=step_index)
+    is_unclear = any(raw.code in _UNCLEAR for raw in findings)
     misspelt = {step_index(raw) for raw in findings if raw.code == _UNKNOWN_OUTCOME}
     return [
         raw
         for raw in findings
-        if not (misspelt and raw.code in _OF_THE_GRAPH)
+        if not (is_unclear and raw.code in _OF_THE_GRAPH)
         and not (step_index(raw) in misspelt and raw.code in _OF_TRANSITIONS)
     ]
 
@@ -70,12 +71,11 @@ def independent(
 
 
 def _follows(raw: UnplacedFinding, problem: UnplacedFinding) -> bool:
-    path, wrong = raw.path, problem.path
-    if path[2:3] and path[2] in _JUDGED_TOGETHER and problem.code != _MISSING_TEXT:
-        path = path[:3]
-    is_inside = path[: len(wrong)] == wrong
-    is_around = wrong[: len(path)] == path
-    return is_inside or (is_around and (step_index(raw) < 0 or len(path) > 2 or raw.code in _OF_THE_STEP))  # noqa: PLR2004
+    """Return whether a finding is at or inside the key with a problem, or around it and about that it is missing."""
+    key, wrong = raw.path[:_KEY], problem.path[:_KEY]
+    if len(key) >= len(wrong):
+        return key[: len(wrong)] == wrong
+    return wrong[: len(key)] == key and (step_index(raw) < 0 or raw.code in _OF_THE_STEP)
 
 
 def validate(workflow: Workflow) -> None:
