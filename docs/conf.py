@@ -49,7 +49,7 @@ def _draw(app: Sphinx, doctree: nodes.document) -> None:
         if picture is None:
             logging.getLogger(__name__).warning("this diagram does not match any workflow", location=block)
             continue
-        drawn = svg.render(picture, name=f"flow-{number}", scheme="page")
+        drawn = svg.render(picture, name=f"flow-{number}")
         fitting = drawn.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
         block.replace_self(nodes.raw("", fitting, format="html"))
 

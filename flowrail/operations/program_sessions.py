@@ -14,7 +14,7 @@ from typing import Any
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import mermaid, svg
-from flowrail.diagrams.session_trace import with_trace
+from flowrail.diagrams.session_trace import session_picture
 from flowrail.errors import ChangedError, UsageError
 from flowrail.formatters.guidance.step_output import pieces
 from flowrail.handoff.handoff import INTERNAL
@@ -100,7 +100,7 @@ def to_svg(subject: Workflow | SessionView) -> str:
 def _picture(subject: Workflow | SessionView) -> Picture:
     if isinstance(subject, Workflow):
         return picture(subject)
-    return with_trace(picture(subject.workflow), subject.history())
+    return session_picture(subject.workflow, subject.history())
 
 
 def load_workflow(skill: str | os.PathLike[str]) -> Workflow:

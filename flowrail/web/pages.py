@@ -229,7 +229,7 @@ class Pages:
         return self.render("error.html", error=error, hint=str(error.hint))
 
     def _drawing(self, image: Picture) -> Markup:
-        return Markup(svg.render(image, name="drawing", scheme="around"))  # noqa: S704 - the renderer escapes
+        return Markup(svg.render(image, name="drawing", own_colours=False))  # noqa: S704 - the renderer escapes
 
     def render(self, name: str, **values: object) -> str:
         """Return a template with these values."""

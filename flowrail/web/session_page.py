@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
-from flowrail.diagrams.session_trace import with_trace
+from flowrail.diagrams.session_trace import session_picture
 from flowrail.errors import FlowError, UsageError
 from flowrail.formatters.reports.history import HistoryEntry, entries
 from flowrail.machines.evidence_results import EvidenceResult
@@ -106,7 +105,7 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
         then=records[shown].session,
         seq=shown,
         records=history,
-        picture=with_trace(picture(workflow), records[: shown + 1]),
+        picture=session_picture(workflow, records[: shown + 1]),
         repeated=list(_repeated(workflow, records, history)),
         checks=list(_checks(records[: shown + 1])),
         guidance=guidance,

@@ -12,7 +12,7 @@ from support.sandbox import BUNDLED
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers.svg import render
-from flowrail.diagrams.session_trace import with_trace
+from flowrail.diagrams.session_trace import session_picture
 from flowrail.machines.session import Report
 from flowrail.skills.loader import Loader
 
@@ -24,7 +24,7 @@ def session() -> Picture:
     definition = Loader().load(name).workflow()
     low = Report("done", {"confidence": "low", "checks_left": "yes"})
     no_trace = Report("done", {"traced": "no"})
-    return with_trace(picture(definition), records(definition, no_trace, "ok", low, low, seconds=140))
+    return session_picture(definition, records(definition, no_trace, "ok", low, low, seconds=140))
 
 
 @pytest.mark.parametrize("name", ["session", *BUNDLED])

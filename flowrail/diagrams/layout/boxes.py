@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from flowrail.diagrams.layout.text_width import balanced, width, wrapped
+from flowrail.diagrams.layout.text_width import width, wrapped
 from flowrail.diagrams.model import ENDS, Node, NodeKind
 
 TITLE, NOTE, LABEL = 14.0, 11.5, 11.5
@@ -15,18 +15,6 @@ WIDEST, NARROWEST = 232.0, 112.0
 LONGEST_LABEL = 320.0
 MARK = 11.0
 """The radius of an end."""
-
-SLANT, POINT, CUT, STACK = 14.0, 15.0, 13.0, 8.0
-"""How far shapes lean, are pointed, are cut at their corners, and are stacked."""
-
-_SIDES = {
-    NodeKind.DECIDE: 20.0,
-    NodeKind.ASK: 22.0,
-    NodeKind.GATE: 16.0,
-    NodeKind.AGENT: 14.0,
-    NodeKind.AGENTS: 12.0,
-}
-"""The room that a shape needs on each side of its text."""
 
 
 class Box(NamedTuple):
@@ -44,30 +32,14 @@ def box_of(node: Node, *, ports: int) -> Box:
         return Box(2 * MARK, 2 * MARK, (), ())
     if node.kind in ENDS:
         return Box(2 * MARK, 2 * MARK, (node.title,), ())
-    title = balanced(node.heading, TITLE, WIDEST, rows=3, bold=True)
-    notes = [row for note in node.notes for row in balanced(note, NOTE, WIDEST, rows=2)]
+    title = wrapped(node.heading, TITLE, WIDEST, rows=3, bold=True)
+    notes = [row for note in node.notes for row in wrapped(note, NOTE, WIDEST, rows=2)]
     text_width = max(
         [width(row, TITLE, bold=True) for row in title] + [width(row, NOTE) for row in notes], default=0.0
     )
-    box_width = max(NARROWEST, text_width + 28 + 2 * _SIDES.get(node.kind, 0.0))
-    box_height = (
-        22
-        + (STACK if node.kind is NodeKind.AGENTS else 0)
-        + TITLE_ROW * len(title)
-        + (NOTE_ROW * len(notes) + 3 if notes else 0)
-    )
+    box_width = max(NARROWEST, text_width + 28)
+    box_height = 22 + TITLE_ROW * len(title) + (NOTE_ROW * len(notes) + 3 if notes else 0)
     return Box(round(box_width, 1), round(max(box_height, 22.0 * ports + 8), 1), tuple(title), tuple(notes))
-
-
-def inset(kind: NodeKind, box: Box, down: float) -> float:
-    """Return the distance of a shape from the right side of its box, *down* from the middle."""
-    if kind is NodeKind.ASK:
-        return SLANT * (0.5 + down / box.height)
-    if kind is NodeKind.DECIDE:
-        return POINT * abs(2 * down / box.height)
-    if kind is NodeKind.GATE:
-        return max(0.0, CUT - (box.height / 2 - abs(down)))
-    return 0.0
 
 
 def label_of(text: str) -> tuple[str, float]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from flowrail.diagrams.layout.boxes import MARK, NOTE, Box, beside, box_of, inset, label_of
+from flowrail.diagrams.layout.boxes import MARK, NOTE, Box, beside, box_of, label_of
 from flowrail.diagrams.layout.lines import lanes, rounded
 from flowrail.diagrams.layout.text_width import width
 from flowrail.diagrams.model import ENDS, Node, Picture
@@ -245,8 +245,7 @@ class _Drawing:
         placed, ports = self.placed[node], self.ports[node]
         room = min(22.0, placed.box.height / (len(ports) + 0.5))
         y = placed.y + (ports.index((number, leaves)) - (len(ports) - 1) / 2) * room
-        inner = inset(self.nodes[node].kind, placed.box, y - placed.y)
-        x = placed.x + placed.box.width / 2 + beside(self.nodes[node]) - inner
+        x = placed.x + placed.box.width / 2 + beside(self.nodes[node])
         return round(x, 1), round(y, 1)
 
     def _line(self, number: int, edge: float) -> RoutedLine:

@@ -21,21 +21,6 @@ def width(text: str, size: float, *, bold: bool = False) -> float:
     return sum(map(_char_width, text)) * size / 100 * (_BOLD if bold else 1)
 
 
-def balanced(text: str, size: float, most: float, *, rows: int, bold: bool = False) -> list[str]:
-    """Return *text* like `wrapped`, with rows of about equal length."""
-    lines = wrapped(text, size, most, rows=rows, bold=bold)
-    if len(lines) < 2 or lines[-1].endswith("…"):  # noqa: PLR2004 - one row is balanced
-        return lines
-    while (most := most * 0.94) > size:
-        closer = wrapped(text, size, most, rows=rows + 1, bold=bold)
-        if len(closer) > len(lines) or any(
-            word not in text.split() for row in closer for word in row.split()
-        ):
-            break
-        lines = closer
-    return lines
-
-
 def wrapped(text: str, size: float, most: float, *, rows: int, bold: bool = False) -> list[str]:
     """Return *text* in at most *rows* rows of at most *most* width; a cut text ends in an ellipsis."""
     lines: list[str] = []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 LIGHT = (
     "--ground:#ffffff;--band:#f4f6fa;--rim:#dde3ec;--ink:#1b2430;--soft:#566173;--line:#76839a;--pill:#ffffff;"
     "--step:#f3f6fb;--step-line:#7b8aa3;--decide:#fff5dc;--decide-line:#b98112;--ask:#f3ecff;--ask-line:#8257c9;"
@@ -37,7 +35,6 @@ ROOT .tip.ok,ROOT .labels .ok text{fill:var(--good)}
 ROOT .tip.fail,ROOT .labels .fail text{fill:var(--bad)}
 ROOT .tip.iterate,ROOT .labels .iterate text{fill:var(--warn)}
 ROOT .node .shape{fill:var(--step);stroke:var(--step-line);stroke-width:1.5;stroke-linejoin:round}
-ROOT .node .bar{fill:none;stroke:var(--agent-line)}
 ROOT .decide .shape{fill:var(--decide);stroke:var(--decide-line)}
 ROOT .ask .shape{fill:var(--ask);stroke:var(--ask-line)}
 ROOT .gate .shape{fill:var(--gate);stroke:var(--gate-line)}
@@ -54,7 +51,6 @@ ROOT .end{text-anchor:start}
 ROOT .done .shape{stroke:var(--good);stroke-width:2.5}
 ROOT .failed.done .shape{stroke:var(--bad)}
 ROOT .here .shape{fill:var(--here-soft);stroke:var(--here);stroke-width:4}
-ROOT .agents.here .shape{stroke-width:2.5}
 ROOT .off .shape{fill:var(--ground);stroke:var(--line)}
 ROOT .off .core{fill:var(--line)}
 ROOT .off text{fill:var(--soft)}"""
@@ -65,32 +61,17 @@ def page_colours() -> str:
     return f":root{{color-scheme:light dark;{LIGHT}}}\n@media(prefers-color-scheme:dark){{:root{{{DARK}}}}}"
 
 
-def style(root: str, scheme: str = "auto") -> str:
+def style(root: str, *, own_colours: bool = True) -> str:
     """Return the style of the elements below the selector *root*.
 
-    ``auto`` follows the reader's system; ``light`` and ``dark`` are fixed; ``page`` follows the system and the
-    page's ``data-theme``; ``around`` takes the colours from the page. Only the last two use CSS variables, which few
-    programs except browsers support.
+    Its colours follow the reader's system, and the ``data-theme`` of the page. Without *own_colours*, they are those of
+    the page.
     """
     rules = _RULES.replace("ROOT", root)
-    if scheme == "around":
+    if not own_colours:
         return f"\n{rules}\n"
-    if scheme == "page":
-        dark = f"@media(prefers-color-scheme:dark){{{root}{{{DARK}}}}}"
-        themes = f'[data-theme="light"] {root}{{{LIGHT}}}\n[data-theme="dark"] {root}{{{DARK}}}'
-        return f"\n{root}{{{LIGHT}}}\n{dark}\n{themes}\n{rules}\n"
-    if scheme != "auto":
-        return f"\n{_coloured(rules, DARK if scheme == 'dark' else LIGHT)}\n"
-    dark = "\n".join(_coloured(_only_colours(rule), DARK) for rule in rules.split("\n") if "var(" in rule)
-    scheme_rule = f"{root}{{color-scheme:light dark}}"  # of the window, if the picture is opened by itself
-    return f"\n{scheme_rule}\n{_coloured(rules, LIGHT)}\n@media(prefers-color-scheme:dark){{\n{dark}\n}}\n"
-
-
-def _coloured(rules: str, colours: str) -> str:
-    known = dict(colour.split(":") for colour in colours.split(";"))
-    return re.sub(r"var\((--[a-z-]+)\)", lambda match: known[match[1]], rules)
-
-
-def _only_colours(rule: str) -> str:
-    selector, _, declarations = rule.rstrip("}").partition("{")
-    return f"{selector}{{{';'.join(rule for rule in declarations.split(';') if 'var(' in rule)}}}"
+    scheme = (
+        f"{root}{{color-scheme:light dark;{LIGHT}}}\n@media(prefers-color-scheme:dark){{{root}{{{DARK}}}}}"
+    )
+    themes = f'[data-theme="light"] {root}{{{LIGHT}}}\n[data-theme="dark"] {root}{{{DARK}}}'
+    return f"\n{scheme}\n{themes}\n{rules}\n"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flowrail.diagrams.layout.boxes import NOTE_ROW, STACK, TITLE_ROW
+from flowrail.diagrams.layout.boxes import NOTE_ROW, TITLE_ROW
 from flowrail.diagrams.layout.layout import Label, Layout, PlacedNode, RoutedLine, layout
 from flowrail.diagrams.layout.lines import decimal
-from flowrail.diagrams.model import ENDS, MEANING, Arrow, Node, NodeKind, Picture
+from flowrail.diagrams.model import ENDS, MEANING, Arrow, Node, Picture
 from flowrail.diagrams.renderers.shapes import rectangle, shape
 from flowrail.diagrams.renderers.style import style
 from flowrail.text.phrases import count
@@ -22,17 +22,17 @@ _ID = re.compile(r"[A-Za-z][\w-]*")
 TIPS = ("plain", "ok", "fail", "iterate")
 
 
-def render(picture: Picture, *, name: str = "flow", scheme: str = "auto") -> str:
+def render(picture: Picture, *, name: str = "flow", own_colours: bool = True) -> str:
     """Return *picture* as an SVG document.
 
-    *name* is its id, of letters, digits, `_` and `-`; *scheme* is one of those of `style`.
+    *name* is its id, of letters, digits, `_` and `-`. Without *own_colours*, the colours are those of the page around it.
     """
     if not _ID.fullmatch(name):
         raise ValueError(f"{name[:60]!r} is not an id")
-    return "\n".join(_document(picture, layout(picture), name, scheme))
+    return "\n".join(_document(picture, layout(picture), name, style(f"#{name}", own_colours=own_colours)))
 
 
-def _document(picture: Picture, drawing: Layout, name: str, scheme: str) -> Iterator[str]:
+def _document(picture: Picture, drawing: Layout, name: str, rules: str) -> Iterator[str]:
     width, height = decimal(drawing.width), decimal(drawing.height)
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" class="flow" viewBox="0 0 {width} {height}" width="{width}" '
@@ -40,7 +40,7 @@ def _document(picture: Picture, drawing: Layout, name: str, scheme: str) -> Iter
     )
     yield f'<title id="{name}-title">{xml_text(picture.name)}</title>'
     yield f'<desc id="{name}-desc">{xml_text(described(picture))}</desc>'
-    yield f"<style>{style(f'#{name}', scheme)}</style>"
+    yield f"<style>{rules}</style>"
     yield "<defs>"
     for kind in TIPS:
         yield (
@@ -117,10 +117,9 @@ def _rows(node: Node, placed: PlacedNode) -> Iterator[str]:
         return
     title, notes = placed.box.title, placed.box.notes
     height = TITLE_ROW * len(title) + (NOTE_ROW * len(notes) + 3 if notes else 0)
-    shift = STACK / 2 if node.kind is NodeKind.AGENTS else 0.0
-    x, y = placed.x - shift, placed.y + shift - height / 2 + 13.5
-    yield from _text("title", title, x, y, TITLE_ROW)
-    yield from _text("note", notes, x, y + TITLE_ROW * len(title) + 1, NOTE_ROW)
+    y = placed.y - height / 2 + 13.5
+    yield from _text("title", title, placed.x, y, TITLE_ROW)
+    yield from _text("note", notes, placed.x, y + TITLE_ROW * len(title) + 1, NOTE_ROW)
 
 
 def _text(name: str, rows: Sequence[str], x: float, y: float, row_height: float) -> Iterator[str]:

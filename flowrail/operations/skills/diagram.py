@@ -14,7 +14,7 @@ from flowrail.command import Command, Hint
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import markdown, mermaid, svg
-from flowrail.diagrams.session_trace import with_trace
+from flowrail.diagrams.session_trace import session_picture
 from flowrail.errors import FlowError, UsageError
 from flowrail.machines.findings import raise_errors
 from flowrail.operations.environment import Environment
@@ -149,4 +149,4 @@ def _of_session(environment: Environment, session_id: str, skill: str | None) ->
             session=session_id,
             skill=stored,
         )
-    return with_trace(picture(store.workflow(store.read(session_id).session)), store.records(session_id))
+    return session_picture(store.workflow(store.read(session_id).session), store.records(session_id))

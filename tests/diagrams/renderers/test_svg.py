@@ -59,7 +59,7 @@ def test_the_colour_of_a_line_is_its_outcome_and_its_width_says_that_it_was_take
         plain, arrows=tuple(replace(arrow, taken=int(arrow.source == "one")) for arrow in plain.arrows)
     )
     page = tmp_path / "drawn.svg"
-    page.write_text(render(drawn, scheme="light"), encoding="utf-8")
+    page.write_text(render(drawn), encoding="utf-8")
 
     tab.open(page)
     drawn_lines = tab.run(
@@ -82,7 +82,7 @@ def test_the_colour_of_a_line_is_its_outcome_and_its_width_says_that_it_was_take
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 def test_every_line_has_a_contrast_of_three_to_one(colours: str) -> None:
     values = dict(colour.split(":") for colour in colours.split(";"))
-    strokes = {*re.findall(r"stroke:var\((--[a-z-]+)\)", style("#flow", "around"))}
+    strokes = {*re.findall(r"stroke:var\((--[a-z-]+)\)", style("#flow", own_colours=False))}
 
     low = {
         (line, ground)
@@ -93,7 +93,7 @@ def test_every_line_has_a_contrast_of_three_to_one(colours: str) -> None:
 
     assert {"--line", "--good", "--bad", "--warn"} <= strokes
     assert low == set()
-    assert "opacity" not in style("#flow", "around")
+    assert "opacity" not in style("#flow", own_colours=False)
 
 
 def contrast(first: str, second: str) -> float:
