@@ -284,6 +284,10 @@ _WARNINGS = {
         'An answer that refuses leads where agreeing leads. The user\'s "No" would have no effect.',
         "Let its outcome lead elsewhere, or decide `ok`.",
     ),
+    "FR186": (
+        "Evidence asks for a changed file that the step forbids to change. No report could be accepted.",
+        "Forbid less, or ask for a file in `$work`.",
+    ),
     "FR188": (
         "An agent may answer a question that leads to what is guarded or runs once. It could agree in the user's name.",
         "Add `person: true` to the question.",

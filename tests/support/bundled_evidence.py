@@ -30,6 +30,8 @@ new file mode 100644
 +new
 ```
 """
+LARGE_MILESTONE = MILESTONE.replace("+1 @@\n+new\n", "+1,201 @@\n" + "+new\n" * 201)
+"""A change of more lines than a small plan has."""
 
 CARD = """\
 ---

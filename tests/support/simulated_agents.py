@@ -252,7 +252,9 @@ class Sparse(Habit):
     """Reports as little as possible: empty lists and zeros."""
 
     def value(self, output: StepOutput, want: Want) -> str:
-        return want.example if want.choices else {"list": "[]", "integer": "0"}.get(want.type, want.example)
+        if want.type == "list":
+            return "[]"
+        return "0" if want.type == "integer" and not want.choices else want.example
 
 
 class Chance(Habit):

@@ -21,6 +21,7 @@ from flowrail.machines.outcome import Outcome
 from flowrail.machines.parts import Part, conditions_of, instructions_of, texts_of
 from flowrail.machines.statechart import is_limited
 from flowrail.machines.step import StepDef
+from flowrail.rules.tools import ToolUse, forbidding
 from flowrail.text import placeholders
 from flowrail.text.placeholders import fences
 
@@ -157,6 +158,12 @@ def _gate(part: Part, scope: Scope) -> Rows:
 def _check(part: Part, scope: Scope) -> Rows:
     check: Evidence = part.value
     command = part.step.commands.get(check.command or "")
+    path = check.file or check.files or ""
+    if check.changed and not path.startswith("$"):  # a session's own files may always change
+        edit = ToolUse("Edit", {"file_path": path}, cwd="/project", project="/project", home="/home")
+        if rule := forbidding(part.step.forbids, edit):
+            message = f"{part.full} wants `{path}` to change, and `forbids` has `{rule}`"
+            yield "FR186", "", message
     if check.file is not None or check.files is not None:
         if not _has_condition(check):
             problem = "any file passes, also one that was there before"

@@ -147,7 +147,7 @@ def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, o
 
 
 def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
-    contains = joined([repr(fill(text, values)) for text in check.contains])
+    contains = joined([repr(fill(text, values) or text) for text in check.contains])
     letter = check.items
     citing = f"citing at least {count(check.at_least, 'line')} as FILE:LINE from the project root, each with what it quotes"
     items = f"with at least {count(check.at_least, 'item')} {letter}1, {letter}2, …"

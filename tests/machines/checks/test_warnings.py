@@ -9,7 +9,7 @@ from support.workflows import loop, step, unchecked, workflow
 
 from flowrail import Report, advance, start
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.demanded_evidence import StepCommand
+from flowrail.machines.demanded_evidence import Evidence, StepCommand
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.question import Option, Question
@@ -132,3 +132,11 @@ def test_a_gate_that_a_session_reaches_without_its_review_is_found(fix: str, exp
     )
 
     assert advice(definition) == expected
+
+
+@pytest.mark.parametrize(("file", "codes"), [("src/a.py", ["FR186"]), ("docs/a.md", []), ("$work/a.md", [])])
+def test_evidence_that_the_step_forbids_to_produce_is_found(file: str, codes: list[str]) -> None:
+    evidence = {"ok": [Evidence("plan", file=file, changed=True)]}
+    definition = workflow(step("a", evidence=evidence, forbids=["Edit(src/**)"]))
+
+    assert [code for code, _ in advice(definition)] == codes
