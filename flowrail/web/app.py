@@ -116,7 +116,6 @@ def application(pages: Pages, keys: Keys, activity: Activity) -> AccessCheck:
         page("/", lambda _: pages.start()),
         page("/sessions/{session}", session),
         _answer(pages, activity),
-        page("/handoffs", lambda _: pages.handoffs()),
         page("/skills", lambda _: pages.skills()),
         page("/skills/{address:path}", lambda request: pages.skill(request.path_params["address"])),
         Route("/static/{name}", _static),

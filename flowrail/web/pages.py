@@ -15,9 +15,8 @@ from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance import step_output
-from flowrail.handoff.audit import AuditReport, HandoffTimeline, audit
-from flowrail.handoff.handoff import ACKNOWLEDGED, PREPARED, RECEIVED, SENT, Handoff
-from flowrail.handoff.store import Handoffs, payload_path
+from flowrail.handoff.audit import audit
+from flowrail.handoff.store import Handoffs
 from flowrail.machines.asked_questions import NEEDS_REASON, NOT_YET, OWN
 from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.guidance.agent_work import QuestionToUser
@@ -31,18 +30,13 @@ from flowrail.operations.sessions.notifications import Notifications
 from flowrail.operations.skills.taken_transitions import drawn, histories
 from flowrail.operations.steps import step_checks, working_files
 from flowrail.operations.steps.decisions import awaited, decision
-from flowrail.storage.files import read_bounded
-from flowrail.text.phrases import ago, count, duration, in_words, iso_time, moment_after
+from flowrail.text.phrases import ago, count, duration, in_words, moment_after
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import shortened, visible
-from flowrail.text.size_limits import JSON_BYTES
 from flowrail.web import markdown
 from flowrail.web.access import Keys
 from flowrail.web.session_page import SessionPage, view
 
-STATUSES = (PREPARED, SENT, RECEIVED, ACKNOWLEDGED)
-LONGEST_TEXT = 20_000
-"""Characters of a payload or file that are shown."""
 MOST_ENDED = 50
 """Ended sessions on the board; the others are found by `flow sessions --all`."""
 
@@ -57,7 +51,6 @@ class Pages:
         self._notifications = Notifications(environment, on_desktop=is_person)
         self._watched = Board(self.environment.store)
         self._store = self.environment.store
-        self._handoffs = Handoffs(self._store)
         self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader("flowrail.web"),
             autoescape=True,
@@ -75,8 +68,6 @@ class Pages:
             not_yet=NOT_YET,
             own=OWN,
             ways=WAYS,
-            handoff_mark=_handoff_mark,
-            receive_command=self._receive_command,
         )
         self._templates.filters.update(
             ago=lambda at: ago(at, self.environment.now),
@@ -84,31 +75,25 @@ class Pages:
             counted=count,
             words=in_words,
             facts=_facts_text,
-            iso=iso_time,
-            start=_start_of,
             md=markdown.block,
             mdline=markdown.inline,
         )
 
     def stamps(self) -> dict[str, tuple[int, int]]:
-        """Return a value for each session and handoff that changes with each record."""
+        """Return a value for each session that changes with each record."""
         sessions = self._store.stamps_since(moment_after(self.environment.now, -SHOWN_SECONDS))
-        stamps = {f"session:{key}": stamp for key, stamp in sessions.items()}
-        return stamps | {f"handoff:{key}": stamp for key, stamp in self._handoffs.entries.stamps().items()}
+        return {f"session:{key}": stamp for key, stamp in sessions.items()}
 
     def notify(self) -> None:
         """Tell the user which sessions have started to wait for a person since the last call."""
         with suppress(FlowError):  # a store that cannot be read now is named on the board
             self._notifications.update(self._watched.refresh(self.environment.now))
 
-    def _audit(self) -> AuditReport:
-        return audit(self._store, self._handoffs, with_sessions=False)
-
     def start(self) -> str:
         """Return the board: what needs a person comes first."""
         entries = self.board.refresh(self.environment.now)
         groups = {group: [entry for entry in entries if entry.group is group] for group in Group}
-        return self.render("board.html", groups=groups, store=self._store.path, sent=self._sent())
+        return self.render("board.html", groups=groups, store=self._store.path)
 
     def session(self, session_id: str, seq: int | None) -> str:
         """Return the page of a session: what waits for a person now, otherwise what happened, also at one record."""
@@ -123,9 +108,8 @@ class Pages:
         if asked and seq is None:
             found = decision(self.environment, session_id, asked)
             return self.render("decision.html", **values, decision=found)
-        handoffs = [
-            timeline for timeline in self._audit().handoffs if session_id in timeline.handoff.sessions
-        ]
+        audited = audit(self._store, Handoffs(self._store), with_sessions=False)
+        handoffs = [known for known in audited.handoffs if session_id in known.handoff.sessions]
         return self.render(
             "session.html",
             **values,
@@ -137,7 +121,6 @@ class Pages:
             children={child.session: child for child in entries if child.parent == session_id},
             handoffs=handoffs,
             resume=str(Command("resume", session_id, store=self.environment.shown_store)),
-            sent={},
             files=working_files.listed(self.environment, shown.now),
             longest=max(record.seconds or 0.0 for record in shown.records),
             newest_records={record.to: record.seq for record in shown.records},
@@ -153,29 +136,6 @@ class Pages:
             return awaited(self.environment, session.id)
         except FlowError:
             return ()
-
-    def handoffs(self) -> str:
-        """Return the page of handoffs, one lane for each piece of work."""
-        report = self._audit()
-        lanes: dict[str, list[HandoffTimeline]] = {}
-        for timeline in report.handoffs:
-            lanes.setdefault(timeline.handoff.trace_id, []).append(timeline)
-        newest_first = sorted(lanes.values(), key=lambda lane: lane[-1].ended_at, reverse=True)
-        payloads = {timeline.handoff.id: self._payload_text(timeline) for timeline in report.handoffs}
-        return self.render(
-            "handoffs.html", lanes=newest_first, statuses=STATUSES, report=report, payloads=payloads
-        )
-
-    def _payload_text(self, timeline: HandoffTimeline) -> str:
-        """Return the beginning of the payload that was written; empty if it is missing or came from elsewhere."""
-        path = payload_path(self._store, timeline.handoff)
-        if not path or timeline.missing or timeline.handoff.foreign:
-            return ""
-        try:
-            text = read_bounded(path, limit=JSON_BYTES, what="the payload").decode("utf-8", "replace")
-        except FlowError:
-            return ""
-        return _start_of(text)
 
     def skill(self, address: str) -> str:
         """Return the page of a skill: its drawing with how often each transition was taken."""
@@ -193,7 +153,6 @@ class Pages:
             states=_states(session_coverage),
             taken=_outcomes_taken(session_coverage),
             entries=entries,
-            sent=self._sent(),
         )
 
     def skills(self) -> str:
@@ -204,10 +163,6 @@ class Pages:
                 skills.setdefault(entry.skill, []).append(entry)
         return self.render("skills.html", skills=dict(sorted(skills.items())))
 
-    def _sent(self) -> dict[str, HandoffTimeline]:
-        """Return the newest handoff of each session that handed its work over."""
-        return {timeline.handoff.session: timeline for timeline in self._audit().handoffs}
-
     def _evidence(self, shown: SessionPage) -> tuple[tuple[EvidenceResult, ...], str]:
         """Return the evidence that the current step demands, as it is now, or why it cannot be shown."""
         step = shown.workflow.get(shown.now.step) if shown.now.is_open and shown.is_newest else None
@@ -217,12 +172,6 @@ class Pages:
             return step_checks.judged(self.environment, shown.now.id)[1], ""
         except FlowError as error:
             return (), f"{error.message}. {error.hint}"
-
-    def _receive_command(self, handoff: Handoff) -> str:
-        store = self.environment.shown_store
-        return str(
-            Command("handoff receive", payload_path(self._store, handoff), sha256=handoff.sha256, store=store)
-        )
 
     def error(self, error: FlowError) -> str:
         """Return the page of an error: what happened, and what to do next."""
@@ -242,17 +191,6 @@ def _printable(value: object) -> object:
 
 def _facts_text(facts: Mapping[str, object]) -> str:
     return shortened(", ".join(f"{name}={in_words(value)}" for name, value in facts.items()), 300)
-
-
-def _start_of(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
-
-
-def _handoff_mark(handoff: Handoff) -> str:
-    """Return the class of a handoff's badge: it arrived, it waits, or it did not work."""
-    if handoff.status == ACKNOWLEDGED:
-        return "arrived"
-    return "running" if handoff.status in STATUSES else "problem"
 
 
 def _states(session_coverage: SessionCoverage) -> Mapping[str, int]:

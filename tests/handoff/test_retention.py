@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from support.handoffs import forged, handoffs_folder, receive, send, session, target
+from support.handoffs import forged, handoffs_folder, ours, phases, receive, send, session, target
+from support.sandbox import flow, told
 
 from flowrail.handoff.handoff import INVOCATION, Handoff
 from flowrail.handoff.store import Handoffs, open_handoffs
@@ -34,6 +35,25 @@ def test_an_open_handoff_holds_its_session() -> None:
     assert not held(session_id, hours=25)
     receive(sent)
     assert not held(session_id)
+
+
+def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> None:
+    ours("digger")
+    session_id = session()
+    sent = send("digger", session_id)
+    receive(sent)
+    other = send("digger", session())
+    told("session", "abandon", session_id)
+    assert flow("session", "prune", "--older-than", "0", "--dry-run").status == 0
+    assert phases(sent["id"])[-1] == "acknowledged"
+
+    told("session", "prune", "--older-than", "0")
+
+    assert not Path(sent["payload"]).exists()
+    assert phases(sent["id"])[-1] == "pruned"
+    assert phases(other["id"])[-1] == "sent"
+    assert told("audit", "--verify")["findings"] == []
+    assert told("handoff", "status", sent["id"])["status"] == "acknowledged"
 
 
 def test_where_one_cannot_be_read_every_session_stays() -> None:

@@ -46,7 +46,7 @@ def connection(site: Website) -> socket.socket:
 
 
 def test_nothing_is_shown_without_the_printed_address(site: Website) -> None:
-    for path in ("/", "/handoffs", "/events", "/static/page.js", "/sessions/release-abc123", "/nowhere"):
+    for path in ("/", "/events", "/static/page.js", "/sessions/release-abc123", "/nowhere"):
         answered = site.request(path)
 
         assert answered.status == 401

@@ -56,8 +56,7 @@ function pathOf(part) {
 function isAboutThisPage(keys) {
   const session = location.pathname.match(/^\/sessions\/([^/]+)/);
   if (!session) return true;
-  return keys.some((key) => key === `session:${session[1]}`) || keys.some((key) => key.startsWith("handoff:")) ||
-    main().querySelector(".cards") !== null;
+  return keys.some((key) => key === `session:${session[1]}`) || main().querySelector(".cards") !== null;
 }
 
 function listen() {
