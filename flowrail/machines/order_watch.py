@@ -9,45 +9,43 @@ from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import COMPLETED, Session
 from flowrail.machines.workflow import Workflow
-from flowrail.rules.order_rule import Event, OrderRule, Watch
+from flowrail.rules.order_rule import Event, OrderRule
 from flowrail.rules.tools import ToolUse
 
 CALL, DENIED = "call", "denied"
 """The kinds of records of a call that counts for an order rule, and of a call or a report that a rule denies."""
 
 
-def watch_of(workflow: Workflow, session: Session) -> Watch:
-    """Return the order rules of *session* with their states."""
-    rules = workflow.order_rules
-    return Watch(rules, tuple(session.order.get(rule.text, 0) for rule in rules))
-
-
-def with_watch(session: Session, watch: Watch) -> Session:
-    """Return *session* with the states of its order rules."""
-    states = {rule.text: state for rule, state in zip(watch.rules, watch.states, strict=True) if state}
-    return session if states == session.order else replace(session, order=Frozen(states))
+def follow(workflow: Workflow, session: Session, *events: Event) -> tuple[Session, tuple[OrderRule, ...]]:
+    """Return *session* with the states of its order rules after *events*, and the rules that they break."""
+    states: dict[str, int] = dict(session.order)
+    broken: dict[str, OrderRule] = {}
+    for event in events:
+        for rule in workflow.order_rules:
+            state, is_broken = rule.follow(states.pop(rule.text, 0), rule.matched(event))
+            states |= {rule.text: state} if state else {}
+            broken |= {rule.text: rule} if is_broken else {}
+    changed = session if states == session.order else replace(session, order=Frozen(states))
+    return changed, tuple(broken.values())
 
 
 def begun(workflow: Workflow, session: Session) -> Session:
     """Return a new *session* after the entry of its first step."""
-    if not workflow.order:
-        return session
-    return with_watch(session, watch_of(workflow, session).follow(Event(str(session.step)))[0])
+    return follow(workflow, session, Event(str(session.step)))[0]
 
 
 def moved(workflow: Workflow, before: Session, after: Session) -> tuple[Session, tuple[OrderRule, ...]]:
     """Return the session *after* a move with the states of its order rules, and the rules that the move breaks."""
     if not workflow.order or after.last is None:
         return after, ()
-    watch, broken = watch_of(workflow, before).follow(*_events(after))
-    owed = watch.owed if after.status == COMPLETED else ()
-    return with_watch(after, watch), (*broken, *owed)
+    session, broken = follow(workflow, replace(after, order=before.order), *_events(after))
+    owed = [rule for rule in workflow.order_rules if rule.is_owed(session.order.get(rule.text, 0))]
+    return session, (*broken, *(owed if after.status == COMPLETED else ()))
 
 
 def called(workflow: Workflow, session: Session, use: ToolUse) -> tuple[Session, tuple[OrderRule, ...]]:
     """Return *session* after a tool call, and the rules that the call breaks."""
-    watch, broken = watch_of(workflow, session).follow(Event(call=use))
-    return with_watch(session, watch), broken
+    return follow(workflow, session, Event(call=use))
 
 
 def _events(after: Session) -> Iterator[Event]:

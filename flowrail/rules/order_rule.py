@@ -13,7 +13,7 @@ text in quotes is a pattern of tool calls, as in `forbids`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -216,35 +216,3 @@ def _suggestion(text: str, steps: Collection[str]) -> str:
         if close and word not in close:
             return f"did you mean `{close[0]}` instead of `{word[:60]}`?"
     return _HOW
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Rules with their states, as hooks, reports and `flow conform` follow them."""
-
-    rules: Sequence[OrderRule]
-    """The rules."""
-    states: Sequence[int]
-    """The state of each rule."""
-
-    def follow(self, *events: Event) -> tuple[Watch, tuple[OrderRule, ...]]:
-        """Return the watch after *events*, and the rules that they break."""
-        states = list(self.states)
-        broken: dict[str, OrderRule] = {}
-        for event in events:
-            for index, rule in enumerate(self.rules):
-                states[index], is_broken = rule.follow(states[index], rule.matched(event))
-                if is_broken:
-                    broken[rule.text] = rule
-        return Watch(self.rules, tuple(states)), tuple(broken.values())
-
-    @property
-    def owed(self) -> tuple[OrderRule, ...]:
-        """The rules because of which the session may not complete."""
-        return tuple(rule for rule, state in zip(self.rules, self.states, strict=True) if rule.is_owed(state))
-
-
-def watch(rules: Iterable[OrderRule]) -> Watch:
-    """Return *rules* at the start of a session."""
-    listed = tuple(rules)
-    return Watch(listed, (0,) * len(listed))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import flow, put_skill, refused
+from support.sandbox import flow, put_skill
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 FORMS = ("claude-code", "codex", "neutral")
@@ -90,17 +90,6 @@ def test_the_first_deviation_is_named_with_its_line() -> None:
     assert '4  at most 1 "Bash(git push*)" per attempt of publish: 0 kept, 1 broken, 0 unknown' in ran.out
 
 
-def test_all_runs_of_a_folder_are_judged_with_totals() -> None:
-    found = judged(TRANSCRIPTS / "neutral")
-
-    assert len(found["runs"]) == len(SCENARIOS)
-    for index, total in enumerate(found["totals"]):
-        counted = [scenario[index] for scenario in SCENARIOS.values()]
-        assert [total["kept"], total["broken"], total["unknown"]] == [
-            counted.count(letter) for letter in "kbu"
-        ]
-
-
 @pytest.mark.parametrize(("scenario", "status"), [("clean", 0), ("pushed-twice", 1), ("unrelated", 1)])
 def test_the_exit_status_is_1_for_a_deviation_and_if_nothing_was_recognised(
     scenario: str, status: int
@@ -148,20 +137,6 @@ def test_a_step_that_decides_itself_is_known_by_where_it_led(tmp_path: Path) -> 
     [run] = judged(tmp_path / "done.jsonl")["runs"]
 
     assert letters(run) == "kkkkk"
-
-
-def test_a_workflow_without_rules_cannot_judge() -> None:
-    put_skill("plain", "name: NAME\nsteps:\n  - {id: a, title: A, actions: [Go.], next: {ok: null}}\n")
-
-    status, error = refused("conform", "plain", str(TRANSCRIPTS))
-
-    assert (status, error["code"]) == (2, "USAGE")
-
-
-def test_a_missing_transcript_is_an_error() -> None:
-    status, error = refused("conform", "release", "nowhere.jsonl")
-
-    assert (status, error["code"]) == (2, "DOCUMENT")
 
 
 HUNDRED_MB = """\

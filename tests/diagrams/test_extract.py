@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from support.drawn_workflows import FEW, ODD
-from support.workflows import loop, step, workflow
+from support.workflows import step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import NodeKind, Picture
@@ -20,21 +20,6 @@ from flowrail.machines.workflow import Workflow
 
 def kinds(drawn: Picture) -> dict[str, NodeKind]:
     return {node.id: node.kind for node in drawn.nodes}
-
-
-@FEW
-@given(ODD)
-def test_every_workflow_has_a_picture_and_it_is_the_same_every_time(definition: Workflow) -> None:
-    drawn = picture(definition)
-    ids = [node.id for node in drawn.nodes]
-
-    assert len(set(ids)) == len(ids) == len(set(drawn.names.values()))
-    assert drawn == picture(
-        Workflow(definition.name, *definition.steps, validate=False, description=definition.description)
-    )
-    assert {end for arrow in drawn.arrows for end in (arrow.source, arrow.target)} <= set(ids)
-    pairs = [(arrow.source, arrow.target) for arrow in drawn.arrows]
-    assert len(set(pairs)) == len(pairs)
 
 
 @FEW
@@ -87,15 +72,6 @@ def test_every_kind_of_step_has_its_own_node() -> None:
         "many": ("2 agents explore, join any", "runs w/look"),
         "gate": ("gate on many",),
     }
-
-
-def test_a_loop_has_its_limit_on_the_arrow_and_else_on_the_step() -> None:
-    drawn = picture(loop(3))
-    labels = {(arrow.target, arrow.label) for arrow in drawn.arrows}
-    once = picture(workflow(step("one", limit=2)))
-
-    assert ("look", "fail / iterate (at most 3 attempts, then the user decides / ok)") in labels
-    assert once.nodes[1].notes == ("at most 2 attempts",)
 
 
 def test_a_step_shows_its_evidence_its_commands_and_what_is_guarded() -> None:

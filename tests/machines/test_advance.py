@@ -139,9 +139,6 @@ def test_a_session_holds_nothing_that_can_be_changed() -> None:
     assert session.params["topics"] == ("a",)
 
 
-# --- steps that do not apply
-
-
 # --- handlers and rules
 
 
@@ -200,21 +197,6 @@ def test_a_guard_that_raises_leaves_the_session_and_the_engine_in_order() -> Non
 
     assert repr(session) == before
     assert advance(definition, session, Report("ok")).step == "b"
-
-
-def test_a_handler_may_run_another_session_of_the_same_workflow() -> None:
-    inner: list[str | None] = []
-
-    def handler(ctx: StepContext) -> Outcome:
-        if not ctx.step_state.get("inner"):
-            session = advance(definition, start(definition, {}), Report("done", {"inner": True}))
-            inner.append(session.status)
-        return Outcome.OK
-
-    definition = workflow(step(handler=handler, reports={"inner": Arg(type="boolean")}))
-
-    assert run(definition, "done").status == "completed"
-    assert inner == ["completed"]
 
 
 # --- refusals

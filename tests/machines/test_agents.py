@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +12,7 @@ from support.refusals import refused
 from support.workflows import AREAS, ended, fan, found, report, review_loop, step, workflow
 
 from flowrail.errors import ConflictError
-from flowrail.machines import agents
 from flowrail.machines.agents import (
-    parent_of,
-    piece_of,
     replace_child,
 )
 from flowrail.machines.dispatch import MOST_DISPATCHES, Dispatch
@@ -41,18 +37,6 @@ def test_a_list_that_is_too_long_for_a_step_is_refused_at_the_start() -> None:
     )
     with refused("TOO_MANY_DISPATCHES", match="would create 201"):
         start(later, {"areas": list(range(201))})
-
-
-def test_an_item_is_not_given_to_two_agents() -> None:
-    work = Dispatch("explore", None, "areas", prompt=("Look at $item.",))
-    later = workflow(
-        step("first", next={"ok": "look"}, reports=AREAS), step("look", dispatch=work, next={"ok": None})
-    )
-
-    with refused("BAD_VALUES", match="would dispatch `a` twice"):
-        start(fan(), {"areas": ["a", "b", "a"]})
-    with refused("BAD_VALUES", match="would dispatch `a` twice"):
-        advance(later, start(later), Report("ok", {"areas": ["a", "a"]}))
 
 
 def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
@@ -80,17 +64,6 @@ def test_variables_are_filled_and_one_alone_keeps_its_kind() -> None:
     }
     assert second.vars["text"] == "y of T"
     assert guidance.work == flow.steps[0].work
-
-
-def test_the_id_of_a_child_names_its_parent_and_its_place() -> None:
-    session = start(fan(), session_id="audit-k3x9q2")
-    ids = [dispatch.child for dispatch in session.dispatches]
-
-    assert ids == ["audit-k3x9q2.0.1", "audit-k3x9q2.0.2", "audit-k3x9q2.0.3"]
-    assert parent_of(ids[0]) == "audit-k3x9q2"
-    assert parent_of("audit-k3x9q2.0.1.4.12-2") == "audit-k3x9q2.0.1"
-    assert parent_of("audit-k3x9q2") is None
-    assert piece_of("audit-k3x9q2.0.1-12") == ids[0]
 
 
 # --- when enough is back
@@ -223,20 +196,3 @@ def test_an_agent_that_has_succeeded_is_not_replaced() -> None:
         replace_child(fan(), session, "1", ended(session, "ok"))
     with refused("UNKNOWN_DISPATCH", match="no dispatch `9`"):
         replace_child(fan(), session, "9", {})
-
-
-# --- results
-
-
-@given(st.dictionaries(st.text(max_size=5), st.text(max_size=300) | st.integers(), max_size=8))
-def test_a_result_is_cut_where_it_is_long_and_says_where_the_rest_is(result: dict[str, Any]) -> None:
-    whole = len(json.dumps(result))
-
-    cut = agents.cut(result, 400, "see there")
-
-    assert cut.keys() == result.keys()
-    assert len(json.dumps(cut)) <= max(whole, 800)
-    if whole <= 400:
-        assert cut == result
-    shortened = [name for name in result if cut[name] != result[name]]
-    assert all(str(cut[name]).endswith("bytes: see there)") for name in shortened)

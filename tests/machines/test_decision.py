@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
@@ -22,7 +22,6 @@ from flowrail.machines.outcome_decision import (
     decide,
     holds,
     in_context,
-    title_of,
 )
 from flowrail.machines.step import StepContext, StepDef
 from flowrail.machines.values import Arg
@@ -38,23 +37,7 @@ def decided(handler: Callable[..., Any], **state: Any) -> Decision:
     return decide(step_def, context(step_def, **state))
 
 
-# --- what is known
-
-
 # --- what a handler returns
-
-
-@pytest.mark.parametrize(
-    ("answer", "decision"),
-    [
-        (Outcome.OK, Decision(Outcome.OK, {})),
-        ("iterate", Decision(Outcome.ITERATE, {})),
-        ((Outcome.FAIL, {"a": [1]}), Decision(Outcome.FAIL, {"a": [1]})),
-        (("skip", {}), Decision(Outcome.SKIP, {})),
-    ],
-)
-def test_a_handler_returns_an_outcome_with_values_or_without(answer: Any, decision: Decision) -> None:
-    assert decided(lambda _: answer) == decision
 
 
 @pytest.mark.parametrize(
@@ -92,39 +75,6 @@ def test_an_argument_that_does_not_fit_or_is_missing_is_told() -> None:
 # --- functions that fail
 
 
-class MuteError(Exception):
-    def __str__(self) -> str:
-        raise LookupError
-
-
-class NoError(BaseException):
-    pass
-
-
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (MuteError(), "MuteError: (its message cannot be shown)"),
-        (NoError("x"), "NoError: x"),
-        (SystemExit(3), "SystemExit: 3"),
-    ],
-)
-def test_whatever_a_function_raises_is_told(error: BaseException, message: str) -> None:
-    def handler(_: StepContext) -> None:
-        raise error
-
-    with pytest.raises(HandlerError, match=re.escape(message)):
-        call_function(handler, context())
-
-
-def test_an_interrupt_is_passed_on() -> None:
-    def handler(_: StepContext) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        call_function(handler, context())
-
-
 def test_an_expression_that_cannot_be_evaluated_names_its_place() -> None:
     with pytest.raises(HandlerError) as caught:
         applies(step("look", when="mode > 3"), context())
@@ -142,20 +92,6 @@ def test_an_expression_that_cannot_be_evaluated_names_its_place() -> None:
 def test_a_value_of_a_handler_that_cannot_be_saved_names_the_authors_line(value: object) -> None:
     with pytest.raises(HandlerError, match=r"values that cannot be saved: .* \(.*test_decision\.py:\d+\)"):
         decided(lambda _: (Outcome.OK, {"a": value}))
-
-
-def test_what_a_function_goes_on_to_run_is_told_too() -> None:
-    def lines(_: StepContext) -> Iterator[str]:
-        yield "one"
-        raise LookupError("two")
-
-    def title(_: StepContext) -> object:
-        return MuteError()
-
-    with pytest.raises(HandlerError, match="lines` raised LookupError: two"):
-        actions_of(StepDef("a", "A", lines, next={Outcome.OK: None}), context())  # type: ignore[arg-type]
-    with pytest.raises(HandlerError, match="title` raised LookupError"):
-        title_of(StepDef("a", title, ["x"], next={Outcome.OK: None}), context())  # type: ignore[arg-type]
 
 
 # --- the place of an error
@@ -183,23 +119,6 @@ def test_a_handler_that_returns_no_outcome_is_reported_at_its_definition() -> No
 
 
 # --- the time limit
-
-
-class Slow:
-    """A value whose destructor takes longer than the time limit, and swallows what stops it."""
-
-    def __del__(self) -> None:
-        time.sleep(0.2)
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_time_limit_that_a_destructor_swallows_rings_again() -> None:
-    def handler(_: StepContext) -> None:
-        Slow()
-        time.sleep(30)
-
-    with pytest.raises(HandlerError, match=re.escape("took more than 0.1 seconds")):
-        call_function(handler, context(), seconds=0.1)
 
 
 def test_a_program_with_its_own_alarm_keeps_it() -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import pickle
 from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, replace
-from typing import Annotated, Any
 
 import pytest
-from support.workflows import step, workflow
+from support.workflows import step
 
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import Report
 from flowrail.machines.statechart import compile_workflow
-from flowrail.machines.step import Rule, StepContext, StepDef, Variant, handler_signature
+from flowrail.machines.step import Rule, StepContext, StepDef, Variant
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
@@ -55,49 +54,6 @@ def test_rules_and_variants_may_be_written_in_several_forms() -> None:
     assert declared.rules == (Rule("ok", "visit > 3"), Rule("fail", "a"), Rule("skip"), Rule("ok"))
     assert declared.variants == (Variant("visit > 1", ("Again",)), Variant("visit > 2", ("And", "again")))
     assert declared.actions == ("one text",)
-
-
-# --- handlers
-
-
-def handler(
-    ctx: StepContext,
-    mode: Annotated[str, Arg(description="Workflow mode", choices=("quick", "full"))] = "full",
-    size: Annotated[int, Arg(min=1, max=5)] = 3,
-    topics: Annotated[list[str], "no Arg", Arg()] = (),  # type: ignore[assignment]
-    plain: str = "",
-    *rest: Any,
-    needed: int,
-    **more: Any,
-) -> Outcome:
-    return Outcome.OK
-
-
-def test_what_a_handler_takes_is_read_from_its_signature() -> None:
-    parameters = handler_signature(handler)
-
-    mode, size, topics = parameters["mode"], parameters["size"], parameters["topics"]
-    assert isinstance(mode, Arg)
-    assert isinstance(size, Arg)
-    assert isinstance(topics, Arg)
-    assert (mode.default, mode.choices, mode.kind, mode.description) == (
-        "full",
-        ("quick", "full"),
-        "string",
-        "Workflow mode",
-    )
-    assert (size.default, size.kind, topics.kind) == (3, "integer", "list")
-    assert (parameters["plain"], parameters["needed"]) == (True, False)
-    assert len(parameters) == 5
-
-
-def test_a_handlers_parameters_are_the_workflows_unless_a_step_reports_them() -> None:
-    own = workflow(
-        step(handler=handler, reports={"needed": Arg(), "size": Arg(max=9)}), params={"mode": Arg()}
-    )
-
-    assert list(own.params) == ["mode", "topics"]
-    assert own.params["mode"].choices is None
 
 
 # --- workflows as values

@@ -7,13 +7,10 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 import pytest
-from support.workflows import ended, step, workflow
+from support.workflows import step, workflow
 
-from flowrail.errors import FlowError
-from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.outcome_decision import HandlerError
 from flowrail.machines.reported_values import ValuesError
 from flowrail.machines.session import Report, Session
 from flowrail.machines.step import StepContext
@@ -69,17 +66,6 @@ def test_a_no_op_handler_changes_nothing_for_the_agent_but_the_printed_done() ->
         assert replace(seen, next=()) == replace(expected, next=())
         before, after = report(plain, before, "ok"), report(handled, after, "done")
         assert (after.step, after.status, after.state) == (before.step, before.status, before.state)
-
-
-def test_a_no_op_handler_cannot_pass_over_agents_that_failed() -> None:
-    definition = workflow(
-        step(handler=no_op, dispatch=Dispatch("explore", prompt="Look."), next={"ok": None, "fail": None})
-    )
-    session = start(definition)
-
-    after = advance(definition, session, Report("done"), children=ended(session, "fail"))
-
-    assert (after.status, after.last and after.last.outcome) == ("failed", "fail")
 
 
 # --- what a handler sees
@@ -157,17 +143,6 @@ def test_a_required_arg_that_was_not_given_is_a_fact_of_the_report() -> None:
     assert (session.step, session.state["examined"]) == ("b", "monolith")
 
 
-def test_an_arg_is_listed_once_in_a_printed_command() -> None:
-    def choose(ctx: StepContext, mode: Annotated[str, Arg(choices=("a", "b"), required=True)]) -> Outcome:
-        return Outcome.OK
-
-    definition = workflow(step(handler=choose, reports={"mode": Arg(choices=("a", "b"), required=True)}))
-
-    commands = printed(definition, start(definition, {"mode": "a"} if "mode" in definition.params else {}))
-
-    assert [command.count("-s mode=") for command in commands] == [1, 1]
-
-
 def test_a_value_is_checked_against_the_arg_of_every_handler() -> None:
     def few(ctx: StepContext, rounds: Annotated[int, Arg(min=1, max=3)] = 1) -> Outcome:
         return Outcome.OK
@@ -196,24 +171,3 @@ def test_a_step_whose_handler_declares_nothing_accepts_any_fact() -> None:
     assert session.state == {"confidence": "high", "areas": ("x",), "sure": True}
     with pytest.raises(ValuesError, match="is not known"):
         report(definition, session, "ok", confidence="high")
-
-
-@pytest.mark.parametrize(("name", "value"), [("Visit No", 1), ("visit", 1), ("x", float("nan"))])
-def test_a_fact_that_could_not_be_stored_is_refused(name: str, value: Any) -> None:
-    definition = workflow(step(handler=no_op))
-
-    with pytest.raises(FlowError):
-        report(definition, start(definition), **{name: value})
-
-
-def test_a_handler_that_misses_a_name_says_how_to_give_it() -> None:
-    def needs(ctx: StepContext) -> Outcome:
-        return Outcome.OK if ctx.workflow_params["confidence"] == "high" else Outcome.ITERATE
-
-    definition = workflow(step(handler=needs, next=LOOP, limit=3))
-
-    with pytest.raises(HandlerError) as caught:
-        report(definition, start(definition))
-
-    assert "report `confidence`, or give it when the session starts" in str(caught.value.hint)
-    assert report(definition, start(definition), confidence="high").status == "completed"

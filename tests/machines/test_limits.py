@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from support.random_workflows import facts_of, workflows
-from support.workflows import NOW, answered, loop, report, step, workflow
+from support.workflows import NOW, answered, report, step, workflow
 
 from flowrail.machines.asked_questions import ANOTHER, STOP
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.frozen import Frozen
-from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.limits import loops_around
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
-from flowrail.machines.session import Grant, Report, Session
+from flowrail.machines.session import Report, Session
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
@@ -59,57 +55,6 @@ def test_a_visit_starts_again_after_a_return_from_an_outer_review() -> None:
     assert (session.step, session.visit) == ("write", 1)
 
 
-def test_loops_with_one_header_are_counted_apart() -> None:
-    flow = workflow(
-        step("head", limit=2, next={"ok": "tail", "iterate": "head"}),
-        step("tail", limit=2, next={"ok": None, "fail": "head"}),
-    )
-
-    session = go(flow, start(flow), ["iterate", "ok", "fail"])
-
-    assert dict(loops_around(flow, "head")) == {"head": {"head"}, "tail": {"head", "tail"}}
-    assert dict(session.visits) == {"head": 1, "tail": 1}
-
-
-def test_a_loop_with_two_entries_starts_again_at_each() -> None:
-    flow = workflow(
-        step("first", limit=5, next={"ok": "a", "fail": "b", "iterate": "first"}),
-        step("a", next={"ok": "b"}),
-        step("b", limit=2, next={"ok": "last", "iterate": "a"}),
-        step("last", limit=2, next={"ok": None, "fail": "first"}),
-    )
-
-    session = go(flow, start(flow), ["ok", "ok", "iterate", "ok", "ok", "fail", "fail"])
-
-    assert (session.step, session.visit) == ("b", 1)
-
-
-def test_a_skipped_step_counts_as_passed() -> None:
-    flow = workflow(
-        step("look", limit=2, next={"ok": "aside", "fail": "look"}),
-        step("aside", when="visit > 5", next={"ok": "again"}),
-        step("again", limit=4, next={"ok": None, "iterate": "look"}),
-    )
-
-    session = go(flow, start(flow), ["fail", "ok", "iterate"])
-
-    assert (session.step, session.visit) == ("look", 1)
-
-
-def test_a_gate_counts_its_rounds_again_if_its_loop_is_entered_again() -> None:
-    gate = GateConfig("Quality", review="review", limit=2)
-    flow = workflow(
-        step("plan", next={"ok": "review"}),
-        step("review", next={"ok": "gate", "fail": "gate"}),
-        step("gate", gate=gate, next={"ok": "last", "fail": "review"}),
-        step("last", limit=3, next={"ok": None, "fail": "plan"}),
-    )
-
-    session = go(flow, start(flow), ["ok", "ok", "done", "fail", "ok", "ok"])
-
-    assert (session.step, session.visit) == ("gate", 1)
-
-
 def asking() -> Workflow:
     options = (Option("Yes", outcome=Outcome.OK), Option("No", outcome=Outcome.ITERATE))
     ask = Question("ship", "Ship", "Publish it?", options)
@@ -143,17 +88,6 @@ def test_after_the_limit_a_person_may_ask_for_another_round_or_stop() -> None:
 
     assert (another.step, another.visit, another.status) == ("ask", 4, "waiting")
     assert stopped.status == "failed"
-
-
-def test_a_round_that_the_user_granted_counts_for_iterate_too() -> None:
-    flow = loop(3)
-    at_limit = replace(start(flow), visits=Frozen({"look": 3}))
-    session = replace(at_limit, grants=Frozen({"look": Grant(rounds=1)}))
-
-    after = advance(flow, session, Report("iterate"))
-
-    assert after.last is not None
-    assert (after.step, after.last.capped) == ("look", False)
 
 
 def test_facts_of_a_report_that_asks_the_user_are_kept_and_not_asked_for_again() -> None:

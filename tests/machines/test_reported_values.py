@@ -8,15 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from support.workflows import linear, step, unchecked
+from support.workflows import step, unchecked
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.frozen import freeze
 from flowrail.machines.plain_form import from_plain, to_plain
-from flowrail.machines.reported_values import ValuesError, check_params, read_values
+from flowrail.machines.reported_values import ValuesError, read_values
 from flowrail.machines.values import Arg
-from flowrail.text.phrases import in_words
-from flowrail.text.placeholders import fill, placeholders
 
 # --- kinds
 
@@ -144,26 +141,6 @@ def test_a_declaration_comes_back_from_plain_data(arg: Arg) -> None:
 # --- parameters and facts
 
 
-def test_all_that_is_wrong_with_parameters_is_told_at_once() -> None:
-    definition = linear("a", params={"mode": Arg(choices=("quick",)), "topic": Arg(required=True)})
-
-    with pytest.raises(ValuesError) as caught:
-        check_params(definition, {"mode": "full", "topics": "x"})
-
-    error = caught.value
-    assert (error.code, error.exit_status) == ("BAD_VALUES", 2)
-    assert error.details["problems"] == [
-        "`mode` takes one of `quick`, not `full`",
-        "`topics` is not known (did you mean `topic`?)",
-        "`topic` is missing",
-    ]
-    assert error.details["names"] == ["mode", "topic"]
-    assert (
-        str(error.hint)
-        == "give them: flow step dull --new -p 'topic=…'; parameters: `mode`, `topic`; see flow show dull"
-    )
-
-
 def test_all_values_that_do_not_fit_are_refused_at_once_with_their_bounds() -> None:
     declared = {
         "sure": Arg(min=0, max=10, required=True),
@@ -185,30 +162,3 @@ def test_all_values_that_do_not_fit_are_refused_at_once_with_their_bounds() -> N
         "give `sure=INTEGER` (0 to 10), `name=STRING` (at least 1 character, optional), "
         "`areas=LIST` (at most 2 items, optional), `mode=quick` (optional)"
     )
-
-
-# --- words
-
-
-@given(st.dictionaries(st.sampled_from(["a", "b"]), st.text(st.sampled_from("$ab{}%\\1"), max_size=6)))
-def test_a_value_is_put_in_once_and_not_looked_at_again(values: dict[str, str]) -> None:
-    assert fill("$a|$b|$$a|$A|$", values) == f"{values.get('a', '')}|{values.get('b', '')}|$a|$A|$"
-
-
-def test_placeholders_are_lower_case_words_after_a_dollar() -> None:
-    assert placeholders("$a_1, ${b}, $$c, $D, $$$e, cost $5") == {"a_1", "e"}
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (None, ""),
-        (True, "true"),
-        (1.5, "1.5"),
-        (["a", 1, [False]], "a, 1, false"),
-        ((), ""),
-        (freeze({"a": [1, None]}), '{"a": [1, null]}'),
-    ],
-)
-def test_a_value_reads_as_in_a_sentence(value: Any, words: str) -> None:
-    assert in_words(value) == words

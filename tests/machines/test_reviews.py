@@ -6,15 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.refusals import refused
-from support.workflows import NOW, answered, found, report, review_loop, step, workflow
+from support.workflows import NOW, answered, found, report, review_loop
 
-from flowrail.machines import WorkflowError, gate_verdict
-from flowrail.machines.gate_config import GateConfig
+from flowrail.machines import gate_verdict
 from flowrail.machines.gate_verdict import (
     verdict,
 )
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.reported_values import ReviewPendingError
 from flowrail.machines.session import Session
 from flowrail.machines.severities import POLICIES
 from flowrail.machines.transition import start
@@ -69,68 +67,6 @@ def test_a_policy_can_be_a_parameter() -> None:
     assert verdicts == {"1-2 / 3-4 / 5+": "fail", "none / 1-4 / 5+": "ok"}
 
 
-def test_an_unknown_policy_is_a_finding() -> None:
-    with pytest.raises(WorkflowError) as raised:
-        review_loop(policy="$policy")
-
-    assert [finding.code for finding in raised.value.findings] == ["FR148"]
-
-
-# --- a round is its own
-
-
-def test_a_gate_without_an_ended_review_is_refused() -> None:
-    flow = workflow(
-        step("gate", gate=GateConfig("Quality", review="review"), next={"ok": "last", "fail": "work"}),
-        step("work", next={"ok": "review"}),
-        step("review", next={"ok": "gate"}),
-        step("last"),
-    )
-    session = start(flow, now=NOW)
-
-    for outcome in ("done", "ok"):
-        with pytest.raises(ReviewPendingError) as caught:
-            report(flow, session, outcome)
-        assert caught.value.exit_status == 4
-    guidance = guide(flow, session)
-    assert [(transition.to, transition.ends) for transition in guidance.next] == [(None, False)]
-    assert guidance.loop is not None
-    assert guidance.loop.mode == "review"
-
-
-def test_each_gate_looks_at_its_own_review() -> None:
-    flow = workflow(
-        step("review-a", next={"ok": "gate-a"}),
-        step("gate-a", gate=GateConfig("A", review="review-a"), next={"ok": "review-b", "fail": "review-a"}),
-        step("review-b", next={"ok": "gate-b"}),
-        step("gate-b", gate=GateConfig("B", review="review-b"), next={"ok": None, "fail": "review-b"}),
-    )
-    session = report(flow, found(flow, start(flow, now=NOW), "COULD"), "ok", "done")
-    assert session.step == "review-a"
-
-    session = report(flow, session, "ok", "done", "ok")
-
-    assert report(flow, session, "done").status == "completed"
-    assert [finding.review for finding in session.findings] == ["review-a"]
-
-
-# --- the record
-
-
-def test_a_finding_knows_its_review_its_round_and_its_version() -> None:
-    flow = review_loop()
-    session = report(flow, start(flow, now=NOW), "ok")
-    first, _ = gate_verdict.record(
-        flow, session, severity="must", text=" wrong ", place="a.py:3", item="a", at=NOW, by="me"
-    )
-    second, again = gate_verdict.record(flow, first, severity="COULD", text="still", item="a", at=NOW)
-
-    one, two = second.findings
-    assert (one.id, one.severity, one.text, one.place) == ("F1", "MUST", "wrong", "a.py:3")
-    assert (one.review, one.round, one.revision, one.version, one.by) == ("review", 1, 1, 1, "me")
-    assert (two.version, two) == (2, again)
-
-
 # --- resolving
 
 
@@ -158,18 +94,6 @@ def test_at_the_gate_nobody_takes_a_finding_away() -> None:
 
     assert caught.value.exit_status == 4
     assert gate_verdict.resolve(flow, session, "F1", at=NOW)[1].is_open is False  # of an earlier round
-
-
-def test_a_resolved_finding_does_not_change_the_next_round() -> None:
-    flow = review_loop()
-    sent_back = report(flow, at_gate(1, "MUST"), "done")
-
-    session, _ = gate_verdict.resolve(flow, sent_back, "F1", note="fixed", at=NOW)
-
-    assert guide(flow, sent_back).findings != ()
-    assert guide(flow, session).findings == ()
-    session = report(flow, session, "ok")
-    assert report(flow, found(flow, session, "MUST"), "ok", "done").step == "work"
 
 
 # --- a loop against a plain model

@@ -17,6 +17,7 @@ from flowrail.machines.plain_form import (
     from_plain,
     to_plain,
 )
+from flowrail.machines.reader import read_workflow
 from flowrail.machines.session import Report
 from flowrail.machines.transition import advance, start
 from flowrail.machines.workflow import Workflow
@@ -62,6 +63,14 @@ def attempt(definition: Workflow, session: Any, report: Report) -> Any:
         return advance(definition, session, report)
     except FlowError as error:
         return error.code
+
+
+@given(workflows(functions=False))
+@settings(max_examples=30)
+def test_a_file_and_python_mean_the_same(definition: Workflow) -> None:
+    read = read_workflow(to_plain(definition))
+
+    assert (read.workflow, read.problems) == (stored(definition), [])
 
 
 def test_a_part_of_another_type_is_named() -> None:

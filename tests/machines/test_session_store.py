@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.refusals import refused
 
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record, StoredDefinition
@@ -58,13 +57,6 @@ def test_the_last_line_holds_the_whole_state_and_the_first_one_the_workflow(stor
     assert store.definition(record.session) == DEFINITION
 
 
-def test_nothing_but_the_journal_and_its_lock_is_written(store: Store) -> None:
-    create(store)
-    move(store, 1)
-
-    assert sorted(os.listdir(store.folder(ID))) == ["journal.jsonl", "lock"]
-
-
 def test_a_replaced_definition_is_found_in_its_record(store: Store) -> None:
     create(store)
     move(store, 1)
@@ -90,15 +82,6 @@ def test_files_are_for_their_user_only(store: Store) -> None:
         expected = 0o700 if path.is_dir() else 0o600
         assert stat.S_IMODE(path.stat().st_mode) == expected, path
     assert stat.S_IMODE(os.stat(store.path).st_mode) == 0o700
-
-
-def test_the_store_is_ignored_by_git(store: Store) -> None:
-    create(store)
-    assert Path(store.path, ".gitignore").read_text() == "*\n"
-
-    Path(store.path, ".gitignore").write_text("mine\n")
-    create(store, "other-abcdef")
-    assert Path(store.path, ".gitignore").read_text() == "mine\n"
 
 
 @pytest.mark.parametrize(
@@ -130,12 +113,3 @@ def test_nothing_but_an_id_of_ours_becomes_a_path(store: Store, name: str, tmp_p
         pass  # pragma: no cover
     with pytest.raises(UnknownSessionError):
         store.add(session(name), DEFINITION, at="", by="")
-
-
-def test_a_store_behind_a_link_is_not_begun_in(store: Store, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    Path(store.path).symlink_to(tmp_path / "elsewhere")
-
-    with refused("DIRECTORY_NOT_PRIVATE"):
-        create(store)
-    assert os.listdir(tmp_path / "elsewhere") == []

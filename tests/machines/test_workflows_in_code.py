@@ -8,11 +8,9 @@ import pytest
 
 from flowrail.errors import FlowError
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.findings import Finding, WorkflowError
+from flowrail.machines.findings import Finding
 from flowrail.machines.loading import python_file, workflow_source
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.machines.step import StepDef
-from flowrail.machines.workflow import Workflow
 
 FILE = """\
 from flowrail import Arg, Dispatch, GateConfig, Option, Outcome, Question, Rule, StepDef, Variant, Workflow
@@ -107,29 +105,6 @@ def test_a_value_of_the_wrong_type_is_found_by_checking(argument: str) -> None:
     remedies = {finding.code: finding.remedy for finding in check_workflow(namespace["WORKFLOW"])}
 
     assert remedies == {"FR130": WRONG_TYPES[argument]}
-
-
-@pytest.mark.parametrize(
-    ("steps", "message"),
-    [
-        ([[StepDef("a", "A", ["Do."], next={"ok": None})]], "step 1 is not StepDef(...)"),
-        ([StepDef("a", "A", ["Do."], next=None)], "`next` of step `a` is not `key: value` pairs"),  # type: ignore[arg-type]
-        ([5], "step 1 is not StepDef(...)"),
-    ],
-)
-def test_a_workflow_that_cannot_be_judged_says_which_value_is_wrong(steps: list[Any], message: str) -> None:
-    with pytest.raises(WorkflowError) as caught:
-        Workflow("demo", *steps)
-
-    assert [(finding.code, finding.message) for finding in caught.value.findings] == [("FR130", message)]
-
-
-def test_a_callable_object_that_is_async_is_refused_when_it_runs() -> None:
-    findings = run(in_a_step("handler=Awaited()"))
-
-    assert [(finding.code, finding.remedy) for finding in findings] == [
-        ("FR128", "write `def` without `async`")
-    ]
 
 
 def test_instructions_that_are_three_dots_are_a_warning() -> None:

@@ -7,7 +7,7 @@ import random
 import pytest
 from support.order_reference import breaks, call, entry, is_owed, report
 
-from flowrail.rules.order_rule import Event, OrderRule, OrderSyntaxError, parse_rule, watch
+from flowrail.rules.order_rule import Event, OrderRule, OrderSyntaxError, parse_rule
 
 STEPS = ("review", "fix", "verify", "publish")
 CALLS = ("git push", "git status", "tools/book 3")
@@ -26,12 +26,12 @@ FORMS = (
 
 def broken(text: str, *events: Event) -> list[int]:
     """Return the positions of the events that break a rule; the number of events if something is owed at the end."""
-    watched = watch([parse_rule(text, STEPS)])
+    rule, state = parse_rule(text, STEPS), 0
     positions = []
     for position, event in enumerate(events):
-        watched, rules = watched.follow(event)
-        positions += [position] * len(rules)
-    return [*positions, *([len(events)] if watched.owed else [])]
+        state, is_broken = rule.follow(state, rule.matched(event))
+        positions += [position] * is_broken
+    return [*positions, *([len(events)] if rule.is_owed(state) else [])]
 
 
 def test_a_step_must_succeed_before_a_later_one_is_entered() -> None:

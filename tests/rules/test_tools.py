@@ -138,13 +138,6 @@ def test_what_is_no_rule_is_told(rule: object) -> None:
     assert problem(rule)
 
 
-def test_tools_of_our_own_server_are_never_denied() -> None:
-    for tool in ("mcp__flow__step", "mcp__flowrail__answer", "mcp__plugin_flowrail_flow__step"):
-        assert forbidding(["mcp__*", tool], use(tool)) is None
-    for tool in ("mcp__flower__step", "mcp__overflow__step", "mcp__flow__step__x"):
-        assert forbidding(["mcp__*"], use(tool)) == "mcp__*"
-
-
 PARTS = st.sampled_from(["a", "b", "ab", "*", "a*", "**"])
 FOLDERS = st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=5)
 

@@ -55,14 +55,6 @@ def test_steps_are_numbered_and_transitions_name_the_numbers() -> None:
     ]
 
 
-def test_a_transition_to_an_unknown_step_is_left_out() -> None:
-    drawn = drawn_table(
-        Workflow("broken", step("one", next={"ok": "nowhere"}, when=lambda _: True), validate=False)
-    )
-
-    assert drawn.endswith("| 1 | One (only when computed) |  |")
-
-
 @given(st.text())
 def test_a_cell_is_one_line_and_ends_no_cell(text: str) -> None:
     shown = cell(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from support.chromium import Tab
 from support.drawn_workflows import FEW, ODD, sprawling
-from support.workflows import loop, step, workflow
+from support.workflows import loop
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.style import DARK, LIGHT, style
@@ -46,37 +45,6 @@ def test_a_picture_has_a_title_and_a_description_for_screen_readers() -> None:
 
     assert 'role="img" aria-labelledby="flow-title flow-desc"' in svg
     assert described(picture(loop(3))) == "2 steps, 1 transition back."
-
-
-def test_the_colour_of_a_line_is_its_outcome_and_its_width_says_that_it_was_taken(
-    tab: Tab, tmp_path: Path
-) -> None:
-    definition = workflow(
-        step("one", next={"ok": "two", "fail": None}), step("two", next={"ok": None, "fail": "one"})
-    )
-    plain = picture(definition)
-    drawn = replace(
-        plain, arrows=tuple(replace(arrow, taken=int(arrow.source == "one")) for arrow in plain.arrows)
-    )
-    page = tmp_path / "drawn.svg"
-    page.write_text(render(drawn), encoding="utf-8")
-
-    tab.open(page)
-    drawn_lines = tab.run(
-        "[...document.querySelectorAll('.lines path')].map(line =>"
-        " [line.classList[1], getComputedStyle(line).stroke, getComputedStyle(line).strokeWidth])"
-    )
-    lines = {
-        (arrow.source, kind): (colour, width)
-        for arrow, (kind, colour, width) in zip(drawn.arrows, drawn_lines, strict=True)
-    }
-
-    (ok, wide), (fail, also_wide) = lines["one", "ok"], lines["one", "fail"]
-    assert ok != fail
-    assert wide == also_wide
-    assert lines["two", "ok"] == (ok, "1.5px")
-    assert lines["two", "fail"] == (fail, "1.5px")
-    assert float(wide.removesuffix("px")) >= 3
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])

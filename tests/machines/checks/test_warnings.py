@@ -92,13 +92,6 @@ def test_texts_may_only_name_existing_steps_and_accepted_outcomes(text: str, cod
     assert [code for code, _ in advice(workflow(*variant, params=MODE))] == codes
 
 
-def test_a_loop_without_a_limit_names_the_transition_and_the_step_that_needs_one() -> None:
-    (finding,) = check_workflow(loop(None), advice=True)
-
-    assert finding.message == "`fail` of step `look` leads back to `look` without a limit"
-    assert finding.remedy == "add a `limit` to step `look`, such as `limit: 3`"
-
-
 def test_an_answer_whose_refusal_has_no_effect_is_found() -> None:
     question = Question("go", "Go", "Go?", (Option("Yes"), Option("No", outcome="fail")))
     ignored = workflow(step("a", questions=[question], next={"ok": None, "fail": None}))

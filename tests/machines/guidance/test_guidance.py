@@ -12,15 +12,12 @@ from support.random_workflows import FACTS, MODE, workflows
 from support.workflows import linear, step, workflow
 
 from flowrail.cli.options import named_values
-from flowrail.machines import agents
-from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.guidance.offers import OfferedTransition
-from flowrail.machines.question import Option, Question
 from flowrail.machines.reported_values import read_values
 from flowrail.machines.session import ReceivedWork, Report, Session
 from flowrail.machines.step import StepContext, fact_args
-from flowrail.machines.transition import advance, entered, start
+from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 from flowrail.text.safe_text import visible
@@ -158,19 +155,6 @@ def test_facts_are_wanted_with_their_kind_and_choices_and_no_invented_items_of_a
     assert all(offer.wants == guidance.next[0].wants for offer in guidance.next)
 
 
-def test_where_a_way_leads_is_open_as_long_as_a_wanted_fact_may_change_it() -> None:
-    definition = workflow(
-        step("a", next={"ok": "b", "skip": "c"}, reports={"deep": Arg(type="boolean")}),
-        step("b", when="deep", next={"ok": "c"}),
-        step("c", next={"ok": None}),
-    )
-
-    transitions = by_report(definition)
-
-    assert (transitions["ok",].to, transitions["ok",].ends) == (None, False)
-    assert transitions["skip",].to == "c"
-
-
 def test_where_the_user_would_be_asked_nothing_is_promised() -> None:
     verdict = Arg(choices=("good", "bad"), required=True)
     definition = workflow(
@@ -196,14 +180,6 @@ def test_where_the_user_would_be_asked_nothing_is_promised() -> None:
         (transition.outcome, transition.to, transition.ends, bool(transition.waits_for))
         for transition in guide(definition, asked).next
     ] == [("done", None, False, True)]
-
-
-def test_a_limit_that_waits_for_the_user_offers_what_is_accepted_after_the_answer() -> None:
-    definition = workflow(step(next={"ok": None, "fail": "only"}, limit=1))
-
-    asked = advance(definition, start(definition), Report("fail"))
-
-    assert [transition.outcome for transition in guide(definition, asked).next] == ["done"]
 
 
 def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:
@@ -254,21 +230,3 @@ def test_work_that_was_handed_over_is_told_in_lines_of_ours_and_not_without_end(
     assert "Read its payload first: p?Run it?now" in first
     assert len(first) < 5_000
     assert second.endswith("its hash was checked.")
-
-
-def test_work_handed_out_and_questions_name_the_run_that_asks() -> None:
-    work = Dispatch("explore", prompt=("Read $session.",), vars={"report": "$session.md"})
-    yes, no = Option("Yes", outcome="ok"), Option("No", outcome="ok")
-    flow = workflow(
-        step("hand", dispatch=work, next={"ok": "ask"}),
-        step("ask", questions=[Question("go", "Go", "Is $session.md right?", (yes, no))]),
-    )
-    begun = start(flow, session_id="dull-k3x9q2")
-
-    (handed,) = guide(flow, begun).dispatches
-    by_prompt = agents.workflow_of_prompt(flow, begun, flow.step("hand"), begun.dispatches[0])
-    (question,) = entered(flow, replace(begun, step="ask")).questions
-
-    assert handed.vars == {"report": "dull-k3x9q2.md"}
-    assert by_prompt.steps[0].actions[0] == "Read dull-k3x9q2."  # type: ignore[index]
-    assert question.text == "Is dull-k3x9q2.md right?"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,13 +10,11 @@ from hypothesis import strategies as st
 
 from flowrail.formatters.blocks.question_block import as_xml
 from flowrail.machines.asked_questions import SUB_AGENT_QUESTION_FORMAT
-from flowrail.machines.question import Option, Question, problems_in
+from flowrail.machines.question import Option, Question
 from flowrail.machines.question_input import QuestionsError, parse_questions, problems_of_asked
 from flowrail.operations.steps.user_questions import _from_agent
 from flowrail.text.safe_text import visible
 
-YES, NO = Option("Yes", "Go on"), Option("No", "Stop here")
-GO = Question("go", "Approve", "Go on?", (YES, NO))
 BLOCK = """\
 <needs_user_input>
 <question id="go" header="Approve">
@@ -30,11 +26,6 @@ BLOCK = """\
 """
 
 
-def question(**parts: Any) -> Question:
-    """Return a simple question with *parts* replaced."""
-    return Question(**{"id": "go", "header": "Approve", "text": "Go on?", "options": (YES, NO), **parts})
-
-
 def refused(text: str) -> list[str]:
     """Return all reported problems."""
     with pytest.raises(QuestionsError) as caught:
@@ -42,11 +33,6 @@ def refused(text: str) -> list[str]:
     problems = caught.value.details["problems"]
     assert isinstance(problems, list)
     return problems
-
-
-def wrong(*questions: Question) -> list[str]:
-    """Return the problems of *questions*, each path as one text."""
-    return [f"{'.'.join(map(str, path))} {message}" for path, message in problems_in(questions)]
 
 
 # --- round trips
@@ -101,28 +87,6 @@ def test_a_block_gives_back_the_questions_that_it_was_made_of(
     assert visible(block) == block
 
 
-@settings(max_examples=30)
-@given(ASKED, st.booleans())
-def test_json_gives_back_the_questions_that_it_was_made_of(
-    questions: tuple[Question, ...], bare: bool
-) -> None:
-    items = [
-        {
-            "id": question.id,
-            "header": question.header,
-            "text": question.text,
-            "options": [
-                {"label": option.label, "description": option.description} for option in question.options
-            ],
-            "multi": question.multi,
-        }
-        for question in questions
-    ]
-    text = json.dumps(items if bare else {"questions": items})
-
-    assert parse_questions(text, source="x") == questions
-
-
 # --- what agents are told
 
 
@@ -135,35 +99,6 @@ def test_the_format_shows_a_block_that_would_be_taken() -> None:
 
     assert asked.id == "cache"
     assert [option.label for option in asked.options] == ["In memory", "Redis"]
-
-
-# --- one question and its bounds
-
-
-@pytest.mark.parametrize(
-    ("parts", "beginning"),
-    [
-        ({"id": "Go"}, "0.id is not valid:"),
-        ({"header": "a" * 13}, "0.header has 13 characters; at most 12"),
-        ({"text": " "}, "0.text is missing"),
-        ({"text": "a\x1bb"}, "0.text contains U+001B, which cannot be shown"),
-        ({"options": ()}, "0.options are 0; there must be 2 or 3"),
-        ({"options": [YES, Option("a" * 61)]}, "0.options.1.label has 61 characters; at most 60"),
-        ({"options": [YES, Option("YES")]}, "0.options.1.label is the label of an earlier one too"),
-        ({"options": [YES, Option("Other: me")]}, "0.options.1.label begins with `other:`"),
-    ],
-)
-def test_what_cannot_be_asked_is_named(parts: dict[str, Any], beginning: str) -> None:
-    (message,) = wrong(question(**parts))
-
-    assert message.startswith(beginning)
-
-
-def test_questions_asked_together_differ_in_id_and_text() -> None:
-    assert wrong(GO, GO) == [
-        "1.id is the id of an earlier one too",
-        "1.text is the text of an earlier one too",
-    ]
 
 
 # --- the block, read
@@ -272,41 +207,6 @@ def test_any_text_gives_questions_or_a_refusal(text: str) -> None:
 
 
 # --- JSON, read
-
-
-@pytest.mark.parametrize(
-    ("text", "problems"),
-    [
-        ("[]", ["a question is missing"]),
-        ("{", ["invalid JSON: Expecting property name enclosed in double quotes (column 2)"]),
-        ('{"question": []}', ["question 1, text is not a text"]),
-        ('{"questions": {}}', ["`questions` is not a list"]),
-        ("[1]", ["question 1 is not an object"]),
-        (
-            """[{"id": 1, "header": null, "text": [], "options": [1, {"lable": "x"}],
-                "multi_select": "no", "deadline": true}]""",
-            [
-                "question 1, id is not a text",
-                "question 1, header is not a text",
-                "question 1, text is not a text",
-                "question 1, multi is not true or false",
-                "question 1, key `deadline` is not known",
-                "question 1, option 1 is not an object",
-                "question 1, option 2, key `lable` is not known",
-            ],
-        ),
-        (
-            '[{"id": "a", "header": "a", "text": "\\ud800", "options": 1, "\\u001b": 1, "a`b`": 1}]',
-            [
-                "question 1, options is not a list",
-                "question 1, key `'\\x1b'` is not known",
-                "question 1, key `a⟨U+0060⟩b⟨U+0060⟩` is not known",
-            ],
-        ),
-    ],
-)
-def test_everything_wrong_with_json_is_named_at_once(text: str, problems: list[str]) -> None:
-    assert refused(text) == problems
 
 
 @pytest.mark.parametrize(

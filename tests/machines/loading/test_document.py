@@ -11,16 +11,10 @@ from hypothesis import strategies as st
 from support.plain_data import PLAIN_DATA
 
 from flowrail.errors import DocumentError
-from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import Finding, Place
-from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.yaml_file import read_data, read_yaml
-from flowrail.machines.question import Option, Question
 from flowrail.machines.reader import json_schema
-from flowrail.machines.step import Rule, StepDef, Variant
-from flowrail.machines.values import Arg
-from flowrail.machines.workflow import Workflow
 from flowrail.text import yaml as yaml_text
 
 TEXTS = {"steps/look.md": "\nLook around.\n\n", "steps/last.md": "Say it.\n", "steps/again.md": "Again.\n"}
@@ -44,104 +38,6 @@ def parsed(text: str, name: str = "dull", **more: Any) -> LoadedWorkflow:
 
 
 # --- the meaning of a file
-
-FULL = """\
-# yaml-language-server: $schema=…
-name: dull
-description: Looks at things
-entry: look
-then: dull/next
-params:
-  mode: {type: string, choices: [quick, full], default: full}
-  topic: {type: string, required: true, example: slow login, description: What it is about}
-  areas: {type: list, default: []}
-steps:
-  - id: look
-    title: "Look ($visit of $limit)"
-    phase: evidence
-    variants:
-      - {when: "visit > 2", text: steps/again.md}
-      - {when: "visit > 1", actions: [Again., And well.]}
-    when: null
-    reports: {confidence: {choices: [low, high], required: true}}
-    rules: [{if: "confidence == 'high'", outcome: ok}, {outcome: iterate}]
-    limit: 5
-    dispatch: {agent: explore, workflow: dull/look, over: areas, vars: {area: $item, deep: true}, join: at least 2,
-               model: sonnet}
-    next: {ok: plan, iterate: look}
-  - id: plan
-    title: Plan
-    actions: [Plan.]
-    dispatch: {agent: developer, over: [a, b], prompt: steps/again.md}
-    questions:
-      - id: go
-        header: Approve
-        text: "Go?"
-        options: [{label: "Yes", outcome: ok, description: "All of it"}, {label: "No"}]
-        multi: true
-        other: fail
-    next: {ok: gate, fail: look}
-  - id: gate
-    title: Gate
-    actions: [Decide.]
-    gate: {name: Quality, review: plan, limit: 3, policy: "none / 1-4 / 5+"}
-    next: {ok: last, fail: look}
-  - {id: last, title: Last, when: "mode == 'full'", actions: [About $topic.], next: {_default: null}}
-"""
-SAME = Workflow(
-    "dull",
-    StepDef(
-        "look",
-        "Look ($visit of $limit)",
-        ["Look around."],
-        phase="evidence",
-        variants=[Variant("visit > 2", "Again."), Variant("visit > 1", ["Again.", "And well."])],
-        reports={"confidence": Arg(choices=("low", "high"), required=True)},
-        rules=[Rule("ok", "confidence == 'high'"), Rule("iterate")],
-        limit=5,
-        dispatch=Dispatch(
-            "explore", "dull/look", "areas", {"area": "$item", "deep": True}, "at least 2", "sonnet"
-        ),
-        next={"ok": "plan", "iterate": "look"},
-    ),
-    StepDef(
-        "plan",
-        "Plan",
-        ["Plan."],
-        dispatch=Dispatch("developer", None, ("a", "b"), {}, prompt=("Again.",)),
-        questions=[
-            Question(
-                *("go", "Approve", "Go?"),
-                (Option("Yes", outcome="ok", description="All of it"), Option("No")),
-                multi=True,
-                other="fail",
-            )
-        ],
-        next={"ok": "gate", "fail": "look"},
-    ),
-    StepDef(
-        "gate",
-        "Gate",
-        ["Decide."],
-        gate=GateConfig("Quality", review="plan", limit=3, policy="none / 1-4 / 5+"),
-        next={"ok": "last", "fail": "look"},
-    ),
-    StepDef("last", "Last", ["About $topic."], when="mode == 'full'", next={"_default": None}),
-    description="Looks at things",
-    then="dull/next",
-    params={
-        "mode": Arg(type="string", choices=("quick", "full"), default="full"),
-        "topic": Arg("What it is about", type="string", required=True, example="slow login"),
-        "areas": Arg(type="list", default=()),
-    },
-)
-
-
-def test_yaml_and_python_mean_the_same() -> None:
-    definition, findings, *_ = parsed(FULL)
-
-    assert findings == ()
-    assert definition == SAME
 
 
 def test_a_text_is_in_a_named_file_or_in_the_folder_of_the_workflow() -> None:
@@ -241,16 +137,6 @@ def findings_in(text: str) -> tuple[Finding, ...]:
     return read_yaml(text.encode(), name="dull", source="workflow.yaml", read_text=read_text).findings
 
 
-def test_several_unknown_keys_are_all_listed() -> None:
-    found = lines_of(f"nam: dull\n{with_step('titel: A, aktions: [Look.], next: {ok: null}')}")
-
-    assert [line.partition(";")[0] for line in found if "unknown key" in line] == [
-        "1: error FR130: `nam` is an unknown key",
-        "4: error FR130: `titel` of step `look` is an unknown key",
-        "4: error FR130: `aktions` of step `look` is an unknown key",
-    ]
-
-
 def test_an_unquoted_colon_is_explained() -> None:
     text = "name: dull\ndescription: Look: and say\n"
 
@@ -267,14 +153,6 @@ def test_one_equals_sign_suggests_two() -> None:
     assert line.endswith("write `==` to compare: `visit == 2`")
 
 
-def test_a_misspelt_outcome_is_one_finding() -> None:
-    text = with_step(
-        "actions: [A.], rules: [{if: visit > 1, outcome: fail}, {outcome: ok}], next: {ok: null, fial: look}"
-    )
-
-    assert lines_of(text) == ["3: error FR113: unknown outcome `fial`; did you mean `fail`?"]
-
-
 def test_duplicate_keys_and_numbers_that_json_cannot_hold_are_listed_with_the_rest() -> None:
     text = f"name: dull\n{with_step('actions: [A.], limit: .nan, yes: 1, next: {ok: null}')}"
 
@@ -283,20 +161,6 @@ def test_duplicate_keys_and_numbers_that_json_cannot_hold_are_listed_with_the_re
         "4: error FR130: `.nan` is not a finite number",
         "4: error FR130: `yes` of step `look` is an unknown key",
     ]
-
-
-def test_a_version_without_quotes_must_be_quoted() -> None:
-    text = """\
-name: dull
-params: {version: {type: string, example: 1.4}}
-steps:
-  - {id: look, title: Look, actions: [Look at $version.], next: {ok: null}}
-"""
-
-    (finding,) = parsed(text).findings
-
-    assert finding.message == "the example of `version` does not fit: it takes text, not 1.4"
-    assert "needs quotes" in finding.remedy
 
 
 def test_a_misspelt_step_id_is_one_finding() -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.sandbox import allow, flow, home_skills, project_skills, put_skill, refused, told
+from support.sandbox import flow, home_skills, put_skill, told
 from support.workflows import linear
 
 from flowrail import Outcome, StepDef, Workflow, open_store, start
@@ -184,38 +184,6 @@ def test_a_python_skill_has_texts_and_resources_in_files() -> None:
     assert told_next["resources"] == {"form": "A form."}
 
 
-@pytest.mark.parametrize(("missing", "code"), [("steps/look.md", "FR125"), ("resources/form.md", "FR127")])
-def test_a_python_skill_without_the_text_of_a_step_or_a_resource_has_findings(
-    missing: str, code: str
-) -> None:
-    folder = put_files()
-    (folder / missing).unlink()
-
-    checked = flow("check", "files")
-    started = flow("step", "files", "--new")
-
-    assert code in checked.out
-    assert started.status == 1
-    assert code in started.err
-
-
-def test_a_text_function_quotes_resources_with_a_fence() -> None:
-    text = READING.replace("resources = ctx.resources", 'return "```flow:resource\\nplan-format\\n```"')
-    texts = {"resources/plan-format.md": "the plan"}
-    put_skill("reading", text, where=home_skills(), file="workflow.py", texts=texts)
-
-    assert "the plan" in flow("step", "reading", "--new", "--format", "xml").out
-
-
-def test_an_approved_python_skill_reads_its_texts_from_the_approved_content() -> None:
-    folder = put_files(project_skills())
-    allow("files")
-
-    assert told("step", "files", "--new")["actions"] == ["Look at it."]
-    (folder / "steps" / "look.md").write_text("Something else.\n")
-    assert refused("step", "files", "--new")[1]["code"] == "NOT_TRUSTED"
-
-
 # --- conventions that a text quotes
 
 QUOTING = """\
@@ -248,15 +216,3 @@ def test_a_convention_is_that_of_the_skill_then_the_project_then_home_then_ours(
         (folder / "severity.md").unlink()
 
     assert "MUST" in quoted()
-
-
-def test_a_session_keeps_the_convention_that_it_started_with() -> None:
-    put_skill("quoting", QUOTING)
-    folder = Path.cwd() / ".claude" / "conventions"
-    folder.mkdir(parents=True)
-    (folder / "severity.md").write_text("at the start")
-    session = told("step", "quoting", "--new")["session"]
-
-    (folder / "severity.md").write_text("later")
-
-    assert told("resume", session)["resources"] == {"severity": "at the start"}

@@ -90,14 +90,6 @@ def test_scripts_with_a_workflow_are_the_workflows_of_a_skill(tmp_path: Path) ->
     assert read(inner).definition.name == "a-skill/tidy-up"
 
 
-def test_a_script_named_like_its_skill_is_the_entry_workflow(tmp_path: Path) -> None:
-    script = tmp_path / "a-skill" / "scripts" / "a_skill.py"
-    script.parent.mkdir(parents=True)
-    script.write_text("NAME = 'a-skill'\n" + PYTHON.replace('"a-skill"', "NAME.strip()"))
-
-    assert entry(script.parents[1]).path == "scripts/a_skill.py"
-
-
 # --- reading
 
 

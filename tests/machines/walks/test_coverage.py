@@ -59,13 +59,6 @@ def test_sessions_tell_which_ways_were_taken_and_where_they_stop() -> None:
     assert data.unread == 0
 
 
-def test_the_limit_counts_as_the_way_it_takes() -> None:
-    put_skill("asking", ASKING)
-    walk("asking", LOW, LOW, LOW)
-
-    assert counts(lived("asking"))["look ok"] == 1
-
-
 def test_going_back_takes_no_way() -> None:
     put_skill("asking", ASKING)
     session = walk("asking", LOW, HIGH)

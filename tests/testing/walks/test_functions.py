@@ -29,9 +29,6 @@ ATTEMPTS = """attempt = ctx.step_state.get("attempt", 1)
 VISITS = """if ctx.visit == 4:
         raise RuntimeError("the fourth")
     return Outcome.OK if ctx.workflow_params.get("sure") == "high" else Outcome.ITERATE"""
-WAITS = """if ctx.workflow_params["sure"] == "high":
-        return Outcome.OK
-    return Outcome.ITERATE, {"attempt": ctx.step_state.get("attempt", 1) + 1}"""
 
 
 def put(body: str) -> Path:
@@ -61,14 +58,3 @@ def test_a_handler_that_fails_is_found_with_its_line(body: str, problem: str, re
     assert answer.status == 1
     assert problem.replace("FILE", str(file)) in answer.out
     assert answer.out.count("flow step loop done") == reports
-
-
-def test_a_handler_that_needs_an_undeclared_fact_is_a_failing_walk_and_no_value_is_guessed() -> None:
-    file = put(WAITS)
-
-    answer = flow("test", "loop")
-
-    assert answer.status == 1
-    assert "`decide` raised MissingValueError: " in answer.out
-    assert "sure" in answer.out
-    assert f"({file}:5)" in answer.out

@@ -60,14 +60,6 @@ def test_each_problem_of_an_answer_is_named(wrong: str, reply: Reply) -> None:
     assert any(wrong in problem for problem in rules.problems(replace(reply, data=data)))
 
 
-def test_a_resumed_step_may_have_more_instructions_and_no_other_difference(reply: Reply) -> None:
-    more = replace(reply, data={**reply.data, "actions": [*reply.data["actions"], "more"], "resumed": True})
-    changed = replace(reply, data={**reply.data, "revision": 1})
-
-    assert list(rules.resume_differences(reply, more)) == []
-    assert list(rules.resume_differences(reply, changed)) == ["flow resume shows another `revision`"]
-
-
 TRANSITION = {"outcome": "ok", "to": "b", "ends": False}
 
 

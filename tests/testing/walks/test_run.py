@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sandbox import ASKING, BUNDLED, SMALL, allow, flow, project_skills, put_python, put_skill
+from support.sandbox import ASKING, BUNDLED, SMALL, allow, flow, put_python, put_skill
 
 from flowrail.machines.walks import plan
 
@@ -118,27 +118,6 @@ def test_a_test_of_python_that_is_not_approved_exits_7_and_runs_nothing() -> Non
     assert not canary.exists()
 
 
-def test_what_cannot_be_loaded_fails() -> None:
-    put_skill("wrong", "name: [")
-
-    status, data = results_of("wrong")
-
-    assert status == 1
-    assert data[RESULTS][0]["reason"]
-
-
-def test_a_run_that_never_ends_fails() -> None:
-    put_python("py", "return Outcome.ITERATE")
-    file = project_skills() / "py" / "workflow.py"
-    file.write_text(file.read_text().replace("Outcome.FAIL: None", 'Outcome.ITERATE: "first"'))
-    allow("py")
-
-    status, data = results_of("py")
-
-    assert status == 1
-    assert "no path to an end" in data[RESULTS][0]["failures"][0]["problem"]
-
-
 @pytest.mark.parametrize("skill", BUNDLED)
 def test_every_bundled_skill_passes_with_every_transition_taken(skill: str) -> None:
     status, data = results_of(skill)
@@ -195,24 +174,3 @@ def test_a_workflow_that_is_too_large_is_walked_in_part_and_says_so(monkeypatch:
     assert part["missing"]
     assert "round: the workflow is too large to walk all of it\n" in ran.out
     assert flow("test", "round", "--strict").status == 1
-
-
-def test_walks_tell_a_review_that_failed_from_one_that_was_skipped() -> None:
-    put_skill(
-        "reviewed",
-        """\
-name: NAME
-steps:
-  - {id: review, title: Review, actions: [Review.], next: {_default: gate}}
-  - {id: gate, title: Gate, actions: [Decide.], gate: {name: Work, review: review, limit: 3}, next: {ok: tell, fail: fix}}
-  - {id: fix, title: Fix, actions: [Fix.], next: {ok: review}}
-  - id: tell
-    title: Tell
-    actions: [Tell.]
-    questions:
-      - {id: end, header: End, text: "End?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}
-    next: {ok: null, fail: null}
-""",
-    )
-
-    assert flow("test", "reviewed").status == 0
