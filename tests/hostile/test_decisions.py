@@ -182,8 +182,8 @@ def test_a_person_at_a_terminal_answers_after_seeing_what_it_means(session: str)
         assert text in output
     record = told("sessions", session)["history"][-1]
     assert (record["kind"], record["note"]["way"], record["conversation"]) == ("answer", "terminal", None)
-    assert "ship=Yes (by a person at the terminal)" in flow("sessions", session).out
-    assert "ship=Yes (by a person at the terminal)" in flow("audit", session).out
+    assert "ship=Yes; by a person at the terminal" in flow("sessions", session).out
+    assert "ship=Yes; by a person at the terminal" in flow("audit", session).out
     assert within(A, "step", "release", "done", "--session", session)["answers"][0]["way"] == "terminal"
 
 

@@ -51,11 +51,21 @@ class HistoryEntry:
 
     @property
     def description(self) -> str:
-        """The text about a record without a move."""
-        reason, text = shortened(str(self.note.get("reason", ""))), shortened(_note_of(self))
-        way = WAYS.get(str(self.note.get("way")), "")
-        about = "; ".join(filter(None, [way, reason]))
-        return f"{text} ({about})" if text and about else text or about
+        """What its note says, without what is shown elsewhere."""
+        shown = {name: value for name, value in self.note.items() if name not in _ELSEWHERE}
+        return shortened("; ".join(_said(name, value) for name, value in shown.items()))
+
+
+_ELSEWHERE = frozenset({"text", "taken_over_from", "run", "output", "finder"})
+"""The keys of notes that have a column of their own, or are only for programs."""
+
+
+def _said(name: str, value: object) -> str:
+    if name == "way":
+        return WAYS.get(str(value), str(value))
+    if isinstance(value, Mapping):
+        value = [f"{key}={in_words(item)}" for key, item in value.items()]
+    return f"{name} {in_words(value)}"
 
 
 _OF_MOVE = ("step", "reported", "outcome", "facts", "capped", "skipped", "relayed")
@@ -160,38 +170,3 @@ def _move_text(entry: HistoryEntry) -> str:
     evidence_text = f" ({entry.evidence_summary})" if entry.evidence_summary else ""
     relayed_text = " (relayed)" if entry.relayed else ""
     return f"{entry.reported}{facts}{relayed_text}{decided_text}{capped_text}{skipped_text}{evidence_text}"
-
-
-_NOTES = {
-    "again": "{child} replaces {replaced}",
-    "command": "{command}: {verdict}",
-    "handoff": "to {target}, {handoff}",
-    "held": "kept from ending its turn, time {times}",
-    "limit": "fail at the limit; the user is asked",
-    "released": "the conversation ended",
-    "rewind": "from revision {from} to {to}",
-}
-"""What is said about a record without a move, if the keys of its note are all that it takes."""
-
-
-def _note_of(entry: HistoryEntry) -> str:
-    """Return what the note of a record without a move says."""
-    note, checked = entry.note, entry.evidence_summary
-    match entry.kind:
-        case "rewind-as-new" if "into" in note:
-            return f"to revision {note['to']}, in {note['into']}"
-        case "rewind-as-new":
-            return f"from {note['from']['session']}, revision {note['from']['revision']}"
-        case "migrate":
-            return "; ".join(note["changes"])
-        case "answer":
-            answers = note.get("answers") or {}
-            return " ".join(f"{name}={word}" for name, words in answers.items() for word in words)
-        case "ask":
-            return " ".join(note.get("questions") or ())
-        case "refused":
-            missing = ", ".join(note.get("missing") or ())
-            return f"claimed {note.get('claim')}{f', {checked}' if checked else ''}: lacks {missing}"
-    if entry.kind in _NOTES:
-        return _NOTES[entry.kind].format_map({**note, "verdict": note.get("verdict") or "started"})
-    return " ".join(str(note[name]) for name in ("check", "verdict", "finding") if note.get(name))

@@ -164,8 +164,8 @@ def test_a_new_session_continues_from_there_beside_the_other(session: str) -> No
     assert (last["kind"], last["note"]) == ("rewind-as-new", {"into": new["session"], "to": 1})
     assert flow("audit", "--verify").status == 0
     history = flow("sessions", new["session"]).out
-    assert f"rewind-as-new  from {session}, revision 1" in history
-    assert f"rewind-as-new  to revision 1, in {new['session']}" in flow("sessions", session).out
+    assert f"rewind-as-new  from session={session}, revision=1" in history
+    assert f"rewind-as-new  into {new['session']}; to 1" in flow("sessions", session).out
 
 
 def test_a_full_journal_refuses_and_prints_the_command_that_continues(
