@@ -19,24 +19,17 @@ from flowrail.errors import ChangedError, UsageError
 from flowrail.formatters.guidance.step_output import pieces
 from flowrail.handoff.handoff import INTERNAL
 from flowrail.machines.agents import find_dispatch
-from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.plain_form import to_plain
 from flowrail.machines.question import Question
-from flowrail.machines.session import RecordedFinding
 from flowrail.machines.session_record import Record
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.board import ListedSession, list_sessions
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.sessions.abandon import abandon_session
-from flowrail.operations.sessions.accept import accept
-from flowrail.operations.sessions.migrate import migrate_session
-from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
 from flowrail.operations.steps import current_step
-from flowrail.operations.steps.child_sessions import replace_agent
 from flowrail.operations.steps.current_step import look
 from flowrail.operations.steps.new_session import begin
-from flowrail.operations.steps.review_findings import add_finding, resolve_finding
 from flowrail.operations.steps.session_workflow import of_program, open_folder, open_skill
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.operations.steps.user_questions import answer_questions, ask_user
@@ -129,7 +122,7 @@ def open_store(
 
 
 class SessionStore:
-    """The sessions of one store. `open_store` returns it.
+    """The sessions of one store. `open_store` returns it. What a person does with sessions is done with `flow`.
 
     Every operation that is refused raises a `FlowError`: its class and `code` give the reason, its `hint` gives the remedy.
     """
@@ -228,49 +221,6 @@ class SessionStore:
         """Return the child session that does a dispatch of the current step, by its number. It starts if it is new."""
         dispatch = find_dispatch(self._environment.store.read(session.id).session, str(number))
         return self._view(look(self._environment, dispatch.child))
-
-    def again(self, session: SessionView, number: int) -> SessionView:
-        """Replace the child session of a dispatch of the current step; its reports are refused from now on."""
-        return self._view(replace_agent(self._environment, session.id, str(number)))
-
-    def add_finding(
-        self, session: SessionView, severity: str, text: str, *, place: str | None = None
-    ) -> RecordedFinding:
-        """Record a finding of a review. *severity* is MUST, SHOULD or COULD."""
-        return add_finding(self._environment, session.id, severity=severity, text=text, place=place)
-
-    def resolve_finding(self, session: SessionView, finding: str, note: str = "") -> RecordedFinding:
-        """Record that a finding is resolved."""
-        return resolve_finding(self._environment, session.id, finding, note=note)
-
-    def rewind(
-        self, session: SessionView, revision: int, reason: str = "", *, as_new: bool = False
-    ) -> SessionView:
-        """Take the session back to an earlier revision, or start a new one from there. The journal keeps all records."""
-        if as_new:
-            return self._view(rewind_as_new(self._environment, session.id, revision, reason=reason))
-        expect = session.revision
-        return self._view(
-            rewind_session(self._environment, session.id, revision, expect=expect, reason=reason)
-        )
-
-    def migrate(
-        self,
-        session: SessionView | ListedSession | str,
-        *,
-        to: str | None = None,
-        params: Mapping[str, object] = Frozen(),
-    ) -> SessionView:
-        """Move the session to its workflow as it is now.
-
-        *to* is the step to continue at, if the current one is gone. *params* are the values of new parameters.
-        """
-        return self._view(migrate_session(self._environment, _id_of(session), to=to, params=params))
-
-    def accept(self, session: ListedSession | str) -> SessionView:
-        """Make a session yours that was started by another user or on another machine."""
-        accept(self._environment, _id_of(session))
-        return self._view(look(self._environment, _id_of(session)))
 
     def abandon(self, session: SessionView | ListedSession | str, reason: str = "") -> None:
         """End a session that will not be completed. Its journal stays."""

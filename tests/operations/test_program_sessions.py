@@ -13,7 +13,6 @@ from support.sandbox import (
     ASKING,
     SMALL,
     flow,
-    home_skills,
     put_skill,
     refused,
     told,
@@ -29,7 +28,6 @@ from flowrail import (
     Outcome,
     Question,
     StepDef,
-    TrustError,
     UsageError,
     Workflow,
     load_workflow,
@@ -166,7 +164,6 @@ def test_errors_have_types_and_show_their_hint() -> None:
         (lambda: store.answer(done, {"go": "Yes"}), ConflictError),
         (lambda: store.answer(asking, {"go": "Perhaps"}), UsageError),
         (lambda: store.report(asking, "done"), ConflictError),
-        (lambda: store.rewind(done, 7), UsageError),
         (lambda: store.child(asking, 1), FlowError),
         (lambda: open_store("mysql://here/there").list(), UsageError),
     ):
@@ -244,93 +241,18 @@ def test_a_loaded_workflow_whose_files_changed_is_refused() -> None:
 # --- the other operations
 
 
-def test_work_is_done_in_child_sessions_and_a_lost_one_is_replaced() -> None:
+def test_work_is_done_in_child_sessions() -> None:
     put_skill("team", TEAM, texts={"steps/work.md": "Look at $item."})
     store = open_store()
     session = store.start("team")
-    lost = store.child(session, 2)
 
     store.report(store.child(session, 1), "ok", {"seen": 3})
-    again = store.again(session, 2)
+    store.abandon(store.child(session, 2), "not needed")
 
-    assert [(dispatch.status, dispatch.result) for dispatch in again.dispatches] == [
+    assert [(dispatch.status, dispatch.result) for dispatch in store.resume(session).dispatches] == [
         ("completed", {"seen": 3}),
-        ("pending", {}),
+        ("abandoned", {}),
     ]
-    with pytest.raises(ConflictError):
-        store.report(lost, "ok")
-
-
-def test_findings_are_recorded_and_resolved() -> None:
-    put_skill("small")
-    store = open_store()
-    session = store.start("small")
-
-    finding = store.add_finding(session, "must", "It leaks.", place="a.py:1")
-    resolved = store.resolve_finding(session, finding.id, "closed it")
-
-    assert (finding.id, finding.severity, finding.place, finding.is_open) == ("F1", "MUST", "a.py:1", True)
-    assert not resolved.is_open
-    assert [known.resolution for known in store.resume(session).kept.findings] == ["closed it"]
-
-
-def test_sessions_are_rewound_and_abandoned() -> None:
-    put_skill("small")
-    store = open_store(actor="nightly build")
-    session = store.report(store.start("small"), "ok")
-
-    back = store.rewind(session, 0, "too early")
-    copy = store.rewind(back, 1, as_new=True)
-    store.abandon(copy)
-
-    assert back.step is not None
-    assert (back.step.id, back.revision) == ("first", 2)
-    assert copy.id != back.id
-    assert store.resume(copy).status == "abandoned"
-    assert {record.by for record in store.history(back)} == {"nightly build"}
-
-
-def test_a_session_is_migrated_to_the_changed_workflow() -> None:
-    folder = put_skill("small")
-    store = open_store()
-    session = store.start("small")
-    renamed = SMALL.replace("NAME", "small").replace("id: first", "id: start")
-    (folder / "workflow.yaml").write_text(renamed)
-    with pytest.raises(ChangedError) as caught:
-        store.migrate(session)
-    assert str(caught.value.hint) == f"name the new step: flow session migrate {session.id} --to STEP"
-
-    moved = store.migrate(session, to="start")
-
-    assert moved.step is not None
-    assert moved.step.id == "start"
-
-
-def test_a_session_of_another_machine_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put_skill("small", where=home_skills())
-    session = open_store().start("small")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "other"))
-    store = open_store()
-    with pytest.raises(TrustError) as caught:
-        store.resume(session.id)
-    assert str(caught.value.hint).endswith(f"flow trust --session {session.id}")
-
-    assert store.accept(session.id).revision == 0
-    assert store.report(store.resume(session.id), "ok").revision == 1
-
-
-def test_a_sub_agent_asks_the_user() -> None:
-    put_skill("team", TEAM, texts={"steps/work.md": "Look at $item."})
-    store = open_store()
-    session = store.start("team")
-    handed = store.child(session, 1)
-    question = Question("which", "Which", "Which one?", options=[Option("This"), Option("That")])
-
-    waiting = store.ask(handed, [question])
-    answered = store.answer(waiting, {"which": "This"})
-
-    assert [question.text for question in waiting.questions] == ["Which one?"]
-    assert [question.answer for question in answered.questions] == [("This",)]
 
 
 # --- pictures
