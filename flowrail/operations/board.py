@@ -16,7 +16,8 @@ from flowrail.handoff.handoff import INTERNAL
 from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.evidence_results import StepEvidence
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.session import ABANDONED, COMPLETED, FAILED, OPEN, AskedQuestion, Session
+from flowrail.machines.guidance.agent_work import PENDING, AgentCount
+from flowrail.machines.session import OPEN, AskedQuestion, Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.text.phrases import count, moment_after, seconds_between
@@ -61,30 +62,6 @@ class Position:
         limit = f" of {self.limit}" if self.limit else ""
         attempt = f", attempt {self.attempt}{limit}" if self.attempt > 1 else ""
         return f"{prefix}{self.title}{attempt}"
-
-
-@dataclass(frozen=True)
-class AgentCount:
-    """The child sessions of the current step by status."""
-
-    done: int = 0
-    failed: int = 0
-    started: int = 0
-    pending: int = 0
-
-    @property
-    def total(self) -> int:
-        """All dispatches of the step."""
-        return self.done + self.failed + self.started + self.pending
-
-    @property
-    def text(self) -> str:
-        """The dispatches in words, such as `2 of 5 agents finished, 1 started`; empty without any."""
-        if not self.total:
-            return ""
-        counts = ((self.failed, "failed"), (self.started, "started"), (self.pending, "not started"))
-        others = [f"{number} {status}" for number, status in counts if number]
-        return ", ".join([f"{self.done + self.failed} of {count(self.total, 'agent')} finished", *others])
 
 
 @dataclass(frozen=True)
@@ -189,15 +166,12 @@ class Board:
         if row is None or not row.is_open:
             return row
         lost = self._is_lost(row)
-        statuses = [child.status if (child := self._read(name)) is not None else "" for name in row.children]
-        done, failed = statuses.count(COMPLETED), statuses.count(FAILED) + statuses.count(ABANDONED)
-        started = sum(status in OPEN for status in statuses)
-        agents = AgentCount(done, failed, started, len(statuses) - done - failed - started)
+        children = [self._read(name) for name in row.children]
         idle = seconds_between(row.active_at, now)
         is_stalled = row.group is Group.RUNNING and idle is not None and idle > self._stalled_after
         return replace(
             row,
-            agents=agents,
+            agents=AgentCount.of(child.status if child else PENDING for child in children),
             lost=lost,
             command=None if lost else row.command,
             group=Group.STALLED if is_stalled else row.group,

@@ -202,7 +202,7 @@ class TestAgentsThatWorkForOthers:
         within(A, "step", "lead")
         assert "0 of 3 agents finished, 3 not started" in stop()
         children = [self.claimed(number)[1] for number in range(2)]
-        assert "2 at work (last report just now), 1 not started" in stop()
+        assert "2 at work, 1 not started (last report just now)" in stop()
         children.append(self.claimed(2)[1])
         assert stop() == ""
         assert stop(background_tasks=[{"id": "x", "type": "subagent", "status": "running"}]) == ""

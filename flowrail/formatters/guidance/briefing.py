@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowrail.machines.guidance.agent_work import PENDING
+from flowrail.machines.guidance.agent_work import AgentCount
 from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance
-from flowrail.machines.session import ABANDONED, COMPLETED, FAILED, OPEN
+from flowrail.machines.session import OPEN
 from flowrail.text.phrases import ago, count, duration, in_words, size
 from flowrail.text.safe_text import one_line, shortened
 
@@ -65,19 +65,10 @@ def _done_text(step: DoneStep) -> str:
 
 
 def agents_progress(agents: Sequence[tuple[str, str]], now: str) -> str:
-    """Return how far the sub-agents of a step are, such as `2 of 5 agents finished, 3 not started`.
+    """Return how far the sub-agents of a step are, with the oldest of their last reports.
 
     *agents* has the status of each, and when it last moved.
     """
-    if not agents:
-        return ""
+    text = AgentCount.of(status for status, _ in agents).text
     at_work = [moved_at for status, moved_at in agents if status in OPEN]
-    failed = sum(status in {FAILED, ABANDONED} for status, _ in agents)
-    pending = sum(status == PENDING for status, _ in agents)
-    counts = (
-        (True, f"{sum(status == COMPLETED for status, _ in agents)} of {len(agents)} agents finished"),
-        (failed, f"{failed} failed"),
-        (at_work, f"{len(at_work)} at work{f' (last report {ago(min(at_work), now)})' if at_work else ''}"),
-        (pending, f"{pending} not started"),
-    )
-    return ", ".join(text for applies, text in counts if applies)
+    return f"{text} (last report {ago(min(at_work), now)})" if at_work else text

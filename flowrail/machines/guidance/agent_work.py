@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from flowrail.command import Command
@@ -10,18 +11,21 @@ from flowrail.machines import agents, asked_questions
 from flowrail.machines.agents import Children, Join
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.outcome_decision import names_in, session_context
+from flowrail.machines.outcome_decision import names_at
 from flowrail.machines.question import Option
 from flowrail.machines.session import (
+    ABANDONED,
     ACTIVE,
     COMPLETED,
+    FAILED,
+    OPEN,
     AskedQuestion,
     Dispatched,
     Session,
 )
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
-from flowrail.text.phrases import in_words
+from flowrail.text.phrases import count, in_words
 
 PENDING = "pending"
 """The status of a dispatch whose child session has not started."""
@@ -53,6 +57,40 @@ class AgentWork(Dispatched):
     """Reserves a new session for a new agent; `None` if the work has succeeded, or in a preview."""
     relay_command: Command | None = None
     """Reports for an agent that works from a prompt and only returned text; `None` for other agents."""
+
+
+@dataclass(frozen=True)
+class AgentCount:
+    """The sub-agents of a step, counted by the status of their sessions."""
+
+    done: int = 0
+    failed: int = 0
+    started: int = 0
+    pending: int = 0
+
+    @classmethod
+    def of(cls, statuses: Iterable[str]) -> AgentCount:
+        """Count these statuses of child sessions."""
+        counted = Counter(statuses)
+        at_work = sum(counted[status] for status in OPEN)
+        failed = counted[FAILED] + counted[ABANDONED]
+        return cls(
+            counted[COMPLETED], failed, at_work, counted.total() - counted[COMPLETED] - failed - at_work
+        )
+
+    @property
+    def total(self) -> int:
+        """All agents of the step."""
+        return self.done + self.failed + self.started + self.pending
+
+    @property
+    def text(self) -> str:
+        """The agents in words, such as `2 of 5 agents finished, 3 not started`; empty without any."""
+        if not self.total:
+            return ""
+        counts = ((self.failed, "failed"), (self.started, "at work"), (self.pending, "not started"))
+        others = [f"{number} {status}" for number, status in counts if number]
+        return ", ".join([f"{self.done} of {count(self.total, 'agent')} finished", *others])
 
 
 @dataclass(frozen=True)
@@ -98,7 +136,7 @@ def dispatches_of(
     if step.work is None:
         return
     is_needed = join is not None and not join.met
-    values = names_in(session_context(workflow, session, step))
+    values = names_at(workflow, session, step)
     for dispatch in session.dispatches:
         child, number = children.get(dispatch.child), agents.number_of(dispatch)
         succeeded = agents.has_succeeded(workflow, step, session, child)
