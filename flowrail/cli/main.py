@@ -128,9 +128,7 @@ def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
     if isinstance(error, click.NoSuchOption):
         name = error.option_name.lstrip("-").replace("-", "_")
         if path == "flow step" and name.isidentifier():
-            is_fact = name in _fact_names(words)
             meant += f"; a fact is given as `-s {name}=VALUE`, a parameter as `-p {name}=VALUE`"
-            meant = f"it is a fact of the step: `-s {name}=VALUE`" if is_fact else meant
         return UsageError(
             f"`{path}` has no option `{error.option_name}`",
             code="WRONG_USE",
@@ -139,18 +137,6 @@ def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
         )
     message = error.format_message().rstrip(".")
     return UsageError(f"{message[:1].lower()}{message[1:]}", code="WRONG_USE", hint=meant)
-
-
-def _fact_names(words: Sequence[str]) -> Collection[str]:
-    """Return the facts of the step that a `flow step` with these *words* is about."""
-    steps = import_module("flowrail.operations.steps.current_step")
-    session = next((value for option, value in pairwise(words) if option == "--session"), None)
-    skill = words[1] if words[1:2] and not words[1].startswith("-") else None
-    try:
-        names: Collection[str] = steps.fact_names(skill, session, store=_named_store(words))
-    except FlowError:
-        return ()
-    return names
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

@@ -10,7 +10,7 @@ from flowrail.hooks.stop import agents_text
 from flowrail.hooks.stored import HookSession
 from flowrail.hosts.host import LONGEST_ANSWER
 from flowrail.machines.session import ABANDONED, COMPLETED, WAITING, Session
-from flowrail.operations.steps.session_ownership import RESULT_SECONDS
+from flowrail.operations.steps.session_choice import RESULT_SECONDS
 from flowrail.text.phrases import ago, seconds_between
 
 

@@ -140,6 +140,13 @@ def names_in(context: StepContext) -> dict[str, object]:
     }
 
 
+def names_at(
+    workflow: Workflow, session: Session, step: StepDef, facts: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    """Return every value that an expression or a placeholder can use at *step* in *session*, with reported *facts*."""
+    return names_in(session_context(workflow, session, step, facts))
+
+
 def holds(condition: Condition, context: StepContext, *, where: str) -> bool:
     """Return whether a condition holds; a `HandlerError` names *where* it failed."""
     if callable(condition):

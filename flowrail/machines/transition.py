@@ -19,13 +19,7 @@ from flowrail.machines.frozen import Frozen
 from flowrail.machines.gate_verdict import decide_gate
 from flowrail.machines.graph import reviews
 from flowrail.machines.outcome import DONE, Outcome
-from flowrail.machines.outcome_decision import (
-    Decision,
-    decide,
-    name_of,
-    names_in,
-    session_context,
-)
+from flowrail.machines.outcome_decision import Decision, decide, name_of, names_at, session_context
 from flowrail.machines.reported_values import (
     EvidenceMissingError,
     OutcomeNotOpenError,
@@ -216,7 +210,7 @@ def entered(workflow: Workflow, session: Session) -> Session:
     step = workflow.step(str(session.step))
     if step.work is None and not step.questions and step.id not in reviews(workflow):
         return session
-    values = names_in(session_context(workflow, session, step))
+    values = names_at(workflow, session, step)
     session = replace(session, dispatches=agents.new_dispatches(step, values, session))
     session = asked_questions.with_questions(session, asked_questions.step_questions(step, values))
     if step.id in reviews(workflow):

@@ -28,26 +28,3 @@ def test_what_a_step_would_ask_is_shown_without_commands() -> None:
         out = flow("show", "doc-sync", "plan", "--format", form).out
         assert "Rework" in out
         assert "flow answer" not in out
-
-
-@pytest.mark.parametrize(
-    ("words", "mode", "to"),
-    [
-        (["3"], "review", None),
-        (["3", "--qr-status", "pass"], "passed", None),
-        (["3", "--qr-status", "fail"], "failed", "work"),
-        (["3", "--qr-status", "fail", "--attempt", "4"], "failed", "work"),
-        (["3", "--qr-status", "fail", "--attempt", "5"], "ask-user", None),
-        (["1", "--qr-fail", "--attempt", "3"], "fix", "review"),
-        (["2", "--attempt", "3"], "re-verify", "gate"),
-    ],
-)
-def test_a_review_loop_is_shown_in_its_state(words: list[str], mode: str, to: str | None) -> None:
-    previewed = told("show", "loop", *words)
-
-    assert previewed["loop"]["mode"] == mode
-    assert {transition["to"] for transition in previewed["next"]} == {to}
-    assert {transition["command"] for transition in previewed["next"]} == {None}
-    assert previewed["findings"] == []
-    for form, state in (("xml", f'mode="{mode}"'), ("text", f"mode {mode})")):
-        assert state in flow("show", "loop", *words, "--format", form).out

@@ -26,8 +26,8 @@ def test_no_step_of_a_bundled_skill_is_shown_with_xml(skill: str) -> None:
 
     for file in files:
         for step in environment.loader.load(file.address).definition.steps:
-            for attempt, failed in ((1, False), (2, True)):
-                preview = show(environment, file.address, step.id, attempt=attempt, qr_fail=failed)
+            for attempt in (1, 2):
+                preview = show(environment, file.address, step.id, attempt=attempt)
                 text = RETURNED.sub("", plain_text(preview.report()))
                 assert not TAG.search(text), text
 

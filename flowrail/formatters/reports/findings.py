@@ -18,7 +18,7 @@ from flowrail.text.report import Line, Report, Span, Style, line, status
 from flowrail.text.safe_text import decode, one_line, visible
 
 _WORD = re.compile(r"([\"']).*?\1|[\w$-]+")
-_WIDTH, _AFTER_MARK = 70, 20
+_WIDTH = 70
 """As much of a source line is shown as fits into 80 columns."""
 
 
@@ -66,10 +66,12 @@ def _with_source(path: str, finding: Finding) -> Iterator[str | Line]:
     source = visible(_source_line(path, place.line)).replace("\t", " ")
     if source.strip():
         number = str(place.line)
-        shown, start, length = _window(source, place.column)
+        shown = source if len(source) <= _WIDTH else f"{source[: _WIDTH - 1]}…"
         yield Line((Span(f"{number} | ", Style.ACTIVE), shown), wraps=False)
-        mark = Span("^" * length, status(finding.severity).style)
-        yield Line((Span(f"{' ' * len(number)} | ", Style.ACTIVE), " " * start, mark), wraps=False)
+        word = _WORD.match(source, place.column - 1) if place.column else None
+        if word is not None and word.end() < _WIDTH:
+            mark = Span("^" * len(word[0]), status(finding.severity).style)
+            yield Line((Span(f"{' ' * len(number)} | ", Style.ACTIVE), " " * word.start(), mark), wraps=False)
     yield f"    {one_line(finding.remedy)}"
 
 
@@ -88,19 +90,6 @@ def _source_line(path: str, number: int) -> str:
     except DocumentError:
         return ""
     return lines[number - 1] if 0 < number <= len(lines) else ""
-
-
-def _window(source: str, column: int) -> tuple[str, int, int]:
-    """Return as much of a line as fits, and start and length of what is marked in it."""
-    start = column - 1 if column else len(source) - len(source.lstrip())
-    word = _WORD.match(source, start) if column else None
-    length = len(word[0]) if word else (1 if column else len(source.strip()))
-    if len(source) <= _WIDTH:
-        return source, start, length
-    cut = max(0, start + min(length, _AFTER_MARK) + _AFTER_MARK - _WIDTH)
-    text = f"…{source[cut + 1 :]}" if cut else source
-    text = text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
-    return text, start - cut, min(length, _WIDTH - (start - cut))
 
 
 def github_annotations(found: Iterable[tuple[str, str, Finding]]) -> Report:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Literal, TypedDict
 from uuid import UUID
 
@@ -57,11 +58,10 @@ from flowrail.handoff.source import choose_target, skill_source, source_of, with
 from flowrail.handoff.store import HandoffChange, Handoffs, missing_parts, payload_path, work_folder
 from flowrail.machines.reported_values import refuse_left_open
 from flowrail.machines.session import Session
-from flowrail.operations.board import list_sessions
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Facts, Reason
-from flowrail.operations.steps.session_ownership import NoOpenSessionError, the_open_session
+from flowrail.operations.steps.session_choice import own_session
 from flowrail.storage import files
 from flowrail.storage.file_store import LOCK
 from flowrail.storage.files import sha256_hex
@@ -121,7 +121,8 @@ def send_handoff(
         again, new,
     )  # fmt: skip
     if not session and not from_:
-        request = replace(request, session=_only_session(environment, request))
+        chosen = own_session(environment, partial(_command, environment, request))
+        request = replace(request, session=chosen.session.id)
     try:
         return send(environment, request)
     except ValidationFailedError as error:
@@ -133,6 +134,13 @@ def send_handoff(
         except TrustError:
             raise error from None
     return send(environment, replace(request, yes=True, reason=request.reason or "confirmed at the terminal"))
+
+
+def _command(environment: Environment, request: HandoffRequest, session: str) -> Command:
+    """Return the command of a request, with the session that it names."""
+    root = next(iter(environment.extra), "")
+    command = send_command(replace(request, session=session), environment.shown_store, root=root)
+    return command.with_options(facts=request.facts)
 
 
 @operation("handoff cancel", "flow handoff cancel handoff-k3x9q2 --reason 'sent to the wrong skill'")
@@ -486,23 +494,3 @@ def _notes(handoff: Handoff) -> Iterator[str]:
         yield f"{handoff.schema} to {handoff.target_schema}: {fit.verdict.value}, {fit.reason}"
     if handoff.lost:
         yield f"not in a {handoff.schema} payload: {', '.join(handoff.lost)}"
-
-
-def _only_session(environment: Environment, request: HandoffRequest) -> str:
-    """Return the id of the only open session; if there are none or several, the hint shows how to name one."""
-    facts = request.facts
-
-    def with_session(session: str) -> Command:
-        root = next(iter(environment.extra), "")
-        named = send_command(replace(request, session=session), environment.shown_store, root=root)
-        return named.with_options(facts=facts)
-
-    try:
-        return the_open_session(environment, with_session).session.id
-    except NoOpenSessionError as error:
-        listed = list_sessions(environment.store, environment.now, every=True)
-        own = [row.session for row in listed if not (row.parent or row.code)]
-        if not own:
-            raise
-        hint = Hint("name a session that has ended: ", with_session(own[0]))
-        raise NoOpenSessionError(error.message, hint=hint) from None

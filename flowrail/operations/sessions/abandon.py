@@ -8,13 +8,13 @@ from flowrail.command import Command
 from flowrail.formatters.guidance.agent_answers import result_lines
 from flowrail.machines.guidance.agent_work import WorkResult, handed_back
 from flowrail.machines.session import ABANDONED
-from flowrail.machines.session_record import Record, RecordNote
+from flowrail.machines.session_record import Record
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation
 from flowrail.operations.parameters import Reason, SessionId
 from flowrail.operations.steps.child_sessions import start_if_reserved
-from flowrail.operations.steps.current_step import check_expected
-from flowrail.operations.steps.session_ownership import owned
+from flowrail.operations.steps.held_session import hold
+from flowrail.operations.steps.revision_conflict import check_expected
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line
 
@@ -69,14 +69,12 @@ def abandon_session(
     *expect* is the revision that the decision is based on, if it matters.
     """
     start_if_reserved(environment, session_id, is_given_up=True)
-    with environment.store.change(session_id, wait=environment.wait) as change:
-        if not change.kept.session.is_open:
-            return change.kept
-        session = owned(environment, change.kept)
+    with hold(environment, session_id) as held:
+        session, now = held.session, environment.now
+        if not session.is_open:
+            return held.kept
         check_expected(environment, session, expect)
-        now = environment.now
         ended = replace(session, status=ABANDONED)
         if reason and session.parent:  # its parent reads the notes
             ended = ended.with_note(reason, step=str(session.step), at=now, source="abandon")
-        note: RecordNote = {"reason": reason} if reason else {}
-        return change.commit(ended, kind="abandon", at=now, by=environment.by, note=note)
+        return held.commit(ended, "abandon", at=now, reason=reason)

@@ -12,7 +12,7 @@ from flowrail.machines.session import Session
 from flowrail.machines.session_record import StoredDefinition
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import step_checks
-from flowrail.operations.steps.session_workflow import open_session
+from flowrail.operations.steps.held_session import hold
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line, shortened
 
@@ -70,14 +70,13 @@ def _take_baseline(environment: Environment, session: Session) -> None:
     """Record the current state of the files that the step's evidence compares with."""
     if not session.is_open or not session.evidence:
         return
-    with environment.store.change(session.id, wait=environment.wait) as change:
+    with hold(environment, session.id, any_owner=True) as held:
         try:
-            workflow = open_session(environment, change.kept.session).workflow
-            after = step_checks.entered(environment, workflow, replace(change.kept.session, evidence=None))
+            after = step_checks.entered(environment, held.workflow, replace(held.session, evidence=None))
         except FlowError:
             return  # the next command says what is wrong with the workflow
-        if after != change.kept.session:
-            change.commit(after, kind="accept", at=environment.now, by=environment.by)
+        if after != held.session:
+            held.commit(after, "accept")
 
 
 def _problem_in(environment: Environment, definition: StoredDefinition, session: Session) -> str | None:

@@ -20,8 +20,8 @@ from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Params, SessionId
 from flowrail.operations.steps import step_checks
 from flowrail.operations.steps.command_runs import require_no_running
+from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.people import require_person
-from flowrail.operations.steps.session_ownership import owned
 from flowrail.operations.steps.session_workflow import open_newest
 from flowrail.operations.steps.shown_step import ShownStep, show_step
 
@@ -56,9 +56,9 @@ def migrate_session(
 ) -> ShownStep:
     """Move a session to the newest definition, at the step *to*, by default its own. *params* are values of new ones."""
     _require_person_for_less(environment, session_id, to)
-    with environment.store.change(session_id, wait=environment.wait) as change:
-        session = require_no_running(environment, change)
-        session = owned(environment, change.kept) if session.is_open else session
+    with hold(environment, session_id) as held:
+        session = require_no_running(environment, held.change)
+        session = replace(session, host=held.session.host) if session.is_open else session
         definition: StoredDefinition | None = None
         old: Workflow | None = None
         with suppress(StorageError):  # the definition is damaged
@@ -71,17 +71,12 @@ def migrate_session(
         changes = list(differences(old, opened.workflow)) if old is not None else []
         if opened.definition == definition and after == session:
             notes = (f"{session_id} is up to date",)
-            return show_step(environment, session, opened, *notes, head=change.kept.head)
+            return show_step(environment, session, opened, *notes, head=held.kept.head)
         after = step_checks.entered(environment, opened.workflow, after)
         done = f"{session_id} migrated{': ' if changes else ''}{'; '.join(changes)}"
         shown = show_step(environment, after, opened, done)  # before the record: a text may be refused
-        stored = change.commit(
-            after,
-            kind="migrate",
-            at=now,
-            by=environment.by,
-            note={"changes": changes, "step": session.step},
-            definition=opened.definition,
+        stored = held.commit(
+            after, "migrate", at=now, changes=changes, step=session.step, definition=opened.definition
         )
     return replace(shown, head=stored.head)
 

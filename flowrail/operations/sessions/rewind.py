@@ -20,10 +20,10 @@ from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Expect, Reason, SessionId
 from flowrail.operations.steps import step_checks, working_files
 from flowrail.operations.steps.command_runs import require_no_running
-from flowrail.operations.steps.current_step import check_expected
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
+from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.new_session import store_new
-from flowrail.operations.steps.session_ownership import owned
+from flowrail.operations.steps.revision_conflict import check_expected
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.operations.steps.shown_step import ShownStep, show_step
 from flowrail.storage.journal import DamagedError
@@ -73,33 +73,26 @@ def rewind_session(
     environment: Environment, session_id: str, revision: int, *, expect: int | None = None, reason: str = ""
 ) -> ShownStep:
     """Return a session to an earlier revision with a new record; the number of the revision still increases."""
-    with environment.store.change(session_id, wait=environment.wait) as change:
-        session = require_no_running(environment, change)
-        owner = owned(environment, change.kept).host
+    with hold(environment, session_id) as held:
+        session = require_no_running(environment, held.change)
         check_expected(environment, session, expect)
         if session.parent:
             check_still_dispatched(environment.store, session)
         earlier = _earlier_state(environment, session_id, revision, at=session.revision)
-        opened = open_session(environment, session)
-        now = environment.now
+        opened, now = held.opened, environment.now
         after = replace(
             _continued(earlier.record.session, opened, now),
             revision=session.revision + 1,
-            host=owner,
+            host=held.session.host,
             notes=session.notes,
             runs=session.runs,
             definition=session.definition,
         )
         after = step_checks.entered(environment, opened.workflow, entered(opened.workflow, after))
-        note: RecordNote = {
-            "to": revision,
-            "from": session.revision,
-            **({"reason": reason} if reason else {}),
-        }
         reopened = f"session `{session.id}` was {session.status}; it is open again"
         notes = () if session.is_open else (reopened,)
         shown = show_step(environment, after, opened, *notes)  # before the record: a text may be refused
-        stored = change.commit(after, kind="rewind", at=now, by=environment.by, note=note)
+        stored = held.commit(after, "rewind", at=now, to=revision, from_=session.revision, reason=reason)
     return replace(shown, head=stored.head)
 
 
@@ -187,14 +180,13 @@ def _recorded(
     environment: Environment, session_id: str, into: str, revision: int, now: str
 ) -> tuple[str, ...]:
     """Record in the old session that it continues in a new one, and close it if its journal is full."""
-    note: RecordNote = {"into": into, "to": revision}
     try:
-        with environment.store.change(session_id, wait=environment.wait) as change:
-            session = change.kept.session
-            closes = change.is_full and session.is_open
+        with hold(environment, session_id, any_owner=True) as held:
+            session = held.session
+            closes = held.change.is_full and session.is_open
             if closes:
                 session = replace(session, status=ABANDONED)
-            change.commit(session, kind=AS_NEW, at=now, by=environment.by, note=note, last=True)
+            held.commit(session, AS_NEW, at=now, into=into, to=revision, last=True)
     except (StorageError, LockTimeoutError, ForeignSessionError) as error:
         return (f"the journal of `{session_id}` does not record the new session: {error.message}",)
     return (f"the journal of `{session_id}` is full, so it is abandoned",) if closes else ()

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
-import webbrowser
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
-from urllib.parse import quote
 
 from flowrail.command import Command, Hint
 from flowrail.diagrams.extract import picture
@@ -55,7 +52,7 @@ class DrawnPicture:
     "flow diagram problem-analysis",
     "flow diagram problem-analysis -o picture.svg",
     "flow diagram problem-analysis --check picture.svg",
-    "flow diagram --session problem-analysis-k3x9q2 --open",
+    "flow diagram --session problem-analysis-k3x9q2",
 )
 def diagram(
     environment: Environment,
@@ -72,24 +69,19 @@ def diagram(
     check: Annotated[
         str | None, Help("Compare this file with the workflow, and exit 1 if it differs.", metavar="FILE")
     ] = None,
-    open: Annotated[  # noqa: A002 - the name of the option
-        bool, Help("Open the picture: the file of --output, or an SVG in the browser.")
-    ] = False,
 ) -> DrawnPicture:
     """Draw a workflow, or a session on it
 
     Prints a Mermaid flowchart, or writes a file: a picture (svg), Mermaid (mmd) or a table of the steps (md). With
     --session: the current step, the path so far with counts and times, and the steps left.
     """
-    if (skill is None and session is None) or (check and (output or open)):
+    if (skill is None and session is None) or (check and output):
         raise UsageError(
             "a skill or a session is needed" if check is None else "--check only compares a file",
             hint=Hint("see the skills: ", Command("list")),
         )
     drawn = _of_session(environment, session, skill) if session else _of_skill(environment, skill or "")
     file = check or output
-    if open and file is None:
-        file = os.path.join(tempfile.mkdtemp(prefix="flow-"), f"{drawn.name.replace('/', '-')}.svg")
     if file is None:
         if len(drawn.arrows) > mermaid.MOST_ARROWS:
             environment.tell(
@@ -109,8 +101,6 @@ def diagram(
         return DrawnPicture(drawn, check)
     write_output(file, data)
     environment.tell(f"written to {file}")
-    if open:
-        webbrowser.open(f"file://{quote(os.path.abspath(file))}")
     return DrawnPicture(drawn, file)
 
 

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from flowrail.command import Command, Hint
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance import step_output
 from flowrail.formatters.reports import workflow as page
-from flowrail.machines import gate_verdict
 from flowrail.machines.findings import Finding
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.outcome import DONE, Outcome
 from flowrail.machines.reported_values import ValuesError, read_values
-from flowrail.machines.script_steps import QRState, QRStatus
-from flowrail.machines.session import Move, RecordedFinding, Session
-from flowrail.machines.severities import Severity
+from flowrail.machines.session import Session
 from flowrail.machines.step import StepDef, fact_args
 from flowrail.machines.transition import entered
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
-from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import NO_VALUES, Facts, Params, Skill
 from flowrail.operations.skills.list import ListedSkill, described
@@ -73,14 +69,8 @@ def show(
     *,
     param: Params = NO_VALUES,
     fact: Facts = NO_VALUES,
-    attempt: Annotated[
-        int, Help("Which attempt at the step this is; in a review loop, its round.", metavar="N")
-    ] = 1,
+    attempt: Annotated[int, Help("Which attempt at the step this is.", metavar="N")] = 1,
     total_steps: Annotated[int | None, Help("The number of steps; checked if given.", metavar="N")] = None,
-    qr_fail: Annotated[bool, Help("As if the last review failed.")] = False,
-    qr_status: Annotated[
-        Literal["pass", "fail"] | None, Help("The result of the review before a gate.")
-    ] = None,
 ) -> ShownWorkflow | PreviewedStep:
     """Show a skill's steps, transitions and parameters, or what one step prints
 
@@ -100,12 +90,9 @@ def show(
             hint="leave out --total-steps; the workflow determines it",
             total=opened.workflow.total_steps,
         )
-    shown = _step(opened.workflow, skill, step)
-    session = _session(opened, skill, shown, param, fact, attempt)
-    session = _in_loop(opened.workflow, shown, session, QRState(attempt, qr_fail, qr_status))
-    session = entered(opened.workflow, session)
-    guidance = _without_commands(guide(opened.workflow, session, place=""))
-    return PreviewedStep(**vars(guidance))
+    session = _session(opened.workflow, skill, _step(opened.workflow, skill, step), param, fact, attempt)
+    guidance = guide(opened.workflow, entered(opened.workflow, session), place="")
+    return PreviewedStep(**vars(_without_commands(guidance)))
 
 
 def _step(workflow: Workflow, address: str, named: str) -> StepDef:
@@ -125,7 +112,7 @@ def _step(workflow: Workflow, address: str, named: str) -> StepDef:
 
 
 def _session(
-    opened: OpenedWorkflow,
+    workflow: Workflow,
     address: str,
     step: StepDef,
     params: Mapping[str, object],
@@ -133,7 +120,6 @@ def _session(
     visit: int,
 ) -> Session:
     """Return a session that is at *step*, with these values."""
-    workflow = opened.workflow
     known: dict[str, Arg] = {
         name: arg for declared in workflow.steps for name, arg in fact_args(declared).items()
     }
@@ -151,28 +137,8 @@ def _session(
     )
 
 
-def _in_loop(workflow: Workflow, step: StepDef, session: Session, qr: QRState) -> Session:
-    """Return *session* as it would be in the review loop of *step*, unchanged if there is no such loop."""
-    if step.gate is not None:
-        findings = [RecordedFinding("F1", str(Severity.MUST), "")] if qr.status is QRStatus.FAIL else []
-        ended = Frozen({step.gate.review: 0}) if qr.status is not None else session.entered
-        return replace(session, findings=tuple(findings), entered=ended)
-    gates = gate_verdict.gates(workflow)
-    gate = next((name for name in gates if workflow.step(name).next_step(Outcome.FAIL) == step.id), None)
-    if gate is None or not qr.failed:
-        return session
-    failed = max(1, session.visit - 1)
-    visits = Frozen({**session.visits, gate: failed})
-    return replace(
-        session, visits=visits, last=Move(gate, DONE, Outcome.FAIL, step.id), decided=Frozen({gate: 0})
-    )
-
-
 def _without_commands(guidance: Guidance) -> Guidance:
     """Return the guidance without commands that need a session."""
-    loop = guidance.loop
-    if loop is not None and loop.severities and loop.mode in {"fix", "failed", "ask-user"}:
-        loop = replace(loop, blocking=("the findings on record",))
     return replace(
         guidance,
         session="",
@@ -184,7 +150,6 @@ def _without_commands(guidance: Guidance) -> Guidance:
         questions=tuple(replace(asked, command=None, choices=()) for asked in guidance.questions),
         findings=(),
         finding_command=None,
-        loop=loop,
     )
 
 

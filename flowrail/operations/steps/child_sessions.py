@@ -20,22 +20,22 @@ from flowrail.machines.agents import (
 )
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.graph import reviews
-from flowrail.machines.outcome_decision import SCRIPTS, names_in, session_context
+from flowrail.machines.outcome_decision import SCRIPTS, names_at
 from flowrail.machines.plain_form import to_plain
 from flowrail.machines.reported_values import ValuesError
 from flowrail.machines.session import Dispatched, ParentSession, Session
-from flowrail.machines.session_record import RecordNote
 from flowrail.machines.session_store import UnknownSessionError
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import current_step
 from flowrail.operations.environment import Environment, OpenedWorkflow
-from flowrail.operations.steps import session_ownership, session_workflow, working_files
+from flowrail.operations.steps import session_workflow, working_files
 from flowrail.operations.steps.dispatched_work import (
     check_dispatched,
     check_still_dispatched,
     children_of,
     runs_to_inherit,
 )
+from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.new_session import start_session
 from flowrail.operations.steps.shown_step import ShownStep, show_record, show_step
 from flowrail.text.phrases import in_words
@@ -78,7 +78,7 @@ def start_child(environment: Environment, child_id: str, *, is_given_up: bool = 
         if has_prompt:
             opened = _of_prompt(environment, parent, above, step, dispatch)
         else:
-            values = names_in(session_context(above.workflow, parent, step))
+            values = names_at(above.workflow, parent, step)
             params = {
                 name: working_files.for_agents(environment, parent, value)
                 for name, value in variables_of(work, dispatch, values).items()
@@ -154,18 +154,14 @@ def _how_to_run_module(environment: Environment, opened: OpenedWorkflow, work: D
 
 def replace_agent(environment: Environment, session_id: str, name: str) -> ShownStep:
     """Reserve a new child session for one piece of the current step's work; reports of the old one are refused."""
-    with environment.store.change(session_id, wait=environment.wait) as change, ExitStack() as lock:
-        session = session_ownership.owned(environment, change.kept)
-        check_still_dispatched(environment.store, session)
-        opened = session_workflow.open_session(environment, session)
-        current_step(opened.workflow, session)
+    with hold(environment, session_id) as held, ExitStack() as lock:
+        session, _ = held.session, held.step  # refused if it has ended
         old = find_dispatch(session, name)
         with suppress(UnknownSessionError):  # not started
             lock.enter_context(environment.store.change(old.child, wait=environment.wait))
         children = children_of(environment.store, session.dispatches)
-        after = replace_child(opened.workflow, session, name, children)
+        after = replace_child(held.workflow, session, name, children)
         new = find_dispatch(after, str(number_of(old)))
-        shown = show_step(environment, after, opened)
-        note: RecordNote = {"replaced": old.child, "child": new.child}
-        stored = change.commit(after, kind="again", at=environment.now, by=environment.by, note=note)
+        shown = show_step(environment, after, held.opened)
+        stored = held.commit(after, "again", replaced=old.child, child=new.child)
     return replace(shown, head=stored.head)

@@ -24,21 +24,20 @@ from flowrail.evidence.runs import RunState
 from flowrail.machines import asked_questions
 from flowrail.machines.demanded_evidence import PER_ATTEMPT, StepCommand, Verdict
 from flowrail.machines.evidence_results import CommandRun
-from flowrail.machines.outcome_decision import names_in, session_context
+from flowrail.machines.outcome_decision import names_at
 from flowrail.machines.reported_values import ValuesError
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import RecordNote
 from flowrail.machines.session_store import SessionChange
 from flowrail.machines.step import StepDef
-from flowrail.machines.transition import current_step
 from flowrail.machines.workflow import Workflow
-from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession
-from flowrail.operations.steps import session_ownership, working_files
-from flowrail.operations.steps.dispatched_work import check_still_dispatched
+from flowrail.operations.steps import working_files
 from flowrail.operations.steps.guarded_calls import check_command
-from flowrail.operations.steps.session_workflow import open_session
+from flowrail.operations.steps.held_session import HeldSession, hold
+from flowrail.operations.steps.session_choice import own_session
 from flowrail.skills.bundled_copies import runs_bundled_script
 from flowrail.storage.files import make_private_dir, write_atomic
 from flowrail.text.phrases import ago, did_you_mean, duration, listed
@@ -89,7 +88,7 @@ def run_command(
     printed. Exits with 0 if it passed, 1 if it failed, 4 if its end is unknown, 7 if it is not approved.
     """
     if session is None:
-        session = session_ownership.own_session(
+        session = own_session(
             environment, lambda own: Command("run", name, session=own, store=environment.shown_store)
         ).session.id
     return run(environment, session, name, environment.stream)
@@ -104,8 +103,8 @@ def run(
     """
     followed = ""
     while True:
-        with environment.store.change(session_id, wait=environment.wait) as change:
-            at = _AtStep.of(environment, change, name)
+        with hold(environment, session_id) as held:
+            at = _AtStep.of(held, name)
             known = at.newest()
             if known is not None and known.ended_at:
                 is_over = known.id == followed and not (known.verdict == Verdict.UNKNOWN and at.is_once)
@@ -114,9 +113,9 @@ def run(
                         write(_output(environment, known))
                     return describe_run(environment, known, is_repeated=not is_over)
                 if at.is_once:
-                    raise _ask(environment, change, at, known)
+                    raise _ask(at, known)
             if known is None or known.ended_at:
-                known = _record_start(environment, change, at)
+                known = _record_start(at)
             elif known.machine != machine_name():
                 raise _running(environment, at.session, known)
         folder = folder_of(environment, known)
@@ -130,20 +129,17 @@ def run(
 class _AtStep:
     """A command of the current step of a session, under the session's lock."""
 
-    opened: OpenedWorkflow
+    held: HeldSession
     session: Session
-    step: StepDef
     name: str
     declared: StepCommand
     values: Mapping[str, object]
     words: tuple[str, ...]
 
     @classmethod
-    def of(cls, environment: Environment, change: SessionChange, name: str) -> _AtStep:
-        """Return the command *name*; `UnknownCommandError` if the step declares no such command."""
-        opened = open_session(environment, session_ownership.owned(environment, change.kept))
-        step = current_step(opened.workflow, change.kept.session)
-        check_still_dispatched(environment.store, change.kept.session)
+    def of(cls, held: HeldSession, name: str) -> _AtStep:
+        """Return the command *name*; refuse it if the step declares no such command."""
+        step = held.step
         declared = step.commands.get(name)
         if declared is None:
             remedy = (
@@ -156,10 +152,11 @@ class _AtStep:
                 step=step.id,
                 commands=list(step.commands),
             )
-        session = settled(environment, change).bound_to(environment.conversation)
-        values = _values(opened.workflow, session, step)
+        environment = held.environment
+        session = settled(environment, held.change).bound_to(environment.conversation)
+        values = names_at(held.workflow, session, step)
         words = arguments.resolved(declared.run, values, command=name)
-        return cls(opened, session, step, name, declared, values, words)
+        return cls(held, session, name, declared, values, words)
 
     @property
     def is_once(self) -> bool:
@@ -168,25 +165,21 @@ class _AtStep:
 
     def newest(self) -> CommandRun | None:
         """Return the newest run with the same arguments that counts now, if any."""
-        return newest_run(self.session, self.name, self.declared, self.words)
+        return newest_run(self.session, self.held.step, self.name, self.values)
 
 
-def newest_run(
-    session: Session, name: str, declared: StepCommand, words: tuple[str, ...]
-) -> CommandRun | None:
-    """Return the newest run of a command that counts at this step.
+def newest_run(session: Session, step: StepDef, name: str, values: Mapping[str, object]) -> CommandRun | None:
+    """Return the newest run of a command of *step* that counts there with these *values* in its arguments.
 
     With `once` or `reads`, that may be a run in an earlier step.
     """
+    declared = step.commands[name]
+    words = arguments.resolved(declared.run, values, command=name)
     for known in reversed(session.runs):
         if (known.command, known.run) == (name, words):
             counts = declared.once is True or bool(declared.reads and declared.once != PER_ATTEMPT)
             return known if counts or known.revision == session.revision else None
     return None
-
-
-def _values(workflow: Workflow, session: Session, step: StepDef) -> dict[str, object]:
-    return names_in(session_context(workflow, session, step))
 
 
 def folder_of(environment: Environment, run: CommandRun) -> str:
@@ -199,16 +192,17 @@ def machine_name() -> str:
     return os.uname().nodename
 
 
-def _record_start(environment: Environment, change: SessionChange, at: _AtStep) -> CommandRun:
+def _record_start(at: _AtStep) -> CommandRun:
     """Write the files of a new run, and record that it starts."""
-    session = check_command(environment, change, at.opened.workflow, at.session, at.words)
+    held, environment = at.held, at.held.environment
+    session = check_command(held, at.session, at.words)
     program = _approved_program(environment, at)
     project = working_files.work_tree(environment, session)
     started = CommandRun(
-        id=f"{at.name}-{change.kept.seq + 1}",
+        id=f"{at.name}-{held.kept.seq + 1}",
         command=at.name,
         run=at.words,
-        step=at.step.id,
+        step=held.step.id,
         revision=session.revision,
         session=session.id,
         machine=machine_name(),
@@ -229,12 +223,7 @@ def _record_start(environment: Environment, change: SessionChange, at: _AtStep) 
         timeout=at.declared.timeout,
         facts={fact: found.match for fact, found in at.declared.facts.items()},
     )
-    note: RecordNote = {
-        "command": at.name,
-        "run": started.id,
-        **session_ownership.ownership_note(change.kept.session, session),
-    }
-    change.commit(_with_run(session, started), kind="command", at=started.at, by=environment.by, note=note)
+    held.commit(_with_run(session, started), "command", at=started.at, command=at.name, run=started.id)
     return started
 
 
@@ -333,15 +322,14 @@ def _running(environment: Environment, session: Session, run: CommandRun) -> Con
     )
 
 
-def _ask(environment: Environment, change: SessionChange, at: _AtStep, run: CommandRun) -> ConflictError:
+def _ask(at: _AtStep, run: CommandRun) -> ConflictError:
     """Record the question whether a command may run again, and return the refusal."""
     session = at.session
     asked = asked_questions.command_question(run)
     if asked.id not in {question.id for question in session.questions}:
         session = asked_questions.with_questions(session, [*session.questions, asked])
-        note: RecordNote = {"questions": [asked.id]}
-        change.commit(session, kind="ask", at=environment.now, by=environment.by, note=note)
-    show = Command("resume", session.id, store=environment.shown_store)
+        at.held.commit(session, "ask", questions=[asked.id])
+    show = Command("resume", session.id, store=at.held.environment.shown_store)
     return ConflictError(
         f"command `{run.command}` must not run twice: {run.result}",
         code="COMMAND_NOT_REPEATED",
@@ -380,7 +368,7 @@ def _approved_program(environment: Environment, at: _AtStep) -> str:
 
     Scripts of a bundled skill, or of an unchanged copy, need no approval.
     """
-    opened = at.opened
+    opened = at.held.opened
     if runs_bundled_script(at.declared.run, opened.folder, opened.source):
         return sys.executable
     name = at.session.skill.partition("/")[0]
@@ -413,16 +401,14 @@ def facts_of(
                 hint="do not report it",
                 names=[fact],
             )
-        declared = step.commands[name]
-        words = arguments.resolved(declared.run, _values(workflow, session, step), command=name)
-        run = newest_run(session, name, declared, words)
+        run = newest_run(session, step, name, names_at(workflow, session, step))
         if run is None or not run.ended_at:
             if arg.required:
                 problem = f"`{fact}` has no value, because command `{name}` did not run"
                 raise ValuesError(f"step `{step.id}`", [problem], hint=how, names=[fact])
             continue
         text = run.facts.get(found)
-        value = declared.facts[found].default if text is None else text
+        value = step.commands[name].facts[found].default if text is None else text
         if value is None:
             problem = f"`{fact}` was not found in the output of `{name}`"
             raise ValuesError(f"step `{step.id}`", [problem], hint=f"look at the output: {how}", names=[fact])

@@ -7,31 +7,21 @@ which anything changes.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import OFFERED
-from flowrail.errors import ConflictError, FlowError, StorageError, UsageError
+from flowrail.errors import UsageError
 from flowrail.machines.agents import Children
-from flowrail.machines.outcome import DONE, Outcome
 from flowrail.machines.reported_values import EvidenceMissingError, ValuesError, check_note, read_values
 from flowrail.machines.session import Report, Session
-from flowrail.machines.session_record import Record
-from flowrail.machines.session_store import ForeignSessionError, SessionChange, UnknownSessionError
 from flowrail.machines.step import StepDef, fact_args
-from flowrail.machines.transition import (
-    REPORTED,
-    assumed_evidence,
-    check_reportable,
-    current_step,
-    follow,
-    read_outcome,
-)
+from flowrail.machines.transition import REPORTED, assumed_evidence, check_reportable, follow, read_outcome
 from flowrail.machines.workflow import Workflow
-from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import (
     NO_VALUES,
@@ -44,19 +34,15 @@ from flowrail.operations.parameters import (
     TakeOver,
     joined_notes,
 )
-from flowrail.operations.steps import command_runs, session_ownership, step_checks
+from flowrail.operations.steps import command_runs, session_choice, session_ownership, step_checks
 from flowrail.operations.steps.child_sessions import replace_agent, start_if_reserved
-from flowrail.operations.steps.dispatched_work import check_still_dispatched, children_of
+from flowrail.operations.steps.dispatched_work import children_of
 from flowrail.operations.steps.guarded_calls import check_move
+from flowrail.operations.steps.held_session import HeldSession, hold
 from flowrail.operations.steps.new_session import begin
-from flowrail.operations.steps.session_workflow import open_session
+from flowrail.operations.steps.revision_conflict import check_expected, has_raised_limit_question, is_repeated
 from flowrail.operations.steps.shown_step import ShownStep, show_record, show_step
-from flowrail.storage.lock import LockTimeoutError
 from flowrail.text.safe_text import one_line, shortened
-
-_LOOKED_BACK = 2_000
-"""Records that are searched for the one that reached a revision."""
-_MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
 
 
 @operation(
@@ -161,7 +147,7 @@ def resume(
         hint = Hint("see the sessions: ", Command("sessions"))
         raise UsageError("--take-over needs the id of a session", hint=hint)
     else:
-        shown = show_record(environment, session_ownership.own_session(environment))
+        shown = show_record(environment, session_choice.own_session(environment))
     with suppress(OSError):
         os.unlink(os.path.join(environment.store.folder(shown.session), OFFERED))
     return shown.told(environment)
@@ -176,7 +162,9 @@ def look(
     """
     is_new = start_if_reserved(environment, session_id)
     if take_over:
-        session_ownership.take_over(environment, session_id)
+        with hold(environment, session_id, take_over=True) as held:
+            if held.session != held.kept.session and held.session.is_open:
+                held.commit(held.session, "take-over")
     record = environment.store.read(session_id)
     _check_skill(environment, record.session, address)
     return show_record(environment, record, is_new=is_new)
@@ -189,29 +177,24 @@ def step_again(
 
     Sessions of other conversations are mentioned, not used.
     """
-    record, others = session_ownership.choose(environment, address, params)
-    if record is None:
-        return _begin_beside(environment, address, params, others)
-    if params and not session_ownership.has_params(record.session, params):
-        if environment.conversation is not None and record.session.owner != environment.conversation:
-            return _begin_beside(environment, address, params, (record, *others))
+    record, others = session_choice.choose(environment, address, params)
+    if record is not None and (not params or session_choice.has_params(record.session, params)):
+        return show_record(environment, record)
+    is_own = environment.conversation is None or (
+        record is not None and record.session.owner == environment.conversation
+    )
+    if record is not None and is_own:
         resume = Command("resume", record.session.id, store=environment.shown_store)
         start = Command("step", address, new=True, params=params, store=environment.shown_store)
         raise UsageError(
             f"session `{record.session.id}` of `{address}` is open with other parameters "
-            f"({session_ownership.described(environment, record)})",
+            f"({session_choice.described(environment, record)})",
             hint=Hint("continue it: ", resume, "; or start another session: ", start),
             session=record.session.id,
         )
-    return show_record(environment, record)
-
-
-def _begin_beside(
-    environment: Environment, address: str, params: Mapping[str, object] | None, others: Sequence[Record]
-) -> ShownStep:
-    """Start a session and mention the open ones that are left alone."""
+    beside = (record, *others) if record is not None else others
     shown = begin(environment, address, params)
-    return replace(shown, notes=session_ownership.mention(environment, address, others))
+    return replace(shown, notes=session_choice.mention(environment, address, beside))
 
 
 def report(
@@ -232,83 +215,53 @@ def report(
     """
     reported = Report(read_outcome(outcome), facts or {}, check_note(note))
     is_started_now = session_id is not None and start_if_reserved(environment, session_id)
-    with ExitStack() as lock:
-        change = _held(environment, address, session_id, lock)
-        record = change.kept
-        _check_skill(environment, record.session, address, reported.outcome)
-        session = session_ownership.owned(environment, record, take_over=take_over)
-        opened = open_session(environment, session)
+    session_id = session_id or session_choice.open_session_of(environment, str(address))
+    with hold(environment, session_id, take_over=take_over) as held:
+        before, session = held.kept.session, held.session
+        _check_skill(environment, before, address, reported.outcome)
         if expect is not None and expect != session.revision:
-            return _show_repeated(environment, record, opened, reported, expect)
-        if session.is_open:
-            check_still_dispatched(environment.store, session)
-        step = current_step(opened.workflow, session)
-        if expect is not None and _has_raised_limit_question(step, session, reported):
-            return show_step(environment, record.session, opened, head=record.head, replayed=True)
+            if is_repeated(held.workflow, before, reported, expect):
+                return _show_repeated(held, reported)
+            check_expected(environment, before, expect)
+        if expect is not None and has_raised_limit_question(held.step, session, reported):
+            return show_step(environment, before, held.opened, head=held.kept.head, replayed=True)
         if session.runs:
-            session = replace(session, runs=command_runs.require_no_running(environment, change).runs)
+            session = replace(session, runs=command_runs.require_no_running(environment, held.change).runs)
         children = children_of(environment.store, session.dispatches)
-        check_reportable(opened.workflow, step, session, reported.outcome, children)
-        relayed = is_started_now or session_ownership.is_relayed(environment, record.session)
+        check_reportable(held.workflow, held.step, session, reported.outcome, children)
+        relayed = is_started_now or session_ownership.is_relayed(environment, before)
         now = environment.now
         try:
-            reported = replace(reported, facts=_facts(environment, opened.workflow, session, step, reported))
-            after = _follow(environment, change, opened.workflow, session, reported, children, now, relayed)
+            reported = replace(
+                reported, facts=_facts(environment, held.workflow, session, held.step, reported)
+            )
+            after = _follow(held, session, reported, children, now, relayed)
         except ValuesError as error:
             resume = Command("resume", session.id, store=environment.shown_store)
             error.hint = Hint(error.hint, "; read the step again: ", resume)
             raise
-        shown = show_step(environment, after, opened)  # before the session moves: a text may be refused
-        changed = session_ownership.ownership_note(record.session, after)
-        kind = "move"
-        if after.revision == session.revision:  # the report raised the question of a limit
-            kind, changed = "limit", changed | ({"text": reported.note} if reported.note else {})
-        stored = change.commit(after, kind=kind, at=now, by=environment.by, note=changed)
+        shown = show_step(environment, after, held.opened)  # before the session moves: a text may be refused
+        if after.revision != session.revision:
+            stored = held.commit(after, "move", at=now)
+        else:  # the report raised the question of a limit
+            stored = held.commit(after, "limit", at=now, text=reported.note)
     return replace(shown, head=stored.head)
 
 
-def _held(
-    environment: Environment, address: str | None, session_id: str | None, lock: ExitStack
-) -> SessionChange:
-    """Lock the session of a report, so that exactly one journal is opened, once."""
-    if session_id is None:
-        ids = list(session_ownership.ids_of(environment, str(address)))
-        if len(ids) == 1:
-            try:
-                change = _lock(environment, ids[0], lock)
-            except LockTimeoutError:
-                raise
-            except (UnknownSessionError, ForeignSessionError, StorageError):
-                pass  # the choice below says what is wrong
-            else:
-                session = change.kept.session
-                is_meant = session.is_open and not session.parent and session.skill == address
-                if is_meant and session.owner in {environment.conversation, None}:
-                    return change
-                lock.close()
-        record, others = session_ownership.choose(environment, str(address))
-        if record is None:
-            raise session_ownership.no_open_session(environment, str(address), others)
-        session_id = record.session.id
-    return _lock(environment, session_id, lock)
-
-
-def _lock(environment: Environment, session_id: str, lock: ExitStack) -> SessionChange:
-    return lock.enter_context(environment.store.change(session_id, wait=environment.wait))
+def _show_repeated(held: HeldSession, reported: Report) -> ShownStep:
+    """Answer an accepted report again in the same way."""
+    session, last = held.kept.session, held.kept.session.last
+    is_new_note = last is not None and reported.note != last.note
+    lost = shortened(one_line(reported.note), 200) if is_new_note else ""
+    notes = [f"this report was recorded before, without your note: {lost}"] if lost else []
+    return show_step(held.environment, session, held.opened, *notes, head=held.kept.head, replayed=True)
 
 
 def _follow(
-    environment: Environment,
-    change: SessionChange,
-    workflow: Workflow,
-    session: Session,
-    reported: Report,
-    children: Children,
-    now: str,
-    relayed: bool,
+    held: HeldSession, session: Session, reported: Report, children: Children, now: str, relayed: bool
 ) -> Session:
     """Return the session after a report. One that lacks evidence is recorded and refused."""
-    step = current_step(workflow, session)
+    environment, workflow, step = held.environment, held.workflow, held.step
     results = assumed_evidence(step, passed=False) if environment.lacks_evidence else None
     if step.evidence and environment.demands_evidence:
         if session.evidence is None:
@@ -320,9 +273,9 @@ def _follow(
         )
     except EvidenceMissingError as refusal:
         if environment.demands_evidence:
-            step_checks.record_refusal(environment, change, workflow, session, refusal)
+            step_checks.record_refusal(held, session, refusal)
         raise
-    check_move(environment, change, workflow, session, after)
+    check_move(held, session, after)
     if after.revision != session.revision:
         after = step_checks.entered(environment, workflow, after)
     return after
@@ -338,18 +291,6 @@ def _facts(
     return facts
 
 
-def fact_names(skill: str | None, session_id: str | None, *, store: str | None) -> Collection[str]:
-    """Return the facts of the step at which a session is: *session_id*, or the caller's open one of the *skill*."""
-    environment = Environment(store=store)
-    record = environment.store.read(session_id) if session_id else None
-    if record is None:
-        record, _ = session_ownership.choose(environment, str(skill))
-    if record is None:
-        return ()
-    workflow = open_session(environment, record.session).workflow
-    return fact_args(current_step(workflow, record.session)).keys()
-
-
 def _check_skill(environment: Environment, session: Session, address: str | None, *outcome: str) -> None:
     if address is not None and session.skill != address:
         named = Command("step", session.skill, *outcome, session=session.id, store=environment.shown_store)
@@ -358,77 +299,3 @@ def _check_skill(environment: Environment, session: Session, address: str | None
             hint=Hint("use: ", named),
             session=session.id,
         )
-
-
-def _show_repeated(
-    environment: Environment, record: Record, opened: OpenedWorkflow, reported: Report, expect: int
-) -> ShownStep:
-    """Answer an accepted report again in the same way; refuse any other report at an old revision."""
-    session, last = record.session, record.session.last
-    if last is not None and expect == session.revision - 1 and reported.outcome == last.reported:
-        step = opened.workflow.get(last.step)
-        try:
-            same = step is not None and _plain(read_values(reported.facts, fact_args(step))) == _plain(
-                _given(step, last.facts)
-            )
-        except FlowError:
-            same = False
-        if same:
-            lost = shortened(one_line(reported.note), 200) if reported.note != last.note else ""
-            notes = [f"this report was recorded before, without your note: {lost}"] if lost else []
-            return show_step(environment, session, opened, *notes, head=record.head, replayed=True)
-    raise _conflict(environment, session, expect)
-
-
-def _has_raised_limit_question(step: StepDef, session: Session, reported: Report) -> bool:
-    """Return whether the same report has raised the question of the step's limit, which is still open."""
-    question = session.limit_question
-    if question is None or not question.is_open:
-        return False
-    if reported.outcome != (DONE if step.decides else Outcome.FAIL):
-        return False
-    values = read_values(reported.facts, fact_args(step))
-    return all(_plain(session.state.get(name)) == _plain(value) for name, value in values.items())
-
-
-def _given(step: StepDef, facts: Mapping[str, object]) -> dict[str, object]:
-    """Return the facts of a report without those that were taken from commands."""
-    return {
-        name: value
-        for name, value in facts.items()
-        if name not in step.reports or step.reports[name].source is None
-    }
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return (type(value).__name__, value) if isinstance(value, bool) else value
-
-
-def check_expected(environment: Environment, session: Session, expect: int | None) -> None:
-    """Refuse a command for another revision than that of *session*."""
-    if expect is not None and expect != session.revision:
-        raise _conflict(environment, session, expect)
-
-
-def _conflict(environment: Environment, session: Session, expect: int) -> ConflictError:
-    after = environment.store.arrival(session.id, min(expect + 1, session.revision), most=_LOOKED_BACK)
-    last = after.session.last if after else None
-    moved = f"; `{last.reported}` was reported for step `{last.step}` at {last.at}" if last else ""
-    if after and after.kind in _MOVED:
-        moved = f"; {_MOVED[after.kind]} at {after.at}"
-    topic = f' ("{one_line(session.topic)}")' if session.topic else ""
-    return ConflictError(
-        f"session `{session.id}`{topic} is at revision {session.revision}, not {expect}{moved}",
-        code="REVISION_CONFLICT",
-        hint=Hint("see its state: ", Command("resume", session.id, store=environment.shown_store)),
-        session=session.id,
-        revision=session.revision,
-        expected=expect,
-        outcome=last.reported if last else None,
-        step=session.step,
-        at=after.at if after else session.moved_at,
-    )

@@ -16,7 +16,7 @@ from flowrail.evidence.shell_history import ShellCommand, last
 from flowrail.machines.asked_questions import CONFIRM
 from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.outcome import Outcome
-from flowrail.machines.outcome_decision import names_in, session_context
+from flowrail.machines.outcome_decision import names_at
 from flowrail.machines.session import Move, RecordedFinding, Session
 from flowrail.machines.statechart import transitions
 from flowrail.machines.step import StepDef
@@ -151,9 +151,7 @@ def _path(workflow: Workflow, session: Session, moves: Sequence[Move]) -> Iterat
 
 def _title(workflow: Workflow, session: Session, step_id: str) -> str:
     step = workflow.get(step_id)
-    return (
-        fill(step.name, names_in(session_context(workflow, session, step))) if step is not None else step_id
-    )
+    return fill(step.name, names_at(workflow, session, step)) if step is not None else step_id
 
 
 def _target(workflow: Workflow, session: Session, step: StepDef, outcome: Outcome) -> str:
@@ -204,7 +202,7 @@ def _files(
 
 
 def _named_paths(step: StepDef, workflow: Workflow, session: Session, folder: str) -> Iterator[str]:
-    values = names_in(session_context(workflow, session, step))
+    values = names_at(workflow, session, step)
     for check in step.checks.values():
         if check.file is not None or check.files is not None:
             try:

@@ -14,11 +14,10 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines import order_watch
 from flowrail.machines.session import Session
-from flowrail.machines.session_record import RecordNote
-from flowrail.machines.session_store import SessionChange
 from flowrail.machines.step import StepDef
-from flowrail.machines.workflow import Workflow
-from flowrail.operations.environment import Confirmation, Environment
+from flowrail.operations.environment import Environment
+from flowrail.operations.steps.held_session import HeldSession
+from flowrail.operations.steps.people import require_person
 from flowrail.rules.order_rule import WATCHED, OrderRule
 from flowrail.rules.tools import ToolUse, forbidding
 from flowrail.skills.guard_index import lift, matching, take_lift
@@ -42,39 +41,30 @@ class LiftedGuard:
         yield one_line(f"{self.pattern}: the next call within an hour is allowed")
 
 
-def check_move(
-    environment: Environment, change: SessionChange, workflow: Workflow, before: Session, after: Session
-) -> None:
+def check_move(held: HeldSession, before: Session, after: Session) -> None:
     """Refuse a report whose move would break an order rule, and record that.
 
     A rule about tool calls counts only if hooks see the calls of the session.
     """
-    if not workflow.order or after.revision == before.revision:
+    if not held.workflow.order or after.revision == before.revision:
         return
-    broken = order_watch.moved(workflow, before, after)[1]
-    is_watched = os.path.exists(os.path.join(environment.store.folder(before.id), WATCHED))
+    broken = order_watch.moved(held.workflow, before, after)[1]
+    is_watched = os.path.exists(os.path.join(held.environment.store.folder(before.id), WATCHED))
     for rule in broken:
         if is_watched or not rule.patterns:
-            raise _broken(environment, change, before, rule, f"the report on step `{before.step}`")
+            raise _broken(held, rule, f"the report on step `{before.step}`")
 
 
-def check_command(
-    environment: Environment,
-    change: SessionChange,
-    workflow: Workflow,
-    session: Session,
-    words: tuple[str, ...],
-) -> Session:
+def check_command(held: HeldSession, session: Session, words: tuple[str, ...]) -> Session:
     """Return *session* after a command that flow is about to run; refuse one that a rule or a guard denies."""
-    line, project = shlex.join(words), environment.project
-    use = ToolUse("Bash", {"command": line}, project, project, environment.home)
-    step = workflow.step(str(session.step))
-    _check_allowed(environment, session, step, use)
-    if not workflow.order:
+    line, project = shlex.join(words), held.environment.project
+    use = ToolUse("Bash", {"command": line}, project, project, held.environment.home)
+    _check_allowed(held.environment, session, held.step, use)
+    if not held.workflow.order:
         return session
-    after, broken = order_watch.called(workflow, session, use)
+    after, broken = order_watch.called(held.workflow, session, use)
     if broken:
-        raise _broken(environment, change, session, broken[0], f"the command `{shortened(line, 80)}`")
+        raise _broken(held, broken[0], f"the command `{shortened(line, 80)}`")
     return after
 
 
@@ -91,14 +81,9 @@ def lift_guard(environment: Environment, pattern: str) -> LiftedGuard:
             f"no skill guards `{shortened(pattern, 80)}`", hint=did_you_mean(pattern, known, remedy)
         )
     typed = Command("approve", guard=pattern)
-    if environment.conversation is not None:
-        raise ConflictError(
-            "only a person can allow a call that a guard denies",
-            code="PERSON_NEEDED",
-            hint=Hint("tell the user what it is about; they type in a terminal of their own: ", typed),
-        )
     lines = [f"project {environment.project}", f"guarded by {listed(skills)}"]
-    environment.confirm(Confirmation(f"Allow one call of {pattern}?", lines, Hint("a person runs: ", typed)))
+    what = "allow a call that a guard denies"
+    require_person(environment, what, f"Allow one call of {pattern}?", lines, typed)
     lift(environment.state, environment.project, pattern)
     return LiftedGuard(pattern, skills)
 
@@ -138,15 +123,11 @@ def _positions(environment: Environment, session: Session) -> Iterator[tuple[str
         current = record.session if record is not None and record.session.is_open else None
 
 
-def _broken(
-    environment: Environment, change: SessionChange, session: Session, rule: OrderRule, what: str
-) -> ConflictError:
+def _broken(held: HeldSession, rule: OrderRule, what: str) -> ConflictError:
     """Record that a rule denies something, and return the refusal."""
-    note: RecordNote = {"rule": rule.text, "call": what}
-    change.commit(
-        change.kept.session, kind=order_watch.DENIED, at=environment.now, by=environment.by, note=note
-    )
-    resume = Command("resume", session.id, store=environment.shown_store)
+    session = held.kept.session
+    held.commit(session, order_watch.DENIED, rule=rule.text, call=what)
+    resume = Command("resume", session.id, store=held.environment.shown_store)
     return ConflictError(
         f"{what} would break the order rule `{rule.text}`: {rule.missing}",
         code="ORDER_BROKEN",

@@ -22,7 +22,12 @@ _LONGEST = 2_000
 
 
 def require_person(
-    environment: Environment, what: str, question: str, lines: Sequence[str], typed: Command, session_id: str
+    environment: Environment,
+    what: str,
+    question: str,
+    lines: Sequence[str],
+    typed: Command,
+    session_id: str = "",
 ) -> str:
     """Return the way in which a person at the terminal decides, after a `yes`; refuse anybody else.
 
@@ -38,7 +43,7 @@ def require_person(
 
 def person_needed(environment: Environment, what: str, typed: Command, session_id: str) -> ConflictError:
     """Return the refusal of a decision that does not come from a person; it says how the user decides."""
-    page = page_address(environment, session_id)
+    page = page_address(environment, session_id) if session_id else ""
     where = f"to decide on the page {page} or" if page else "to type"
     return ConflictError(
         f"only a person can {what}: at a terminal without an agent, on the page of `flow ui`, or in the host's question tool",

@@ -11,16 +11,13 @@ from flowrail.command import Command
 from flowrail.errors import UsageError
 from flowrail.machines import gate_verdict
 from flowrail.machines.session import RecordedFinding, Session
-from flowrail.machines.session_record import RecordNote
-from flowrail.machines.session_store import SessionChange
 from flowrail.machines.transition import current_step
-from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSession, SessionId
 from flowrail.operations.steps.dispatched_work import check_still_working
-from flowrail.operations.steps.session_ownership import own_session
-from flowrail.operations.steps.session_workflow import open_session
+from flowrail.operations.steps.held_session import HeldSession, hold
+from flowrail.operations.steps.session_choice import own_session
 from flowrail.text.report import Part, Report, Span, Style, Table, columns
 
 
@@ -80,13 +77,13 @@ def add_finding(
     """Record one finding"""
     if not text:
         raise UsageError("exactly one of --text and --file is needed", hint="give one of them")
-    with _review_of(environment, session) as (change, workflow, finder):
-        before, now = change.kept.session, environment.now
+    with _review_of(environment, session) as (held, finder):
+        before, now = held.session, environment.now
         after, finding = gate_verdict.record(
-            workflow, before, severity=severity, text=text, place=place, item=item, at=now, by=finder
+            held.workflow, before, severity=severity, text=text, place=place, item=item, at=now, by=finder
         )
         if after != before:
-            change.commit(after, kind="finding", at=now, by=environment.by, note={"finding": finding.id})
+            held.commit(after, "finding", at=now, finding=finding.id)
     return _shown(after.id, finding)
 
 
@@ -106,12 +103,10 @@ class NothingFound:
 @operation("finding none", "flow finding none planner-k3x9q2")
 def submit_without_findings(environment: Environment, session: SessionId) -> NothingFound:
     """Record that a review found nothing"""
-    with _review_of(environment, session) as (change, _, finder):
-        kept = change.kept.session
-        known = kept.evidence
-        after = kept if known is None else kept.with_evidence(replace(known, nothing_found=True))
-        note: RecordNote = {"finding": "none", "finder": finder}
-        change.commit(after, kind="finding", at=environment.now, by=environment.by, note=note)
+    with _review_of(environment, session) as (held, finder):
+        before, known = held.session, held.session.evidence
+        after = before if known is None else before.with_evidence(replace(known, nothing_found=True))
+        held.commit(after, "finding", finding="none", finder=finder)
     return NothingFound(after.id)
 
 
@@ -143,11 +138,11 @@ def resolve_finding(
     During its review, only the reviewer who recorded a finding can resolve it. At its gate, no finding
     can be resolved.
     """
-    with _review_of(environment, session) as (change, workflow, finder):
-        before, now = change.kept.session, environment.now
-        after, resolved = gate_verdict.resolve(workflow, before, finding, note=note, at=now, by=finder)
+    with _review_of(environment, session) as (held, finder):
+        before, now = held.session, environment.now
+        after, resolved = gate_verdict.resolve(held.workflow, before, finding, note=note, at=now, by=finder)
         if after != before:
-            change.commit(after, kind="resolve", at=now, by=environment.by, note={"finding": resolved.id})
+            held.commit(after, "resolve", at=now, finding=resolved.id)
     return _shown(after.id, resolved)
 
 
@@ -156,20 +151,18 @@ def _shown(session: str, finding: RecordedFinding) -> ShownFinding:
 
 
 @contextmanager
-def _review_of(environment: Environment, session_id: str) -> Iterator[tuple[SessionChange, Workflow, str]]:
-    """Lock the session in which findings of *session_id* count; yield the change, the workflow, and the finder.
+def _review_of(environment: Environment, session_id: str) -> Iterator[tuple[HeldSession, str]]:
+    """Lock the session in which findings of *session_id* count; yield it, and the finder.
 
     The finder is the agent's session, or the caller.
     """
     home_id, agents = _home_of_findings(environment, session_id)
     for agent in agents:
         check_still_working(environment.store, agent)
-    with environment.store.change(home_id, wait=environment.wait) as change:
-        session = change.kept.session
-        finder = agents[0] if agents else session
-        workflow = open_session(environment, session).workflow
-        current_step(workflow, session)
-        yield change, workflow, environment.by if finder.id == home_id else finder.id
+    with hold(environment, home_id, any_owner=True) as held:
+        finder = agents[0] if agents else held.session
+        current_step(held.workflow, held.session)
+        yield held, environment.by if finder.id == home_id else finder.id
 
 
 def _home_of_findings(environment: Environment, session_id: str) -> tuple[str, list[Session]]:

@@ -14,7 +14,7 @@ from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment, OpenedWorkflow
-from flowrail.operations.steps import session_ownership, step_checks, working_files
+from flowrail.operations.steps import session_choice, session_ownership, step_checks, working_files
 from flowrail.operations.steps.briefing import with_past
 from flowrail.operations.steps.dispatched_work import children_of, lost_dispatch
 from flowrail.operations.steps.people import page_address
@@ -96,7 +96,7 @@ def show_record(environment: Environment, record: Record, *, is_new: bool = Fals
     shown = show_step(environment, session, opened, *notes, head=record.head, resumed=resumed)
     if session_ownership.belongs_to_other(environment, record):
         text = (
-            f"This session belongs to another conversation ({session_ownership.described(environment, record)}). "
+            f"This session belongs to another conversation ({session_choice.described(environment, record)}). "
             "Leave it alone unless the user asks you to continue it."
         )
         take_over = Command("resume", session.id, take_over=True, store=environment.shown_store)

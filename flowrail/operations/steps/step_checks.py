@@ -8,7 +8,6 @@ from typing import Annotated
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
-from flowrail.evidence import arguments
 from flowrail.evidence.context import Context
 from flowrail.evidence.evaluate import evaluate
 from flowrail.evidence.file_evidence import files_of
@@ -17,11 +16,9 @@ from flowrail.machines.demanded_evidence import MOST_REFUSALS, Evidence
 from flowrail.machines.evidence_results import CommandRun, Confirmation, EvidenceResult, StepEvidence
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.step_evidence import DemandedCheck
-from flowrail.machines.outcome_decision import names_in, session_context
+from flowrail.machines.outcome_decision import names_at
 from flowrail.machines.reported_values import EvidenceMissingError
 from flowrail.machines.session import BY_EVIDENCE, Session
-from flowrail.machines.session_record import RecordNote
-from flowrail.machines.session_store import SessionChange
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import current_step
 from flowrail.machines.workflow import Workflow
@@ -31,8 +28,10 @@ from flowrail.operations.parameters import OptionalSession, Reason
 from flowrail.operations.steps import command_runs, working_files
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.guarded_calls import LiftedGuard, lift_guard
+from flowrail.operations.steps.held_session import HeldSession, hold
 from flowrail.operations.steps.people import require_person
-from flowrail.operations.steps.session_ownership import own_session, ownership_note
+from flowrail.operations.steps.revision_conflict import check_expected
+from flowrail.operations.steps.session_choice import own_session
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.text import placeholders
 from flowrail.text.phrases import did_you_mean, listed
@@ -54,41 +53,24 @@ def entered(environment: Environment, workflow: Workflow, session: Session) -> S
     if step is None or not step.evidence or not session.is_open:
         return session
     folder = working_files.work_tree(environment, session)
-    files = files_of(step.checks.values(), folder, _values(workflow, session))
+    files = files_of(step.checks.values(), folder, names_at(workflow, session, step))
     known = session.evidence or StepEvidence(folder=folder)
     return session.with_evidence(replace(known, files={**files, **known.files}))
 
 
-def record_refusal(
-    environment: Environment,
-    change: SessionChange,
-    workflow: Workflow,
-    session: Session,
-    refusal: EvidenceMissingError,
-) -> None:
-    """Record a report that lacks evidence. The same report is evaluated again each time."""
-    after = _refused(workflow, session, refusal)
-    note: RecordNote = {
-        "claim": refusal.outcome,
-        "missing": [result.check for result in refusal.results if result.is_missing],
-        **ownership_note(change.kept.session, after),
-    }
-    change.commit(after, kind="refused", at=environment.now, by=environment.by, note=note)
-
-
-def _refused(workflow: Workflow, session: Session, refusal: EvidenceMissingError) -> Session:
-    """Return *session* with a refused report on record. After several, the session waits for the user."""
+def record_refusal(held: HeldSession, session: Session, refusal: EvidenceMissingError) -> None:
+    """Record a report that lacks evidence. After several, the session waits for the user."""
     known = session.evidence or StepEvidence()
     evidence = replace(known, refusals=known.refusals + 1, claim=refusal.outcome, results=refusal.results)
-    session = session.with_evidence(evidence)
-    if evidence.refusals < MOST_REFUSALS:
-        return session
     missing = [result.check for result in refusal.results if result.is_missing]
-    name = placeholders.fill(workflow.step(str(session.step)).name, _values(workflow, session))
-    question = asked_questions.evidence_question(name, missing, refusals=evidence.refusals)
-    others = [asked for asked in session.questions if asked.id != question.id]
-    refusal.hint = Hint("a person must decide now; show the question: ", Command("resume", session.id))
-    return asked_questions.with_questions(session, [*others, question])
+    after = session.with_evidence(evidence)
+    if evidence.refusals >= MOST_REFUSALS:
+        name = placeholders.fill(held.step.name, names_at(held.workflow, session, held.step))
+        question = asked_questions.evidence_question(name, missing, refusals=evidence.refusals)
+        others = [asked for asked in session.questions if asked.id != question.id]
+        refusal.hint = Hint("a person must decide now; show the question: ", Command("resume", session.id))
+        after = asked_questions.with_questions(after, [*others, question])
+    held.commit(after, "refused", claim=refusal.outcome, missing=missing)
 
 
 def results_of(
@@ -98,17 +80,15 @@ def results_of(
     step = workflow.step(str(session.step))
     if session.evidence is None:
         session = entered(environment, workflow, session)
-    values = _values(workflow, session, facts)
+    values = names_at(workflow, session, step, facts)
     evidence = session.evidence or StepEvidence()
     recorded = any(finding.revision == session.revision for finding in session.findings)
 
     def run_of(name: str) -> tuple[CommandRun | None, str]:
-        declared = step.commands[name]
-        words = arguments.resolved(declared.run, values, command=name)
-        run = command_runs.newest_run(session, name, declared, words)
-        return run, command_runs.first_change(
-            environment, session, run
-        ) if run is not None and run.passed else ""
+        run = command_runs.newest_run(session, step, name, values)
+        if run is None or not run.passed:
+            return run, ""
+        return run, command_runs.first_change(environment, session, run)
 
     context = Context(
         evidence=evidence,
@@ -128,12 +108,6 @@ def with_verdicts(
     """Return the checks of the current step with their results now; nothing is recorded."""
     results = {result.check: result for result in results_of(environment, workflow, session)}
     return tuple(replace(view, **vars(results[view.check])) for view in views)
-
-
-def _values(
-    workflow: Workflow, session: Session, facts: Mapping[str, object] = Frozen()
-) -> dict[str, object]:
-    return names_in(session_context(workflow, session, workflow.step(str(session.step)), facts))
 
 
 # --- decisions of people
@@ -253,18 +227,11 @@ def confirm(
     """
     if len(reason) > LONGEST_REASON or (waived and not reason.strip()):
         raise UsageError("a reason is needed", hint=f"give one of at most {LONGEST_REASON} characters")
-    with environment.store.change(session_id, wait=environment.wait) as change:
-        session = change.kept.session
-        if expect is not None and expect != session.revision:
-            resume = Command("resume", session_id, store=environment.shown_store)
-            raise ConflictError(
-                f"session `{session_id}` is at revision {session.revision}, not {expect}",
-                hint=Hint("see its state: ", resume),
-            )
-        opened = open_session(environment, session)
-        step = current_step(opened.workflow, session)
-        check_still_dispatched(environment.store, session)
-        session = session if session.evidence is not None else entered(environment, opened.workflow, session)
+    with hold(environment, session_id, any_owner=True) as held:
+        session = held.session
+        check_expected(environment, session, expect)
+        step = held.step
+        session = session if session.evidence is not None else entered(environment, held.workflow, session)
         evidence = session.evidence or StepEvidence()
         for name in checks:
             check = _check(step, name)
@@ -282,9 +249,7 @@ def confirm(
             )
         others = [question for question in session.questions if question.source != BY_EVIDENCE]
         after = asked_questions.with_questions(session.with_evidence(evidence), others)
-        note: RecordNote = {"check": ", ".join(checks), "reason": reason, "way": way}
-        kind = "waive" if waived else "approve"
-        change.commit(after, kind=kind, at=environment.now, by=environment.by, note=note)
+        held.commit(after, "waive" if waived else "approve", check=", ".join(checks), reason=reason, way=way)
 
 
 def _check(step: StepDef, name: str) -> Evidence:

@@ -18,18 +18,17 @@ from flowrail.machines.question import Question
 from flowrail.machines.question_input import parse_questions
 from flowrail.machines.reported_values import check_note
 from flowrail.machines.session import AT_TERMINAL, BY_AGENT, RELAYED, AskedQuestion, Session
-from flowrail.machines.session_record import RecordNote
 from flowrail.machines.session_store import SESSION_ID
-from flowrail.machines.transition import current_step
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Notes, Reason, SessionId, TakeOver, joined_notes
 from flowrail.operations.steps.child_sessions import start_if_reserved
-from flowrail.operations.steps.current_step import check_expected, look
+from flowrail.operations.steps.current_step import look
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
+from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.people import person_needed, require_person
-from flowrail.operations.steps.session_ownership import choose, no_open_session, owned, ownership_note
-from flowrail.operations.steps.session_workflow import open_session
+from flowrail.operations.steps.revision_conflict import check_expected
+from flowrail.operations.steps.session_choice import open_session_of
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.text.phrases import listed
 from flowrail.text.report import Report
@@ -153,10 +152,8 @@ def ask_user(
     """Record an agent's questions to the user. Its session waits until they are answered."""
     text = check_note(note)
     start_if_reserved(environment, session_id)
-    with environment.store.change(session_id, wait=environment.wait) as change:
-        session = owned(environment, change.kept)
-        current_step(open_session(environment, session).workflow, session)
-        check_still_dispatched(environment.store, session)
+    with hold(environment, session_id) as held:
+        session, step = held.session, held.step
         asked = tuple(_from_agent(question, session.questions) for question in questions)
         open_ones = {question.id: question for question in session.questions if question.is_open}
         if all(open_ones.get(question.id) == question for question in asked):
@@ -171,13 +168,8 @@ def ask_user(
         now, ids = environment.now, {question.id for question in asked}
         others = [question for question in session.questions if question.id not in ids]
         after = asked_questions.with_questions(session, [*others, *asked])
-        after = after.with_note(text, step=str(session.step), at=now, source="question")
-        record: RecordNote = {
-            "questions": [question.id for question in asked],
-            **({"text": text} if text else {}),
-            **ownership_note(change.kept.session, after),
-        }
-        change.commit(after, kind="ask", at=now, by=environment.by, note=record)
+        after = after.with_note(text, step=step.id, at=now, source="question")
+        held.commit(after, "ask", at=now, questions=[question.id for question in asked], text=text)
     return _pending(environment, session, asked)
 
 
@@ -185,10 +177,7 @@ def _session_to_answer(environment: Environment, name: str) -> str:
     """Return the id of the session that *name* means: the id itself, or a skill with an open session."""
     if SESSION_ID.match(name):
         return name
-    record, others = choose(environment, name)
-    if record is None:
-        raise no_open_session(environment, name, others)
-    return record.session.id
+    return open_session_of(environment, name)
 
 
 def answer_questions(
@@ -214,9 +203,8 @@ def answer_questions(
         seen = environment.store.read(session_id).session
         way, decided = _way_of(environment, seen, stripped, reason)
         expect = seen.revision if decided and expect is None else expect
-    with environment.store.change(session_id, wait=environment.wait) as change:
-        now = environment.now
-        session = owned(environment, change.kept, take_over=take_over)
+    with hold(environment, session_id, take_over=take_over) as held:
+        now, session = environment.now, held.session
         check_expected(environment, session, expect)
         check_still_dispatched(environment.store, session)
         known = {question.id: question for question in session.questions}
@@ -240,14 +228,7 @@ def answer_questions(
             after = asked_questions.with_questions(session, list(answered.values()))
             after = asked_questions.settle(after)
             after = after.with_note(text, step=str(session.step), at=now, source="answer")
-            record: RecordNote = {
-                "answers": stripped,
-                **({"text": text} if text else {}),
-                **ownership_note(change.kept.session, after),
-                **({"reason": reason} if reason else {}),
-                "way": way,
-            }
-            change.commit(after, kind="answer", at=now, by=environment.by, note=record)
+            held.commit(after, "answer", at=now, answers=stripped, text=text, reason=reason, way=way)
     return look(environment, session_id)
 
 
