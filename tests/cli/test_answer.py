@@ -138,12 +138,3 @@ def test_the_name_of_a_skill_means_its_open_session(begun: Any) -> None:
 
     assert (answered["session"], answered["status"]) == (begun["session"], "active")
     assert refused("answer", "nosuch", "go=Yes")[1]["code"] == "UNKNOWN_SKILL"
-
-
-def test_an_answer_without_its_question_is_refused_with_what_to_type(begun: Any) -> None:
-    ran = flow("answer", begun["session"], "No")
-
-    assert ran.status == 2
-    assert ran.err == "flow: `No` is not QUESTION=OPTION [USAGE]\n  write it as go=No\n"
-    assert "'go=Yes, all of it'" in flow("answer", begun["session"], "Yes, all of it").err
-    assert "how=OPTION" in flow("answer", begun["session"], "how=").err

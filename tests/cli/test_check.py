@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.sandbox import findings_of, flow, put_skill, refused, told
+from support.sandbox import findings_of, flow, put_skill, told
 from support.terminal import plain, shown
 
 BROKEN = """\
@@ -34,15 +34,6 @@ def test_a_finding_is_shown_with_its_line_and_a_mark_below_the_word(*, on_termin
     at = next(number for number, line in enumerate(lines) if "steps/second.md:2:5: error" in line)
     assert lines[at + 1 : at + 3] == ["2 | Say $hello, 100%.", "  |     ^^^^^^"]
     assert lines[-2:] == ["1 workflow checked: 3 errors", "flow explain FR102 says more about FR102"]
-
-
-def test_the_mark_is_below_a_placeholder_in_a_text() -> None:
-    put_skill("text", "name: NAME\nsteps:\n  - {id: a, title: A, actions: [Do $it.], next: {ok: null}}\n")
-
-    yaml = plain(shown("check", "text", status=1)).splitlines()
-
-    (mark,) = (line for line in yaml if line.startswith("  | "))
-    assert next(line for line in yaml if line.startswith("3 | "))[mark.index("^") :].startswith("$it.]")
 
 
 def test_a_long_line_is_cut_around_the_mark() -> None:
@@ -93,12 +84,3 @@ def test_explain_knows_the_codes_of_findings_and_errors_in_small_letters_too() -
     assert "What to do: Provide each missing item" in explained
     assert flow("explain", "fr102").out.startswith("FR102: finding\nA transition leads to a step that ")
     assert told("explain", "storage")["codes"][0]["kind"] == "error"
-
-
-def test_explain_suggests_similar_codes_and_lists_all() -> None:
-    lines = flow("explain").out.splitlines()
-
-    assert lines[0].split() == ["code", "kind", "about"]
-    assert {"FR102", "REGISTRY_CHANGED", "EVIDENCE_MISSING"} <= {line.split()[0] for line in lines}
-    assert "`REGISTRY_CHANGED`" in refused("explain", "REGISTRY_CHANGE")[1]["hint"]
-    assert refused("explain", "nothing-like-it")[1]["hint"] == "list the codes: flow explain"

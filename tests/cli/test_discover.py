@@ -19,7 +19,7 @@ from support.sandbox import (
     sessions_folder,
     told,
 )
-from support.skills import ACCEPTING, head, put
+from support.skills import head, put
 
 from flowrail.discovery import menu_cache
 from flowrail.operations.environment import Environment
@@ -61,30 +61,6 @@ def test_the_menu_shows_name_description_score_and_why_payload_and_duration() ->
         "   for implementation, architecture\n"
         "   needs specification\n\n"
         "3 more with --all.\n"
-    )
-
-
-def test_bundled_skills_come_after_installed_ones_of_the_same_score() -> None:
-    put(home_skills(), "planning", builder("planning").replace(", autonomous: false", ""))
-
-    data = told("discover", "--category", "implementation")
-
-    assert [candidate["scope"] for candidate in data["candidates"]] == [
-        "global",
-        "bundled",
-        "bundled",
-        "bundled",
-    ]
-    assert {candidate["score"] for candidate in data["candidates"]} == {60}
-    assert data["skills"] == 1
-
-
-def test_the_duration_may_be_at_the_top_of_the_frontmatter() -> None:
-    put(home_skills(), "reader", head("reader", ACCEPTING, "estimated_duration: 2 hours"))
-
-    assert (
-        "payload 2.0, partly compatible (downgrade: the trace and the context tiers are lost) · takes 2 hours"
-        in (flow("discover").out)
     )
 
 
@@ -157,21 +133,6 @@ def test_a_skill_with_an_error_is_always_named_with_its_line() -> None:
     assert "1 skill left out; --all says why." in out
     assert findings == {"broken": ["error"], "loose": ["error"], "old": ["warning"]}
     assert {f"{broken}:5", f"{loose}:4", f"{old}:4"} <= set(examined)
-
-
-def test_a_location_that_cannot_be_used_is_named() -> None:
-    out = flow("discover", "--root", "missing").out
-
-    assert f"Locations that cannot be used\n  {Path.cwd() / 'missing'}: missing" in out
-
-
-@pytest.mark.parametrize("option", ["--problem-type", "--schema"])
-def test_an_unknown_name_is_shown_short_with_the_known_ones(option: str) -> None:
-    (note,) = told("discover", option, "x`y" * 2_000)["notes"]
-
-    assert "known: " in note
-    assert "x⟨U+0060⟩y" in note
-    assert len(note) < 500
 
 
 # --- commands that hand over ----------------------------------------------------------------------
@@ -294,16 +255,6 @@ def test_the_menu_is_read_again_when_it_has_expired_or_on_request(
     assert abs(cached_menu(session).discovery.timestamp - (SOON + timedelta(minutes=minutes))) < timedelta(
         seconds=1
     )
-
-
-def test_a_menu_that_cannot_be_cached_is_shown(session: str) -> None:
-    (sessions_folder() / session / "available-workflows.yaml").mkdir()
-
-    ran = flow("discover", "--session", session)
-
-    assert ran.status == 0
-    assert "1. builder" in ran.out
-    assert "\nThe skills are not cached for this session: " in ran.out
 
 
 def test_the_cache_is_invalid_after_the_session_was_resumed(session: str) -> None:

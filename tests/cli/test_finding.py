@@ -46,20 +46,3 @@ def test_whoever_leads_takes_no_finding_of_its_reviewer_away() -> None:
     told("step", "review", "ok")
     assert told("step", "review", "done")["step"]["id"] == "work"
     assert told("finding", "resolve", session, "F1", "--note", "fixed")["open"] is False
-
-
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (["--severity", "MUST"], "USAGE"),
-        (["--severity", "MUST", "--text", "x", "--file", "-"], "USAGE"),
-        (["--severity", "BAD", "--text", "x"], "BAD_FINDING"),
-        (["--severity", "MUST", "--text", " "], "BAD_FINDING"),
-        (["--text", "x"], "WRONG_USE"),
-    ],
-)
-def test_wrong_use_is_told(session: str, words: list[str], code: str) -> None:
-    status, error = refused("finding", "add", session, *words)
-
-    assert (status, error["code"]) == (2, code)
-    assert told("finding", "list", session)["findings"] == []

@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 import pytest
-from support.sandbox import ENTRY, Ran, flow, process, put_skill, refused, told
-from support.terminal import plain
+from support.sandbox import ENTRY, Ran, flow, process, put_skill, refused
 
 import flowrail
 from flowrail.cli.main import main
@@ -80,21 +79,6 @@ def test_an_error_is_one_json_object_on_stdout(form: list[str]) -> None:
     assert ran.out.isascii()
 
 
-def test_nothing_foreign_is_printed_as_it_is() -> None:
-    ran = flow("step", "\x1b[31mred\u202e")
-
-    assert "\x1b" not in ran.err
-    assert "⟨U+001B⟩" in ran.err
-    assert "⟨U+202E⟩" in ran.err
-
-
-def test_without_a_command_the_help_is_shown() -> None:
-    ran = flow()
-
-    assert (ran.status, ran.out) == (2, "")
-    assert ran.err == flow("--help").out
-
-
 def test_the_version_is_told() -> None:
     assert flow("--version") == Ran(0, f"flow {flowrail.__version__}\n", "")
     assert process("--version").out == f"flow {flowrail.__version__}\n"
@@ -108,15 +92,6 @@ def test_a_shell_completes_commands_and_options() -> None:
 
     assert commands == Ran(0, "plain,step\nplain,store\n", "")
     assert options == Ran(0, "plain,--expect\n", "")
-
-
-@pytest.mark.parametrize("command", [["-m", "flowrail"], ["-c", ENTRY]])
-def test_all_ways_to_start_are_the_same(command: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, *command, "list", "--json"], capture_output=True, text=True, check=True
-    )
-
-    assert json.loads(done.stdout) == told("list")
 
 
 def test_it_says_so_where_it_does_not_run(
@@ -166,13 +141,6 @@ def test_a_reader_that_has_gone_is_no_error() -> None:
     os.close(ends[1])
 
     assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_people_at_a_terminal_are_given_text() -> None:
-    put_skill("small")
-
-    assert plain(flow("step", "small", terminal=True).out).startswith("small · step 1 of 2 · First\n")
-    assert flow("step", "small", "--format", "xml", terminal=True).out.startswith("<step_output ")
 
 
 def test_output_in_a_plain_locale_does_not_break() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from support.sandbox import flow, home_skills, refused
+from support.sandbox import flow, home_skills
 from support.skills import ACCEPTING, head, put
 
 
@@ -77,12 +76,3 @@ def test_a_sync_keeps_what_a_person_wrote_and_names_what_is_stale() -> None:
     assert text.startswith("# mine\n")
     assert "name: reader  # keep" in text
     assert "name: gone" in text
-
-
-def test_a_registry_that_cannot_be_written_is_refused() -> None:
-    put(home_skills().parents[1] / ".agents/skills", "reader")
-    assert not os.path.exists(registry().parent)
-
-    status, error = refused("registry", "sync")
-
-    assert (status, error["code"]) == (3, "WRITE_FAILED")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.sandbox import allow, flow, home_skills, put_skill, refused, told
+from support.sandbox import allow, flow, home_skills, put_skill, told
 
 BUILT = """\
 from pathlib import Path
@@ -85,12 +85,3 @@ def test_mistakes_in_a_file_are_findings_with_their_line(text: str, code: str, w
     assert answer.status == 1
     assert words in answer.out
     assert line.startswith(f"{folder}/workflow.py")
-
-
-def test_a_copy_of_a_bundled_skill_with_code_needs_approval_once_it_differs() -> None:
-    put_built(home_skills())
-    put_built()
-
-    status, error = refused("step", "built")
-
-    assert (status, error["code"]) == (7, "NOT_TRUSTED")

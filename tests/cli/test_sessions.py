@@ -16,28 +16,6 @@ def skills() -> None:
     put_skill("asking", ASKING)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["sessions"],
-        ["session", "abandon"],
-        ["step", "small", "ok", "--session"],
-    ],
-)
-def test_an_unknown_session_is_refused_with_near_ones(words: list[str]) -> None:
-    session = told("step", "small", "--new")["session"]
-
-    for name, hint in (
-        (f"{session[:-1]}1", f"did you mean `{session}`?"),
-        (
-            "../../etc",
-            "see all sessions: flow sessions --all; run the command in the project where the session was started",
-        ),
-    ):
-        status, error = refused(*words, name)
-        assert (status, error["code"], error["hint"]) == (2, "UNKNOWN_SESSION", hint)
-
-
 def test_open_sessions_are_listed_newest_first() -> None:
     first, second = told("step", "small", "--new"), told("step", "asking", "--new")
 

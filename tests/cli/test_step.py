@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,7 +11,6 @@ from support.sandbox import (
     ASKING,
     bytes_below,
     flow,
-    home_skills,
     put_skill,
     refused,
     sessions_folder,
@@ -24,11 +22,6 @@ from support.sandbox import (
 def skills() -> None:
     put_skill("small")
     put_skill("asking", ASKING)
-
-
-def next_words(shown: dict[str, Any], number: int = 0) -> list[str]:
-    """Return the arguments of a printed command."""
-    return str(shown["next"][number]["command"]).split()[1:]
 
 
 # --- showing ------------------------------------------------------------------------------------
@@ -141,17 +134,6 @@ def test_an_outcome_that_is_not_open_is_refused_with_what_is() -> None:
     assert {k: v for k, v in bytes_below(sessions_folder(), but={"lock"}).items() if "small" in k} == before
 
 
-def test_a_report_after_the_end_is_refused() -> None:
-    ended = told("step", "small")
-    told(*next_words(ended, 1))
-
-    status, error = refused("step", "small", "ok", "--session", ended["session"])
-
-    assert (status, error["code"]) == (4, "SESSION_ENDED")
-    assert error["message"] == f"session `{ended['session']}` is failed"
-    assert error["hint"] == f"see its reports, answers and reasons: flow sessions {ended['session']}"
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -258,20 +240,3 @@ def test_every_printed_command_names_the_store(
 
 
 # --- handlers -----------------------------------------------------------------------------------
-
-
-def test_a_text_function_that_raises_leaves_the_session_where_it_was() -> None:
-    text = (
-        "from flowrail import StepDef, Workflow\n"
-        "def title(ctx):\n    raise ValueError('no title')\n"
-        'WORKFLOW = Workflow("NAME", StepDef("one", "One", ["Do."], next={"ok": "two"}),\n'
-        '    StepDef("two", title, ["Do."], next={"ok": None}))\n'
-    )
-    put_skill("texts", text, where=home_skills(), file="workflow.py")
-    told("step", "texts")
-
-    status, error = refused("step", "texts", "ok")
-
-    assert (status, error["code"]) == (1, "HANDLER_FAILED")
-    assert "no title" in error["message"]
-    assert told("step", "texts")["revision"] == 0

@@ -61,21 +61,6 @@ def test_a_projects_code_runs_only_when_allowed() -> None:
     assert told("step", "py", "done")["step"]["id"] == "second"
 
 
-def test_a_skill_in_a_place_that_was_named_is_allowed_by_the_command_that_is_shown() -> None:
-    root = Path.cwd() / "my skills"
-    folder = put_canary(where=root)
-
-    status, error = refused("step", "py", "--root", "my skills")
-    assert (status, error["hint"]) == (7, f"a person runs: flow trust py --root '{root}'")
-    words = ["trust", "py", "--root", str(root)]
-    unasked = process(*words, before="import os; os.setsid()")
-    assert (unasked.status, unasked.err.splitlines()[1].strip()) == (7, error["hint"])
-
-    ran = flow(*words, "--digest", snapshot(str(folder)).digest)
-    assert f"to remove the approval: flow trust py --remove --root '{root}'" in ran.out
-    assert told("step", "py", "--root", "my skills")["status"] == "active"
-
-
 def test_any_change_takes_trust_away_also_from_a_running_session() -> None:
     folder = put_python("py")
     allow("py")
@@ -208,21 +193,6 @@ def test_a_foreign_session_is_accepted_by_a_person_who_saw_what_it_contains() ->
     assert told("resume", session)["step"]["id"] == "first"
 
 
-def test_a_digest_that_is_not_the_folders_allows_nothing() -> None:
-    folder = put_python("py")
-
-    status, error = refused_plainly("trust", "py", "--digest", "0" * 64)
-
-    assert status == 7
-    assert f"the digest is {snapshot(str(folder)).digest}, not {'0' * 64}" in error
-    assert refused("step", "py")[0] == 7
-
-
-def refused_plainly(*words: str) -> tuple[int, str]:
-    ran = flow(*words)
-    return ran.status, ran.err
-
-
 def test_a_person_is_shown_what_they_allow() -> None:
     folder = put_python("py")
     (folder / "odd\x1b[31m\n.md").touch()
@@ -273,17 +243,6 @@ def test_a_person_is_asked_at_the_terminal(answer: str, status: int) -> None:
     assert "Allow skill py to run as you in this project? Type yes: " in screen
     assert ended == status, screen
     assert (flow("step", "py").status == 0) == (status == 0)
-
-
-def test_a_person_sees_what_they_allow_though_the_answer_goes_elsewhere() -> None:
-    folder = put_python("py")
-
-    screen, ended = at_a_terminal(
-        ["trust", "py"], "no", before="import os; os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
-    )
-
-    assert ended == 7
-    assert f"folder {folder}" in screen
 
 
 def test_a_skill_without_a_workflow_is_allowed_for_its_health_check() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -32,28 +30,6 @@ def test_texts_name_files_that_can_be_written_from_the_project_root() -> None:
     assert shown["work_folder"] == folder
     Path(folder, "notes.md").write_text("# Notes\n")
     assert (sessions_folder() / session / "work").stat().st_mode & 0o777 == 0o700
-
-
-def test_status_lists_working_files_with_size_and_age() -> None:
-    put_skill("noted", NOTED)
-    session = told("step", "noted", "--new")["session"]
-    folder = Path(".flow/sessions", session, "work")
-    (folder / "drafts").mkdir()
-    (folder / "notes.md").write_text("x" * 6_100)
-    (folder / "drafts" / "one.md").write_text("x")
-    os.utime(folder / "notes.md", (1_000_000_000, 1_000_000_000))
-
-    files = told("sessions", session)["working_files"]
-    text = flow("sessions", session).out
-
-    assert [(file["path"], file["bytes"]) for file in files] == [
-        (f"{folder}/notes.md", 6_100),
-        (f"{folder}/drafts/one.md", 1),
-    ]
-    assert files[0]["changed_at"] == "2001-09-09T01:46:40Z"
-    assert f"Working files in {folder}:" in text
-    assert re.search(r"^  notes\.md  6 kB, changed \d+ d.* ago$", text, re.MULTILINE)
-    assert told("step", "noted", "ok")["working_files"] == [], "a report does not look at the disk for them"
 
 
 def test_a_fork_gets_copies_and_pruning_removes_all_of_them() -> None:

@@ -23,29 +23,6 @@ def text(discovery: Discovery, asked: Query, *, everything: bool = False) -> str
 # --- the menu -------------------------------------------------------------------------------------
 
 
-def test_an_offer_is_a_short_block_with_everything_to_choose_by() -> None:
-    skill = candidate(
-        "lit-pm",
-        name="Literature",
-        description="Comprehensive literature review (4-24 hours)",
-        categories=("research", "literature"),
-        schema_version="2.0",
-        duration="4-24 hours",
-        input_requirements=("question",),
-    )
-
-    assert text(Discovery((skill,)), Query(("research", "law"))) == (
-        "1 skill can take over. Score: fit to the request, at most 100.\n\n"
-        "1. lit-pm (its name is Literature)  20 of 100\n"
-        "   Comprehensive literature review (4-24 hours)\n"
-        "   why: category +20 (has research of research, law)\n"
-        "   payload 2.0, partly compatible (downgrade: the trace and the context tiers are lost)"
-        " · takes 4-24 hours · global\n"
-        "   for research, literature\n"
-        "   needs question"
-    )
-
-
 foreign = st.text(st.sampled_from("ab 1.\n\r\t\x1b\x07\x9b\u202e\u2028\u200b\ufeff\ud800é…`"), max_size=9)
 skills = st.builds(
     candidate,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -16,8 +15,6 @@ import pytest
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 from support.dispatching_skill import put_lead
-from support.handoffs import ours, target
-from support.handoffs import session as session_to_hand_over
 from support.mcp_client import Tools, ToolTeam, as_command, inside, served
 from support.sandbox import (
     ASKING,
@@ -93,36 +90,6 @@ def test_calls_and_commands_go_on_with_one_session(tools: Tools) -> None:
     assert flow("audit", "--verify").status == 0
 
 
-def test_facts_are_taken_as_values_or_as_their_text(tools: Tools) -> None:
-    for where in (["src"], '["src"]', "src"):
-        begun = tools.told("step", new=True, skill="asking", params={"topic": "a b", "size": 4})
-        assert begun["params"] == {"topic": "a b", "size": 4}
-        shown = tools.told(
-            "step", session=begun["session"], outcome="done", facts={"sure": "high", "where": where}
-        )
-        assert shown["step"]["id"] == "tell"
-        assert told("sessions", begun["session"])["history"][-1]["facts"] == {
-            "sure": "high",
-            "where": ["src"],
-        }
-    begun = tools.told("step", skill="asking", new=True, params={"size": "5"})
-    assert begun["params"]["size"] == 5
-    begun = tools.told("step", new=True, skill="asking", params={"topic": None, "size": 6})
-    assert begun["params"] == {**tools.told("step", new=True, skill="asking")["params"], "size": 6}
-    assert tools.refused("step", session=begun["session"], outcome="done", facts={"sure": 7, "where": []})
-    assert tools.refused("step", new=True, skill="asking", params={"size": 99})["code"]
-
-
-WRONG = [
-    ("step", {"skill": 7}),
-    ("step", {"nosuch": "x"}),
-    ("step", {"facts": []}),
-    ("step", {"new": "perhaps"}),
-    ("ask", {"session": "x", "asked": ["y"]}),
-    ("handoff_send", {"target": 7}),
-]
-
-
 def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: Tools) -> None:
     assert tools.refused("step", new=True, skill="nosuch")["code"] == "UNKNOWN_SKILL"
     assert tools.refused("step", session="../../etc")["code"] == "UNKNOWN_SESSION"
@@ -150,26 +117,6 @@ def test_work_is_handed_out_and_brought_back_by_calls_alone(tools: Tools) -> Non
     assert flow("audit", "--verify").status == 0
 
 
-def test_questions_and_findings_go_by_calls(tools: Tools) -> None:
-    session = tools.told("step", new=True, skill="small")["session"]
-    question = {
-        "id": "go",
-        "header": "Go",
-        "text": "Should we?",
-        "options": [{"label": "Yes"}, {"label": "No"}],
-    }
-    put = tools.told("ask", session=session, asked=json.dumps([question]))
-    assert "needs_user_input" in put["block"]
-    waiting = tools.told("resume", session=session)
-    assert waiting["status"] == "waiting"
-    answer = waiting["questions"][0]["choices"][0]
-    assert answer == {"tool": "answer", "arguments": {"session": session, "answers": ["go=Yes"]}}
-    assert tools.told(answer["tool"], **answer["arguments"])["status"] == "active"
-    added = tools.told("finding_add", session=session, severity="MUST", text="It is wrong.")
-    assert tools.told("finding_list", session=session)["findings"][0]["id"] == added["id"]
-    assert tools.told("finding_resolve", session=session, finding=added["id"])["open"] is False
-
-
 def test_a_call_cannot_decide_for_a_person(tools: Tools) -> None:
     put_skill("release", RELEASE)
     session = tools.told("step", new=True, skill="release")["session"]
@@ -179,30 +126,6 @@ def test_a_call_cannot_decide_for_a_person(tools: Tools) -> None:
     assert error["code"] == "PERSON_NEEDED"
     assert error["hint"].endswith(f"in a terminal of their own: flow answer {session} ship=Yes")
     assert tools.told("resume", session=session)["status"] == "waiting"
-
-
-def test_work_is_handed_over_taken_over_and_called_off(tools: Tools) -> None:
-    ours("next")
-    target("outside")
-    assert tools.told("handoff_status") == {"handoffs": []}
-    sent = tools.told("handoff_send", target="next", session=session_to_hand_over())
-    assert tools.told("handoff_status")["handoffs"][0]["id"] == sent["id"]
-    assert tools.told("handoff_status", handoff=sent["id"])["phase"] == "invocation"
-    taken = tools.told(
-        sent["receive_command"]["tool"],
-        **sent["receive_command"]["arguments"],
-        params={"prompt": "Should we?"},
-    )
-    assert (taken["step"]["skill"], taken["step"]["params"]["prompt"]) == ("next", "Should we?")
-    assert taken["handoff"]["claim"]["session"] == taken["step"]["session"]
-    within = tools.told("handoff_send", target="outside", session=session_to_hand_over())
-    received = tools.told("handoff_receive", **within["receive_command"]["arguments"])
-    assert received["payload"]["target"]["skill"] == "outside"
-    third = tools.told("handoff_send", target="next", session=session_to_hand_over())
-    cancelled = tools.told("handoff_cancel", handoff=third["id"], reason="no need")
-    assert cancelled["status"] == "cancelled"
-    tools.told("step", new=True, skill="small")
-    assert tools.refused("handoff_send", target="next")["code"] == "SEVERAL_OPEN"
 
 
 def test_the_store_and_the_folder_can_be_named(tmp_path: Path) -> None:

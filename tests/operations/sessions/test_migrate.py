@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.sandbox import LOOP, LOOP_TEXTS, flow, home_skills, put_python, put_skill, refused, told
+from support.sandbox import LOOP, LOOP_TEXTS, flow, home_skills, put_skill, refused, told
 
 SECOND = "{id: second, title: Second, limit: 3, next: {ok: third, iterate: second}}"
 OTHER = LOOP.replace(
@@ -98,13 +98,6 @@ def test_a_new_parameter_that_is_required_has_to_be_given(session: str) -> None:
     assert told("session", "migrate", session, "-p", "size=4")["params"] == {"size": 4, "topic": "x"}
 
 
-def test_a_session_that_is_up_to_date_stays_as_it_is(session: str) -> None:
-    ran = flow("session", "migrate", session)
-
-    assert ran.err == f"flow: {session} is up to date\n"
-    assert told("sessions", session)["history"][-1]["kind"] == "move"
-
-
 def test_a_skill_that_moved_is_found_by_its_name(session: str, folder: Path) -> None:
     shutil.rmtree(folder)
     status, error = refused("session", "migrate", session)
@@ -112,23 +105,3 @@ def test_a_skill_that_moved_is_found_by_its_name(session: str, folder: Path) -> 
 
     assert (status, "nothing to migrate" in error["message"]) == (5, True)
     assert flow("session", "migrate", session).err == f"flow: {session} migrated\n"
-
-
-def test_an_abandoned_session_is_migrated_and_then_continued_from_a_step_that_exists(session: str) -> None:
-    told("session", "abandon", session)
-    edited(OTHER, other="Do the other.\n")
-
-    done = told("session", "migrate", session)
-
-    assert (done["status"], done["revision"], done["next"]) == ("abandoned", 2, [])
-    assert told("session", "rewind", session, "--to", "0")["step"]["id"] == "first"
-
-
-def test_changed_code_is_taken_over_by_a_migration() -> None:
-    path = put_python("py", where=home_skills()) / "workflow.py"
-    session = told("step", "py")["session"]
-    path.write_text(path.read_text().replace("Outcome.FAIL: None", "Outcome.SKIP: None"))
-    assert refused("step", "py", "done", "--session", session)[0] == 5
-
-    assert told("session", "migrate", session)["revision"] == 1
-    assert told("step", "py", "done")["step"]["id"] == "second"

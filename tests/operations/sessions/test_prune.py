@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 from support.sandbox import flow, put_skill, sessions_folder, told, unchanged
 
-from flowrail.operations.environment import Environment
-from flowrail.operations.sessions.prune import DAY, prune_sessions
-from flowrail.text.phrases import days_of
+from flowrail.operations.sessions.prune import DAY
 
 AGENTS = """\
 name: NAME
@@ -88,13 +86,6 @@ def test_what_ended_long_ago_goes_and_what_is_open_or_young_stays() -> None:
         assert flow("audit", "--verify").status == 0
 
 
-@pytest.mark.parametrize(
-    ("age", "days"), [("1", 1), ("0.5", 0.5), ("7d", 7), ("12h", 0.5), ("1440m", 1), ("2w", 14)]
-)
-def test_an_age_is_days_or_has_a_unit(age: str, days: float) -> None:
-    assert days_of(age) == days
-
-
 def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
     ended()
     told("step", "small", "--new")
@@ -162,16 +153,6 @@ def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_g
     assert gone("--older-than", "0", "--status", "never begun") == set()
     with after(LATER):
         assert gone("--status", "never begun", "--older-than", "1") == {"small-zzzzzz"}
-    assert stored_sessions() == {session}
-
-
-def test_a_locked_session_stays_after_a_short_wait() -> None:
-    session = ended()
-
-    with after(MUCH_LATER), Environment().store.change(session):
-        (kept,) = prune_sessions(Environment(wait=0.1), older_than=30).kept
-
-    assert kept.why.startswith(f"session `{session}` is held by process {os.getpid()}")
     assert stored_sessions() == {session}
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-from support.sandbox import BUNDLED, SMALL, put_python, put_skill
+from support.sandbox import BUNDLED, SMALL, put_skill
 
 from flowrail.errors import UsageError
 from flowrail.operations.environment import Environment
@@ -70,14 +68,6 @@ def test_what_is_not_there_is_refused_as_what_it_was_named_as(target: str, messa
     assert caught.value.message == message
 
 
-def test_python_is_checked_without_running_it() -> None:
-    canary = Path.cwd() / "canary"
-    folder = put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
-
-    assert addresses(check("py", str(folder / "workflow.py"))) == ["py", "py"]
-    assert not canary.exists()
-
-
 def test_an_unreadable_file_is_a_finding_and_not_the_end() -> None:
     folder = put_skill("small")
     (folder / "workflow.yaml").unlink()
@@ -88,13 +78,3 @@ def test_an_unreadable_file_is_a_finding_and_not_the_end() -> None:
 
     assert addresses(reports) == ["other", "small"]
     assert codes(reports) == ["FR100"]
-
-
-def test_a_folder_that_cannot_be_looked_into_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def refuse(path: str) -> list[str]:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-
-    monkeypatch.setattr(os, "listdir", refuse)  # root may look into every folder
-
-    with pytest.raises(UsageError, match="cannot be read \\(Permission denied\\)"):
-        check(str(tmp_path))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from support.sandbox import flow
-
 from flowrail.machines.finding_codes import FINDING_CODES
 
 ROOT = Path(__file__).parents[3]
@@ -17,10 +15,3 @@ def test_every_code_that_is_reported_has_a_row_and_every_row_a_code() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in modules)
 
     assert set(FINDING_CODES) == set(re.findall(r"FR1\d\d", sources))
-
-
-def test_explaining_a_code_prints_its_row() -> None:
-    explained = flow("explain", "fr102").out
-
-    assert "A transition leads to a step that does not exist." in explained
-    assert "Use the id of a step; `null` ends the session." in explained

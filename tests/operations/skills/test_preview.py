@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-from support.refusals import refused
 from support.sandbox import ASKING, put_skill
 
 from flowrail.cli.options import named_values
@@ -47,18 +45,3 @@ def test_values_and_visits_may_be_supposed() -> None:
     assert (guidance.step.title, guidance.step.attempt) == ("Look at login", 3)
     assert all(transition.to == "tell" for transition in guidance.next)
     assert after.actions == ("Sure: low, where: a, b.",)
-
-
-@pytest.mark.parametrize("step", ["0", "6", "-1", "9" * 50, "²", "1.0", "", "investigat", "Investigate"])
-def test_an_unknown_step_is_refused_with_near_ones(step: str) -> None:
-    with refused("UNKNOWN_STEP") as caught:
-        preview("problem-analysis", step)
-
-    assert (caught.value.code, caught.value.exit_status) == ("UNKNOWN_STEP", 2)
-    expected = (
-        "did you mean `investigate`?"
-        if step.lower().startswith("inv")
-        else "see its steps: flow show problem-analysis"
-    )
-    assert str(caught.value.hint) == expected
-    assert caught.value.details["steps"] == ["gate", "hypothesize", "investigate", "formulate", "output"]

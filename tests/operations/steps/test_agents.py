@@ -54,18 +54,6 @@ def test_the_end_of_a_child_ends_its_dispatch_and_nothing_is_copied(team: Team) 
     assert team.report("ok").step.id == "tell"  # type: ignore[union-attr]
 
 
-def test_a_result_comes_back_word_for_word_with_the_parents_command(team: Team) -> None:
-    result = team.work(team.child(2), found='it\'s <b> & "so"\n')
-
-    lines = plain_text(step_output.report(result)).splitlines()[-3:]
-    assert "word for word" in plain_text(step_output.report(result))
-    assert lines[0] == f"RESULT completed: session {team.id}.0.2 of lead/one"
-    assert lines[1] == 'FACTS {"found": "it\'s <b> & \\"so\\"\\n"}'
-    assert lines[2] == (
-        f"NEXT for the agent that launched this one: flow resume {team.id} --store {team.world.store.path}"
-    )
-
-
 def test_an_agent_without_a_workflow_gets_its_prompt_as_the_only_step(free: Team) -> None:
     child = free.child(2)
 
@@ -75,17 +63,6 @@ def test_an_agent_without_a_workflow_gets_its_prompt_as_the_only_step(free: Team
     assert (told.topic, [offer.outcome for offer in told.next]) == ("b", ["ok", "fail"])
     free.report("ok", child, answer="it is $5 & more")
     assert free.told().dispatches[1].result == {"answer": "it is $5 & more"}
-
-
-def test_an_agent_that_has_no_prompt_gets_the_text_of_the_step() -> None:
-    text = FREE.replace("over: areas, prompt: prompt.md, ", "").replace("all of it", "$notes for $$5")
-    put_lead("free", text)
-    team = Team("free")
-
-    told = team.told(team.child(1))
-
-    notes = Path(team.world.store.folder(team.id)) / "work" / "notes.md"
-    assert told.actions[0] == f"Look at {notes} for $5."
 
 
 def test_a_failed_agent_is_replaced_and_the_new_one_counts(team: Team) -> None:

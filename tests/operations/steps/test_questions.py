@@ -9,7 +9,6 @@ from support.sandbox import put_skill
 
 from flowrail.errors import ConflictError
 from flowrail.machines.agents import DispatchGoneError
-from flowrail.machines.question import Option
 
 
 @pytest.fixture
@@ -81,31 +80,6 @@ def test_after_the_answer_the_child_is_launched_again_and_knows_it(team: Team) -
     assert [question.answer for question in free.told(child).questions] == [("other:neither of them",)]
 
 
-def test_the_leading_agent_may_ask_for_an_agent_that_only_returned_its_questions(team: Team) -> None:
-    child = team.told().dispatches[0].child
-
-    team.ask(child)
-
-    assert [question.session for question in team.told().questions] == [child]
-
-
-def test_an_answered_question_may_be_asked_again_and_others_beside_it(team: Team) -> None:
-    child = team.child(1)
-    team.ask(child)
-    team.answer(child, "db=Redis")
-
-    team.ask(child, options=(Option("A"), Option("B")))
-    team.ask(child, "host")
-    team.answer(child, "host=Redis")
-    team.ask(child, "host", text="Which other host?")
-
-    assert [(question.id, question.answer) for question in team.told(child).questions] == [
-        ("db", None),
-        ("host", ("Redis",)),
-        ("host_2", None),
-    ]
-
-
 @pytest.mark.every_store
 def test_an_answer_on_record_stays_and_the_same_again_changes_nothing(team: Team) -> None:
     child = team.child(1)
@@ -116,16 +90,6 @@ def test_an_answer_on_record_stays_and_the_same_again_changes_nothing(team: Team
     assert team.kinds(child) == ["start", "ask", "answer"]
     with pytest.raises(ConflictError, match="was answered `Redis, Postgres` by "):
         team.answer(child, "db=Redis")
-
-
-@pytest.mark.parametrize("pairs", [["nobody=Redis"], ["db=MySQL"], ["db=Redis", "db=Postgres"]])
-def test_an_answer_that_does_not_fit_is_refused_and_nothing_recorded(team: Team, pairs: list[str]) -> None:
-    child = team.child(1)
-    team.ask(child)
-
-    with refused("BAD_ANSWER"):
-        team.answer(child, *pairs)
-    assert team.kinds(child) == ["start", "ask"]
 
 
 @pytest.mark.parametrize("verb", ["ask", "answer"])

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.sandbox import ASKING, SMALL, put_skill
+from support.sandbox import ASKING, put_skill
 
 from flowrail.machines.session_store import UnknownSessionError
 from flowrail.operations.board import list_sessions
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import current_step as steps
-from flowrail.operations.steps.new_session import begin
 
 
 @pytest.fixture
@@ -20,16 +19,6 @@ def world() -> Environment:
     put_skill("asking", ASKING)
     moments = iter(range(1_000))
     return Environment().replaced(clock=lambda: f"2026-01-01T00:00:{next(moments):02}Z", by="me")
-
-
-def test_sessions_of_a_skill_and_of_its_agents_are_distinguished(world: Environment) -> None:
-    put_skill("a", texts={"workflows/b.yaml": SMALL.replace("NAME", "NAME/b")})
-    put_skill("a-b")
-    begun = {address: begin(world, address) for address in ("a", "a/b", "a-b")}
-
-    for address, guidance in begun.items():
-        assert steps.step_again(world, address).session == guidance.session
-        assert str(guidance.next[0].command).startswith(f"flow step {address} ok --session ")
 
 
 def test_a_start_that_was_interrupted_never_was(world: Environment) -> None:
