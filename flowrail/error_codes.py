@@ -121,11 +121,6 @@ CODES = {
     "NO_EXAMPLE": ErrorCode(
         2, "A value that every run needs has no choices, bounds, default or example.", "Give it an `example`."
     ),
-    "OTHER_SKILL": ErrorCode(
-        2,
-        "The session runs another workflow than the named one.",
-        "Name the workflow of the session, or leave it out.",
-    ),
     "PICTURE_TOO_LARGE": ErrorCode(
         2,
         "The picture has too many lines beside the steps, or too many pixels.",

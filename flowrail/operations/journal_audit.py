@@ -9,7 +9,7 @@ from typing import Annotated
 
 from flowrail.errors import UsageError
 from flowrail.formatters.reports import history
-from flowrail.formatters.reports.handoff import HandoffAnswer, summary
+from flowrail.formatters.reports.handoff import HandoffAnswer
 from flowrail.formatters.reports.history import HistoryEntry
 from flowrail.handoff.audit import TRACE_EVENTS, HandoffTimeline, JournalFinding
 from flowrail.handoff.audit import audit as audit_journals
@@ -56,6 +56,11 @@ class HandoffEvent:
     message: str = ""
     """What failed."""
 
+    @property
+    def description(self) -> str:
+        """The record in words."""
+        return shortened(": ".join(filter(None, [self.kind, self.code, self.message])), 400)
+
 
 @dataclass(frozen=True)
 class AuditedHandoff(HandoffAnswer):
@@ -65,20 +70,9 @@ class AuditedHandoff(HandoffAnswer):
 
     def report(self) -> Report:
         """Return what a person reads."""
-        yield from summary(self)
-        yield f"trace    {shortened(self.trace_id)}"
-        for event in self.events:
-            if event.code:
-                about = f": {shortened(event.code)}: {shortened(event.message, 400)}"
-                yield line(Span("failed   ", Style.BAD), Moment(shortened(event.at)), about)
-        if passed := [shortened(check.name) for check in self.checks if check.holds]:
-            yield line(Span("passed   ", Style.GOOD), ", ".join(passed))
-        for check in self.checks:
-            if not check.holds:
-                about = f"{shortened(check.name)}: {shortened(check.message, 160)}"
-                yield line(Span("FAILED   ", Style.BAD), about)
+        yield from super().report()
         rows: list[list[Part]] = [
-            [Moment(event.at), event.by, event.kind, duration(event.seconds), event.hash[:16]]
+            [Moment(event.at), event.by, event.description, duration(event.seconds), event.hash[:16]]
             for event in self.events
         ]
         titles = ("at", "by", "record", "after", "hash")

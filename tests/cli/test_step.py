@@ -37,7 +37,7 @@ def test_a_step_shown_again_begins_with_a_briefing() -> None:
     text = flow("step", "asking", "--format", "text").out
 
     briefing = (
-        "You are continuing. Topic: login. Parameters: size=3. Started just now, last report just now. "
+        "You are continuing. Parameters: topic=login, size=3. Started just now, last report just now. "
         "Done so far: look (iterate; the pool is too small)."
     )
     assert again["resumed"] is True

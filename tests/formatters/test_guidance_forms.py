@@ -60,7 +60,6 @@ BRIEFING = Briefing(
     done=(DoneStep("look", "iterate", "the pool is exhausted"), DoneStep("look", "ok")),
     earlier=3,
     noted=("billing (d1-2): the cache is cold", "the user wants no downtime", "ask before deploying."),
-    notes_path=".flow/sessions/a-skill-abc234/work/notes.md",
     notes=WorkingFile(".flow/sessions/a-skill-abc234/work/notes.md", 6_140, "2026-01-02T13:57:00Z", 180.0),
 )
 

@@ -6,57 +6,44 @@ from collections.abc import Sequence
 
 from flowrail.machines.guidance.agent_work import AgentCount
 from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance
-from flowrail.machines.session import OPEN
+from flowrail.machines.session import OPEN, WorkingFile
 from flowrail.text.phrases import ago, count, duration, in_words, size
 from flowrail.text.safe_text import one_line, shortened
 
-LONGEST_REQUEST, LONGEST_ASKED, LONGEST_NOTE = 600, 100, 300
-REQUESTS = frozenset({"original_prompt", "prompt", "question", "request", "task"})
-"""Parameters that contain the user's request in the user's words. Any other text parameter is the topic."""
+LONGEST_PARAM, LONGEST_NOTE = 600, 300
 
 
 def briefing_text(guidance: Guidance, briefing: Briefing) -> str:
     """Return the text that an agent reads first when it continues a session: one paragraph, without commands."""
-    sentences = ["You are continuing."]
-    beginning = guidance.topic.removesuffix("…")
-    texts = {name: one_line(value) for name, value in guidance.params.items() if isinstance(value, str)}
-    topic = next((name for name, text in texts.items() if beginning and text.startswith(beginning)), None)
-    if topic is not None:
-        request = shortened(in_words(guidance.params[topic]), LONGEST_REQUEST)
-        is_request = topic in REQUESTS
-        label = "Your task" if guidance.parent else "The user asked" if is_request else "Topic"
-        sentences.append(_sentence(label, request))
-    others = [
-        f"{one_line(name)}={shortened(in_words(value), LONGEST_ASKED)}"
+    params = [
+        f"{one_line(name)}={shortened(in_words(value), LONGEST_PARAM)}"
         for name, value in guidance.params.items()
-        if name != topic and value not in (None, "", (), [])
+        if value not in (None, "", (), [])
     ]
-    sentences += [_sentence("Parameters", ", ".join(others))] if others else []
     started, moved = (one_line(ago(at, briefing.now)) for at in (guidance.started_at, guidance.moved_at))
-    sentences.append(f"Started {started}{f', last report {moved}' if briefing.done else ''}.")
-    earlier = [count(briefing.earlier, "earlier report")] if briefing.earlier else []
-    done = ", then ".join([*earlier, ", ".join(map(_done_text, briefing.done))] if briefing.done else earlier)
-    sentences.append(_sentence("Done so far", done or "nothing yet"))
-    if briefing.noted:
-        noted = "; ".join(shortened(text, LONGEST_NOTE).rstrip(".") for text in briefing.noted)
-        sentences.append(_sentence("Also noted", noted))
-    if briefing.already_ran:
-        sentences.append(_sentence("In this step you already ran", ", ".join(briefing.already_ran)))
-    if briefing.notes is not None:
-        age = duration(briefing.notes.seconds)
-        about = f"{size(briefing.notes.bytes)}, changed {age} ago"
-        sentences.append(f"Notes: {one_line(briefing.notes_path)} ({about}).")
-    elif briefing.notes_path:
-        sentences.append(f"Notes: {one_line(briefing.notes_path)} is missing.")
-    progress = agents_progress(
-        [(dispatch.status, dispatch.moved_at) for dispatch in guidance.dispatches], briefing.now
-    )
-    sentences += [f"{progress}."] if progress else []
-    return " ".join(sentences)
+    earlier = count(briefing.earlier, "earlier report") if briefing.earlier else ""
+    done = ", then ".join(filter(None, [earlier, ", ".join(map(_done_text, briefing.done))]))
+    noted = "; ".join(shortened(text, LONGEST_NOTE).rstrip(".") for text in briefing.noted)
+    agents = [(dispatch.status, dispatch.moved_at) for dispatch in guidance.dispatches]
+    sentences = [
+        "You are continuing.",
+        _sentence("Parameters: ", ", ".join(params)),
+        _sentence("Started ", f"{started}{f', last report {moved}' if briefing.done else ''}"),
+        _sentence("Done so far: ", done or "nothing yet"),
+        _sentence("Also noted: ", noted),
+        _sentence("In this step you already ran: ", ", ".join(briefing.already_ran)),
+        _sentence("Notes: ", _file_text(briefing.notes) if briefing.notes else ""),
+        _sentence("", agents_progress(agents, briefing.now)),
+    ]
+    return " ".join(filter(None, sentences))
 
 
-def _sentence(label: str, text: str) -> str:
-    return f"{label}: {text}{'' if text.endswith(('.', '!', '?')) else '.'}"
+def _sentence(beginning: str, text: str) -> str:
+    return f"{beginning}{text}{'' if text.endswith(('.', '!', '?')) else '.'}" if text else ""
+
+
+def _file_text(file: WorkingFile) -> str:
+    return f"{one_line(file.path)} ({size(file.bytes)}, changed {duration(file.seconds)} ago)"
 
 
 def _done_text(step: DoneStep) -> str:

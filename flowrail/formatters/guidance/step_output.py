@@ -86,8 +86,7 @@ def _header(guidance: Guidance) -> Iterator[str | Line]:
     words += [f"attempt {step.attempt} of {step.limit}"] if step.limit else []
     words += [f"skipped {listed(step.skipped)}"] if step.skipped else []
     yield title(" · ".join(words))
-    if guidance.session:  # a preview has none
-        yield line(Span(state, Style.MUTED))
+    yield line(Span(state, Style.MUTED))
 
 
 def _params(guidance: Guidance) -> str:
@@ -265,11 +264,10 @@ def _want(name: str, arg: Arg, *, is_alone: bool) -> Block:
 
 
 def _case(guidance: Guidance, offer: OfferedTransition) -> Block:
-    facts = " ".join(f"{name}={value}" for name, value in offer.facts.items())
+    facts = "".join(f" {name}={one_line(str(value))}" for name, value in offer.facts.items())
     destination, waits_for = _destination(guidance, offer), "; ".join(offer.waits_for)
     about = {
         "outcome": offer.outcome,
-        "facts": None if offer.command else facts or None,  # in a preview; otherwise they are in the command
         "to": destination,
         "limit_reached": offer.capped or None,
         "waits_for": waits_for or None,
@@ -278,7 +276,7 @@ def _case(guidance: Guidance, offer: OfferedTransition) -> Block:
     target = "ends the run" if offer.ends else f"to {destination}" if is_step else destination
     limit = " (the limit is reached)" if offer.capped else ""
     waiting = f" (waits for {waits_for})" if waits_for else ""
-    words = f"  {offer.outcome}{f' {one_line(facts)}' if facts else ''}: {target}{limit}{waiting}"
+    words = f"  {offer.outcome}{facts}: {target}{limit}{waiting}"
     return Block("case", offer.command or "", about, [words])
 
 

@@ -170,8 +170,8 @@ def _question(guidance: Guidance, asked: QuestionToUser) -> Block:
     if asked.answer is not None:
         words = f"Answered{whose}: {one_line(asked.text)} {_answer_text(asked.answer)}"
         return Block("answered", [text, "; ".join(asked.answer)], about, [words])
-    choices = asked.choices or [None] * len(asked.options)  # none in a preview
-    options = [_option(asked, option, choice) for option, choice in zip(asked.options, choices, strict=True)]
+    pairs = zip(asked.options, asked.choices, strict=True)
+    options = [_option(asked, option, choice) for option, choice in pairs]
     header = f" [{one_line(asked.header)}]" if asked.header else ""
     words = f"For the user{whose}{header}: {one_line(asked.text)}"
     return Block("question", [text, *(options or [Block("answer", asked.command or "")])], about, [words])

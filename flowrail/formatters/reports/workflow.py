@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from flowrail.command import value_text
-from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import Finding
-from flowrail.machines.question import Option
 from flowrail.machines.step import StepDef, fact_args
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
@@ -39,33 +37,6 @@ def report(workflow: Workflow, findings: Sequence[Finding], *, source: str, othe
                 for number, step in enumerate(workflow.steps, 1)
             ),
         ),
-        _table(
-            "Dispatches",
-            columns("step", "agent", "runs", "number", "model", wraps=("runs", "number")),
-            (
-                [step.id, work.agent or "", work.workflow or "a prompt", _number(work), work.model or ""]
-                for step in workflow.steps
-                if (work := step.work)
-            ),
-        ),
-        _table(
-            "Questions to the user",
-            columns("step", "header", "question", "answers", wraps=("question", "answers")),
-            (
-                [step.id, question.header, question.text, ", ".join(map(_option, question.options))]
-                for step in workflow.steps
-                for question in step.questions
-            ),
-        ),
-        _table(
-            "Gates",
-            columns("step", "gate", "review", "limit", "policy"),
-            (
-                [step.id, gate.name, gate.review, str(gate.limit), gate.policy or "default"]
-                for step in workflow.steps
-                if (gate := step.gate)
-            ),
-        ),
         section("Then", [f"  {one_line(workflow.then)}"] if workflow.then else []),
         section("Other workflows", [f"  {one_line(name)}" for name in others]),
         section("Findings", [f"  {one_line(finding.line)}" for finding in findings]),
@@ -88,17 +59,6 @@ def _about(arg: Arg) -> str:
     return "; ".join(words)
 
 
-def _number(work: Dispatch) -> str:
-    if work.over is None:
-        return "one"
-    items = work.over if isinstance(work.over, str) else ", ".join(map(value_text, work.over))
-    return f"one for each of {items}; {work.join} must succeed"
-
-
-def _option(option: Option) -> str:
-    return f"{option.label} → {option.outcome}" if option.outcome else option.label
-
-
 def _transitions(step: StepDef) -> str:
     transitions = ", ".join(f"{outcome} → {target or 'end'}" for outcome, target in step.next.items())
     notes = "; ".join(_notes(step))
@@ -110,6 +70,8 @@ def _notes(step: StepDef) -> Iterator[str]:
     if step.decides:
         deciding = {"gate": step.gate, "questions": step.questions, "rules": step.rules}
         yield f"decided by its {next((key for key, value in deciding.items() if value), 'handler')}"
+    if step.work is not None:
+        yield f"dispatches {step.work.agent or step.work.workflow}"
     if step.limit:
         yield f"at most {count(step.limit, 'attempt')}"
     if step.when is not None:

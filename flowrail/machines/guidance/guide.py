@@ -66,10 +66,8 @@ class Briefing:
     """The notes of the reports that are not in `done`, and of sub-agents."""
     already_ran: tuple[str, ...] = ()
     """The last shell commands in the current step, if hooks record them, each with its exit status and age."""
-    notes_path: str = ""
-    """The session's notes, if the workflow keeps any."""
     notes: WorkingFile | None = None
-    """`None` if that file is missing."""
+    """The file with the session's notes, if it exists."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Receive a payload: check it again, claim it for one receiver, start the target's session, acknowledge.
 
 A payload is known by its identity, so another document with the same content is the same payload. The claim is a record in
-the sender's journal, made under its lock before the session starts. If a receiver dies after its claim, the next receiver
-finishes the work. What can be refused is refused before the claim.
+the sender's journal, made under its lock before the session starts. If a receiver dies after its claim, or its session
+cannot start, the next receiver claims and finishes the work. What can be refused is refused before the claim.
 
 We have no journal of a payload from elsewhere. Therefore its chain and the target's rules are checked here, and its hops are
 counted from our records of its trace.
@@ -49,7 +49,7 @@ from flowrail.handoff.payload.models import shape_of
 from flowrail.handoff.store import HandoffChange, Handoffs, payload_path
 from flowrail.machines.guidance.received_work import COPY
 from flowrail.machines.reported_values import ValuesError, check_params, read_values
-from flowrail.machines.session_store import Store, check_size
+from flowrail.machines.session_store import check_size
 from flowrail.machines.values import Arg
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.handoffs.send import (
@@ -73,8 +73,6 @@ from flowrail.text.safe_text import in_quotes
 
 _ENDINGS = frozenset({".json", ".yaml", ".yml"})
 """The endings that the copy of a payload keeps."""
-RELEASED = "released"
-"""The kind of the record of a claim whose session could not be started."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class ReceivedHandoff:
     handoff: HandoffAnswer
     payload: Mapping[str, Any]
     """The payload in the version that the target reads."""
-    converted: ConvertedFile | None
+    converted_file: str
     """The file of the converted payload, if the target reads another version."""
     step: ShownStep | None
     """The current step of the target's session."""
@@ -98,18 +96,6 @@ class ReceivedHandoff:
     def xml(self, show: Show = str) -> str:
         """Return the first step of the session for the agent, or the state of the handoff as text."""
         return self.step.xml(show) if self.step else plain_text(self.report())
-
-
-@dataclass(frozen=True)
-class ConvertedFile:
-    """A payload in the version that its target reads, and the file that holds it."""
-
-    version: str
-    file: str
-    added: tuple[str, ...]
-    """The fields that the conversion added."""
-    lost: tuple[str, ...]
-    """The fields for which the version has no place."""
 
 
 @operation("handoff receive", "flow handoff receive handoff-payload.yaml")
@@ -190,15 +176,16 @@ class _Receipt:
     @contextmanager
     def held(self) -> Iterator[HandoffChange]:
         """Yield the handoff of the payload under its lock. One from elsewhere is new, and recorded with its claim."""
-        known = self._known()
+        handoffs = Handoffs(self.environment.store)
+        known = self._known(handoffs)
         if known is None:
-            handoff, handoffs = self._arrived(), Handoffs(self.environment.store)
+            handoff = self._arrived(handoffs)
             with handoffs.locked(handoff.identity, wait=self.environment.wait):
-                known = self._known()
+                known = self._known(handoffs)
                 if known is None:
                     yield HandoffChange(handoffs, handoff)
                     return
-        with known[0].change(known[1].id, wait=self.environment.wait) as change:
+        with handoffs.change(known.id, wait=self.environment.wait) as change:
             yield change
 
     def take(self, change: HandoffChange) -> ReceivedHandoff:
@@ -239,35 +226,28 @@ class _Receipt:
         return ReceivedHandoff(
             answer_of(environment, handoff),
             converted.handoff if converted else payload.handoff,
-            ConvertedFile(converted.version, copy, converted.added, converted.lost) if converted else None,
+            copy,
             step,
             tuple(notes) + (step.notes if step else ()),
         )
 
-    def _known(self) -> tuple[Handoffs, Handoff] | None:
-        """Return the handoff of the payload and its store, or `None` if the payload comes from elsewhere.
+    def _known(self, handoffs: Handoffs) -> Handoff | None:
+        """Return the handoff of the payload, or `None` if the payload comes from elsewhere.
 
-        A payload can be copied, so the store of the sender's session is searched too. Only this user's records count
-        there. The payload of an open handoff is also known by its file, which may have another payload now.
+        The payload of an open handoff is also known by its file, which may have another payload now.
         """
-        payload, own = self.payload, self.environment.store
+        payload = self.payload
         if not payload.version:
             return None
         identity = integrity.identity(payload.version, payload.handoff)
-        session = text_at(payload.handoff, "source.session_path").rstrip("/")
-        places = [own.path, os.path.join(payload.source, *[os.pardir] * 4)]  # .flow/sessions/ID/handoffs/FILE
-        if os.path.isabs(session) and "\0" not in session:
-            places.append(os.path.dirname(os.path.dirname(session)))
-        for path in dict.fromkeys(map(os.path.realpath, places)):
-            handoffs = Handoffs(own if path == os.path.realpath(own.path) else Store(path, own.owner))
-            for handoff in handoffs.own_ones():
-                written = payload_path(handoffs.store, handoff) if handoff.is_open else ""
-                is_its_file = written and os.path.realpath(written) == os.path.realpath(payload.source)
-                if handoff.identity == identity or (is_its_file and not handoff.foreign):
-                    return handoffs, handoff
+        for handoff in handoffs.own_ones():
+            written = payload_path(handoffs.store, handoff) if handoff.is_open else ""
+            is_its_file = written and os.path.realpath(written) == os.path.realpath(payload.source)
+            if handoff.identity == identity or (is_its_file and not handoff.foreign):
+                return handoff
         return None
 
-    def _arrived(self) -> Handoff:
+    def _arrived(self, handoffs: Handoffs) -> Handoff:
         """Return a payload from elsewhere as a handoff in its invocation phase, or refuse it. Nothing is recorded."""
         environment, payload, path = self.environment, self.payload, self.payload.source
         if errors := check_payload(payload, self._rules()).errors:
@@ -276,7 +256,7 @@ class _Receipt:
             content(payload.version, payload.handoff),
             integrity.expiry(payload.version, payload.handoff),
         )
-        handoffs, discovery = Handoffs(environment.store), find_targets(environment)
+        discovery = find_targets(environment)
         chain, trace_id = tuple(texts_at(fields, "meta.handoff_chain")), text_at(fields, "trace_id")
         hops = [known.hops for known in handoffs.own_ones() if known.trace_id == trace_id]
         with suppress(FlowError):  # the session is unknown
@@ -322,11 +302,8 @@ class _Receipt:
     def _rules(self) -> CheckRules:
         return CheckRules(now_of(self.environment), allow_expired=self.force)
 
-    def _command(self, change: HandoffChange, verb: str, *arguments: str) -> Command:
-        """Return a command that names the store of the handoff, if that is another one."""
-        environment, store = self.environment, os.path.dirname(os.path.dirname(change.folder))
-        is_own = os.path.realpath(store) == os.path.realpath(environment.store.path)
-        return Command(verb, *arguments, store=environment.shown_store if is_own else store)
+    def _status_command(self, handoff: Handoff) -> Command:
+        return Command("handoff status", handoff.id, store=self.environment.shown_store)
 
     def again(self, **options: Any) -> Command:
         """Return the same command with other options."""
@@ -342,7 +319,7 @@ class _Receipt:
         expired = handoff.phase == EXPIRED_PHASE
         if handoff.phase == INVOCATION or (expired and self.force):
             return
-        status = self._command(change, "handoff status", handoff.id)
+        status = self._status_command(handoff)
         if handoff.claim is not None and not expired:
             claim = handoff.claim
             is_here = claim.session in self.environment.store.stamps()
@@ -393,7 +370,7 @@ class _Receipt:
         raise payload_refusal(
             f"the payload of handoff `{handoff.id}` is refused",
             checked.errors,
-            hint=Hint("ask for a new one: ", self._command(change, "handoff status", handoff.id)),
+            hint=Hint("ask for a new one: ", self._status_command(handoff)),
             preserved=payload.source,
         )
 
@@ -450,7 +427,7 @@ class _Receipt:
     ) -> ShownStep:
         """Start the target's session unless an earlier receiver did, and copy the payload to its folder.
 
-        The session gets the converted payload, if there is one. If it cannot start, the claim is released.
+        The session gets the converted payload, if there is one.
         """
         environment, payload, handoff = self.environment, self.payload, change.handoff
         store = environment.store
@@ -467,12 +444,7 @@ class _Receipt:
                 digest = sha256_hex(render(converted.version, converted.handoff))
                 work = replace(work, payload=converted_file, sha256=digest, version=converted.version)
             values, note = self._values(opened), {"handoff": work.handoff, "sha256": work.sha256}
-            try:
-                step = start_session(environment, opened, session, values, received=work, note=note)
-            except FlowError:
-                if store.find(session) is None:
-                    change.commit(replace(handoff, claim=None), kind=RELEASED, **stamp_of(environment))
-                raise
+            step = start_session(environment, opened, session, values, received=work, note=note)
         if not os.path.lexists(copy):
             files.write_atomic(copy, payload.data)
         return step

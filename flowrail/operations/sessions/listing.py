@@ -145,19 +145,14 @@ def session_details(environment: Environment, session_id: str) -> SessionDetails
         for record in environment.store.records(session_id):
             records.append(record)  # noqa: PERF402 - those before a damage stay
         guidance = show_record(environment, environment.store.read(session_id))
-    except ChangedError as error:
-        problem = error
-    except TrustError as error:
+    except (ChangedError, TrustError, StorageError) as error:
         if not records:
-            raise  # the session itself is foreign
+            raise  # the session itself is unknown or foreign
         problem = error
-    except StorageError as error:
-        if not records:
-            raise
-        revision = records[-1].session.revision
-        again = Command("session rewind", session_id, to=revision, as_new=True, store=environment.shown_store)
-        error.hint = Hint(error.hint, "; continue from what is shown above: ", again)
-        problem = error
+        if isinstance(error, StorageError):
+            to, store = records[-1].session.revision, environment.shown_store
+            again = Command("session rewind", session_id, to=to, as_new=True, store=store)
+            error.hint = Hint(error.hint, "; continue from what is shown above: ", again)
     return SessionDetails(session_id, guidance, tuple(history.entries(records)), problem)
 
 

@@ -7,10 +7,10 @@ cannot be read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from flowrail.errors import UsageError
 from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
@@ -80,10 +80,6 @@ def prune(
     older_than: Annotated[
         str, Help("Only sessions whose last record is older: days, or 30m, 12h, 7d, 2w.", metavar="AGE")
     ] = "30d",
-    status: Annotated[
-        tuple[Literal["completed", "failed", "abandoned", "lost", "never begun"], ...],
-        Help("Only sessions with this status. May be repeated."),
-    ] = (),
     dry_run: DryRun = False,
 ) -> PruneResult:
     """Delete old sessions that have ended
@@ -94,12 +90,10 @@ def prune(
     days = days_of(older_than)
     if days is None:
         raise UsageError(f"`{older_than[:40]}` is not an age", hint="write days, or 30m, 12h, 7d, 2w")
-    return prune_sessions(environment, older_than=days, statuses=status, dry_run=dry_run)
+    return prune_sessions(environment, older_than=days, dry_run=dry_run)
 
 
-def prune_sessions(
-    environment: Environment, *, older_than: float, statuses: Collection[str] = (), dry_run: bool = False
-) -> PruneResult:
+def prune_sessions(environment: Environment, *, older_than: float, dry_run: bool = False) -> PruneResult:
     """Delete sessions that ended more than *older_than* days ago; with *dry_run*, only return them."""
     now = _seconds(environment.now)
     handoffs = Handoffs(environment.store)
@@ -107,9 +101,8 @@ def prune_sessions(
         _sweep(environment.store, now)
     gone: list[OldSession] = []
     stayed: list[OldSession] = []
-    for old in _old_sessions(
-        environment.store, environment.now, older_than, statuses, open_handoffs(handoffs, environment.now)
-    ):
+    needs = open_handoffs(handoffs, environment.now)
+    for old in _old_sessions(environment.store, environment.now, older_than, needs):
         why = old.why
         if not why and not dry_run:
             try:
@@ -124,7 +117,7 @@ def prune_sessions(
 
 
 def _old_sessions(
-    store: Store, at: str, older_than: float, statuses: Collection[str], needs: Callable[[str], str]
+    store: Store, at: str, older_than: float, needs: Callable[[str], str]
 ) -> Iterator[OldSession]:
     """Yield the sessions that can be deleted, and those that stay, with the reason, which may come from *needs*."""
     board, now = Board(store), _seconds(at)
@@ -144,7 +137,7 @@ def _old_sessions(
                 continue
             parent = board.row(row.parent, at) if row.parent else None
             why = needs(session_id) or _parent_needs(parent)
-        if days >= older_than and (not statuses or status in statuses):
+        if days >= older_than:
             yield OldSession(session_id, status, days, why)
 
 

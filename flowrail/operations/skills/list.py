@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,8 +18,9 @@ from flowrail.skills.catalog import Skill, listing, with_unread_workflow, workfl
 from flowrail.skills.loader import Loader
 from flowrail.text.phrases import count
 from flowrail.text.report import Part, Report, Span, Style, Table, columns
+from flowrail.text.safe_text import shortened
 
-_SHORTEST_CLAUSE, _LONGEST_PURPOSE = 20, 90
+_LONGEST_PURPOSE = 90
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,7 @@ class ListedSkill(Skill):
             return Span(f"not approved; {self.needs_approval}", Style.WARNING)
         if self.errors:
             return Span(f"{count(self.errors, 'error')}: {Command('check', self.name)}", Style.BAD)
-        sentence = " ".join(self.description.split()).partition(". ")[0].rstrip(".")
-        clause = sentence.partition(": ")[0]
-        shown = clause if len(clause) >= _SHORTEST_CLAUSE else sentence
-        return shown if len(shown) <= _LONGEST_PURPOSE else f"{shown[: _LONGEST_PURPOSE - 1]}…"
+        return shortened(re.split(r"[.:](?: |$)", " ".join(self.description.split()))[0], _LONGEST_PURPOSE)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from flowrail.command import Command, Hint
@@ -13,6 +13,7 @@ from flowrail.formatters.reports import workflow as page
 from flowrail.machines.findings import Finding
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.outcome_decision import NO_SESSION
 from flowrail.machines.reported_values import ValuesError, read_values
 from flowrail.machines.session import Session
 from flowrail.machines.step import StepDef, fact_args
@@ -45,7 +46,7 @@ class ShownWorkflow(ListedSkill):
 
 @dataclass(frozen=True)
 class PreviewedStep(Guidance):
-    """What a step prints, without commands, since there is no session."""
+    """What a step prints. Its commands name `SESSION`, since there is no session."""
 
     def report(self) -> Report:
         """Return what a person reads."""
@@ -75,7 +76,7 @@ def show(
     """Show a skill's steps, transitions and parameters, or what one step prints
 
     With STEP, prints what an agent reads at that step without starting a session. A parameter without a value or
-    default has its example. Transitions are shown without commands, since there is no session.
+    default has its example. The commands name SESSION, since there is no session.
     """
     if step is None:
         found, file = environment.loader.find(skill)
@@ -91,8 +92,7 @@ def show(
             total=opened.workflow.total_steps,
         )
     session = _session(opened.workflow, skill, _step(opened.workflow, skill, step), param, fact, attempt)
-    guidance = guide(opened.workflow, entered(opened.workflow, session), place="")
-    return PreviewedStep(**vars(_without_commands(guidance)))
+    return PreviewedStep(**vars(guide(opened.workflow, entered(opened.workflow, session))))
 
 
 def _step(workflow: Workflow, address: str, named: str) -> StepDef:
@@ -128,28 +128,12 @@ def _session(
     takes_any_fact = any(callable(declared.handler) for declared in workflow.steps)
     state = read_values(facts, known) if takes_any_fact else _read_declared(facts, known)
     return Session(
-        id="SESSION",
+        id=NO_SESSION,
         skill=address,
         step=step.id,
         params=Frozen({**usual, **_read_declared(params, workflow.params)}),
         state=Frozen(state),
         visits=Frozen({step.id: visit}),
-    )
-
-
-def _without_commands(guidance: Guidance) -> Guidance:
-    """Return the guidance without commands that need a session."""
-    return replace(
-        guidance,
-        session="",
-        next=tuple(replace(transition, command=None) for transition in guidance.next),
-        dispatches=tuple(
-            replace(dispatch, command=None, again_command=None, relay_command=None)
-            for dispatch in guidance.dispatches
-        ),
-        questions=tuple(replace(asked, command=None, choices=()) for asked in guidance.questions),
-        findings=(),
-        finding_command=None,
     )
 
 

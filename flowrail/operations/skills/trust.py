@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,6 +15,7 @@ from flowrail.discovery.declaration import read_declaration
 from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import FlowError, TrustError, UsageError
+from flowrail.machines.frozen import Frozen
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill
@@ -37,16 +38,6 @@ from flowrail.text.safe_text import one_line
 
 
 @dataclass(frozen=True)
-class TrustedProgram:
-    """A program that commands of an approved skill run."""
-
-    word: str
-    """The word that names it in a command."""
-    path: str
-    """Its path; empty if it was not found."""
-
-
-@dataclass(frozen=True)
 class TrustedSkill:
     """A skill that was approved for a project, or whose approval was removed."""
 
@@ -64,8 +55,8 @@ class TrustedSkill:
     """The digest of the approved content."""
     files: tuple[str, ...] = ()
     """The approved files."""
-    programs: tuple[TrustedProgram, ...] = ()
-    """The programs that its commands run."""
+    programs: Mapping[str, str] = Frozen()
+    """The paths of the programs that its commands run, by the word that names each; empty if one was not found."""
     remove_command: Command | None = None
     """The command that removes the approval."""
 
@@ -170,7 +161,7 @@ def _approved(environment: Environment, name: str, digest: str | None, *, edits:
         changed=True,
         digest=content.digest,
         files=tuple(content.files),
-        programs=tuple(TrustedProgram(word, program.path) for word, program in programs.items()),
+        programs=Frozen({word: program.path for word, program in programs.items()}),
         remove_command=Command("trust", name, remove=True, root=named_root(skill) or None),
     )
 

@@ -15,7 +15,6 @@ from flowrail.handoff.store import Handoffs, missing_parts, payload_path
 from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance, SentWork
 from flowrail.machines.session import Dispatched, Session, WorkingFile
 from flowrail.machines.session_store import Store
-from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import working_files
 from flowrail.operations.steps.dispatched_work import children_of
@@ -31,13 +30,11 @@ MOST_FILES = 5
 """At most this many result files are named."""
 
 
-def with_past(environment: Environment, session: Session, workflow: Workflow, guidance: Guidance) -> Guidance:
+def with_past(environment: Environment, session: Session, guidance: Guidance) -> Guidance:
     """Return *guidance* with working files, and a briefing, or the results after the end."""
     guidance = replace(guidance, working_files=working_files.listed(environment, session))
     if session.is_open:
-        return replace(
-            guidance, briefing=_briefing(environment.store, session, workflow, guidance, environment.now)
-        )
+        return replace(guidance, briefing=_briefing(environment.store, session, guidance, environment.now))
     if session.parent:
         return guidance
     return replace(
@@ -47,7 +44,7 @@ def with_past(environment: Environment, session: Session, workflow: Workflow, gu
     )
 
 
-def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guidance, now: str) -> Briefing:
+def _briefing(store: Store, session: Session, guidance: Guidance, now: str) -> Briefing:
     done, earlier, dispatches = _done(store, session)
     with_a_step = {step.note for step in done}
     noted = [note.text for note in session.notes if note.text not in with_a_step]
@@ -60,7 +57,6 @@ def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guid
             )
             noted.append(f"{about}: {note.text}")
     notes = next((file for file in guidance.working_files if file.path == session.notes_path), None)
-    has_notes = notes is not None or (session.revision > 0 and _uses_notes(workflow))
     return Briefing(
         now=now,
         done=done,
@@ -69,15 +65,8 @@ def _briefing(store: Store, session: Session, workflow: Workflow, guidance: Guid
         already_ran=shell_history.last_in_words(
             store.folder(session.id), step_entered=session.moved_at, now=now
         ),
-        notes_path=session.notes_path if has_notes else "",
         notes=notes,
     )
-
-
-def _uses_notes(workflow: Workflow) -> bool:
-    """Return whether the instructions of a step ask the agent to keep notes."""
-    texts = (step.actions for step in workflow.steps if not callable(step.actions))
-    return any("$notes" in str(text) for actions in texts for text in actions)
 
 
 def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int, tuple[Dispatched, ...]]:

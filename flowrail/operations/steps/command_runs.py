@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 from flowrail import approval
@@ -394,26 +395,20 @@ def facts_of(
             continue
         name, _, found = arg.source.partition(".")
         how = f"run `flow run {name}`; the fact is taken from its output"
+        refused = partial(ValuesError, f"step `{step.id}`", names=[fact])
         if fact in facts:
-            raise ValuesError(
-                f"step `{step.id}`",
-                [f"`{fact}` is taken from the output of `{name}`"],
-                hint="do not report it",
-                names=[fact],
-            )
+            raise refused([f"`{fact}` is taken from the output of `{name}`"], hint="do not report it")
         run = newest_run(session, step, name, names_at(workflow, session, step))
         if run is None or not run.ended_at:
             if arg.required:
-                problem = f"`{fact}` has no value, because command `{name}` did not run"
-                raise ValuesError(f"step `{step.id}`", [problem], hint=how, names=[fact])
+                raise refused([f"`{fact}` has no value, because command `{name}` did not run"], hint=how)
             continue
         text = run.facts.get(found)
         value = step.commands[name].facts[found].default if text is None else text
         if value is None:
-            problem = f"`{fact}` was not found in the output of `{name}`"
-            raise ValuesError(f"step `{step.id}`", [problem], hint=f"look at the output: {how}", names=[fact])
+            raise refused([f"`{fact}` was not found in the output of `{name}`"], hint=f"look at it: {how}")
         try:
             facts[fact] = arg.read(value) if isinstance(value, str) else value
         except ValueError as error:
-            raise ValuesError(f"step `{step.id}`", [f"`{fact}` {error}"], hint=how, names=[fact]) from None
+            raise refused([f"`{fact}` {error}"], hint=how) from None
     return facts

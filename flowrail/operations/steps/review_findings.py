@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from flowrail.command import Command
 from flowrail.errors import UsageError
@@ -87,27 +87,14 @@ def add_finding(
     return _shown(after.id, finding)
 
 
-@dataclass(frozen=True)
-class NothingFound:
-    """A review that found nothing."""
-
-    session: str
-    """The session where the gate decides."""
-    findings: tuple[Literal[""], ...] = ()
-
-    def report(self) -> Report:
-        """Return what was recorded."""
-        return [f"recorded in {self.session}: no findings"]
-
-
 @operation("finding none", "flow finding none planner-k3x9q2")
-def submit_without_findings(environment: Environment, session: SessionId) -> NothingFound:
+def submit_without_findings(environment: Environment, session: SessionId) -> Findings:
     """Record that a review found nothing"""
     with _review_of(environment, session) as (held, finder):
         before, known = held.session, held.session.evidence
         after = before if known is None else before.with_evidence(replace(known, nothing_found=True))
         held.commit(after, "finding", finding="none", finder=finder)
-    return NothingFound(after.id)
+    return Findings(after.id, ())
 
 
 @operation("finding list", "flow finding list planner-k3x9q2")

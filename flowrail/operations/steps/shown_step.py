@@ -78,7 +78,7 @@ def show_step(
         )
         guidance = replace(guidance, relaunch_command=relaunch)
     if resumed or not session.is_open:
-        guidance = with_past(environment, session, opened.workflow, guidance)
+        guidance = with_past(environment, session, guidance)
     if resumed and guidance.evidence and environment.demands_evidence:
         checks = step_checks.with_verdicts(environment, opened.workflow, session, guidance.evidence)
         guidance = replace(guidance, evidence=checks)

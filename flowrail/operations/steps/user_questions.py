@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
@@ -120,24 +119,22 @@ def answer(
     If a question allows several options, give one pair for each.
     """
     session = _session_to_answer(environment, session)
-    by_question = _by_question(environment, session, answers)
     shown = answer_questions(
-        environment, session, by_question, reason, note=joined_notes(note), take_over=take_over
+        environment, session, _by_question(answers), reason, note=joined_notes(note), take_over=take_over
     ).told(environment)
     resume_command = Command("resume", session, store=environment.store.address)
     return AnsweredStep(**vars(shown), resume_command=resume_command)
 
 
-def _by_question(environment: Environment, session: str, texts: Sequence[str]) -> dict[str, list[str]]:
+def _by_question(texts: Sequence[str]) -> dict[str, list[str]]:
     """Return texts of the form QUESTION=OPTION as the answers to each question."""
     answers: dict[str, list[str]] = {}
     for text in texts:
-        name, equals, option = text.partition("=")
-        if not equals or not option.strip():
-            known = environment.store.read(session).session.questions
-            names = [*([name] if equals else []), *(asked.id for asked in known if asked.is_open), "QUESTION"]
-            typed = shlex.quote(f"{names[0]}={'OPTION' if equals else text[:60]}")
-            raise UsageError(f"`{text[:60]}` is not QUESTION=OPTION", hint=f"write it as {typed}")
+        name, _, option = text.partition("=")
+        if not option.strip():
+            raise UsageError(
+                f"`{text[:60]}` is not QUESTION=OPTION", hint="begin with the id of the question and `=`"
+            )
         answers.setdefault(name, []).append(option)
     return answers
 

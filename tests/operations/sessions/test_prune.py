@@ -150,9 +150,9 @@ def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_g
     folder.mkdir(0o700)
     (folder / "journal.jsonl").write_bytes(b'{"seq":0')
 
-    assert gone("--older-than", "0", "--status", "never begun") == set()
+    assert "small-zzzzzz" not in gone("--older-than", "0", "--dry-run")
     with after(LATER):
-        assert gone("--status", "never begun", "--older-than", "1") == {"small-zzzzzz"}
+        assert "small-zzzzzz" in gone("--older-than", "1")
     assert stored_sessions() == {session}
 
 
@@ -205,5 +205,4 @@ def test_a_child_that_lost_its_work_has_ended() -> None:
         assert stays() == {first: f"its parent session `{parent}` is open"}
         told("session", "abandon", parent)
     with after(2 * MUCH_LATER):
-        assert told("session", "prune", "--dry-run", "--status", "lost")["sessions"] != []
         assert gone() == {parent, first, second}
