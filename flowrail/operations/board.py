@@ -17,9 +17,11 @@ from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.evidence_results import StepEvidence
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.agent_work import PENDING, AgentCount
+from flowrail.machines.guidance.guide import CurrentStep
 from flowrail.machines.session import OPEN, AskedQuestion, Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
+from flowrail.operations.steps.dispatched_work import lost_dispatch
 from flowrail.text.phrases import count, moment_after, seconds_between
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened
@@ -45,26 +47,6 @@ class Group(StrEnum):
 
 
 @dataclass(frozen=True)
-class Position:
-    """The current step of a session: its position in the workflow, and the number of the attempt."""
-
-    id: str
-    title: str
-    number: int
-    total: int
-    attempt: int
-    limit: int | None
-
-    @property
-    def text(self) -> str:
-        """The position in words, such as `step 2 of 5: Investigate, attempt 2 of 3`."""
-        prefix = f"step {self.number} of {self.total}: " if self.total else ""
-        limit = f" of {self.limit}" if self.limit else ""
-        attempt = f", attempt {self.attempt}{limit}" if self.attempt > 1 else ""
-        return f"{prefix}{self.title}{attempt}"
-
-
-@dataclass(frozen=True)
 class ListedSession:
     """One session of a list. If it cannot be read, only its id, its status and the problem are known."""
 
@@ -76,7 +58,7 @@ class ListedSession:
     group: Group = Group.NEEDS_YOU
     reason: str = ""
     """Why it needs a person."""
-    position: Position | None = None
+    position: CurrentStep | None = None
     """The current step; `None` if it has ended."""
     revision: int = 0
     head: str = ""
@@ -165,7 +147,7 @@ class Board:
         row = self._read(session_id)
         if row is None or not row.is_open:
             return row
-        lost = self._is_lost(row)
+        lost = row.record is not None and lost_dispatch(self._store, row.record.session) is not None
         children = [self._read(name) for name in row.children]
         idle = seconds_between(row.active_at, now)
         is_stalled = row.group is Group.RUNNING and idle is not None and idle > self._stalled_after
@@ -198,21 +180,8 @@ class Board:
             return ListedSession(session_id, skill, reason=error.message, code=error.code, hint=error.hint)
         return _row(record, position_in(self._store, record.session), self._store.named)
 
-    def _is_lost(self, row: ListedSession) -> bool:
-        """Return whether a session above no longer needs this one. A parent that cannot be read may need it."""
-        while row.parent is not None:
-            parent = self._read(row.parent)
-            if parent is None:
-                return True
-            if parent.code:
-                return False
-            if row.session not in parent.children:
-                return True
-            row = parent
-        return False
 
-
-def position_in(store: Store, session: Session) -> Position | None:
+def position_in(store: Store, session: Session) -> CurrentStep | None:
     """Return where *session* is in its stored workflow, or `None` if it has ended."""
     if session.step is None:
         return None
@@ -220,15 +189,15 @@ def position_in(store: Store, session: Session) -> Position | None:
         steps = store.definition(session).steps
         number, step = next((n, step) for n, step in enumerate(steps, start=1) if step["id"] == session.step)
     except (FlowError, KeyError, TypeError, StopIteration):
-        return Position(str(session.step), str(session.step), 0, 0, session.visit, None)
+        return CurrentStep(str(session.step), str(session.step), 0, 0, session.visit)
     limit = step.get("limit")
     values = {**session.params, **session.state, "visit": session.visit, "limit": limit or ""}
     title = shortened(fill(str(step.get("title") or step["id"]), values))
     bound = session.allowed(step["id"], limit) if isinstance(limit, int) else None
-    return Position(step["id"], title, number, len(steps), session.visit, bound)
+    return CurrentStep(step["id"], title, number, len(steps), session.visit, bound, step.get("phase"))
 
 
-def _row(record: Record, position: Position | None, store: str | None) -> ListedSession:
+def _row(record: Record, position: CurrentStep | None, store: str | None) -> ListedSession:
     session, evidence = record.session, record.session.evidence
     questions = tuple(question for question in session.questions if question.is_open)
     group, reason = Group.RUNNING, ""

@@ -2,48 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
-
 import pytest
 from support.sandbox import bytes_below, home_skills, put_skill, refused, sessions_folder, told
 
-from flowrail.cli import output
 from flowrail.machines import outcome_decision
-from flowrail.machines.outcome_decision import call_function
 from flowrail.machines.step import StepContext
 
 HERE = StepContext("first")
-
-
-def test_in_a_thread_a_function_is_called_without_an_alarm() -> None:
-    done: list[object] = []
-    thread = threading.Thread(target=lambda: done.append(call_function(lambda ctx: ctx.step_id, HERE)))
-
-    thread.start()
-    thread.join()
-
-    assert done == ["first"]
-
-
-def say(text: str) -> None:
-    """Print as an author's code would, and as a program that it starts would."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-    os.write(1, f"{text} below\n".encode())
-
-
-def test_what_is_printed_before_the_answer_is_kept_apart(capfd: pytest.CaptureFixture[str]) -> None:
-    with output.answering():
-        output.keep_apart()
-        say("noise")
-        output.put("answer\n")
-        say("after")
-
-    out, err = capfd.readouterr()
-    assert out.splitlines() == ["answer", "after", "after below"]
-    assert sorted(err.splitlines()) == ["noise", "noise below"]
 
 
 HANGING = """\

@@ -36,20 +36,6 @@ def test_a_finding_is_shown_with_its_line_and_a_mark_below_the_word(*, on_termin
     assert lines[-2:] == ["1 workflow checked: 3 errors", "flow explain FR102 says more about FR102"]
 
 
-def test_a_long_line_is_cut_around_the_mark() -> None:
-    text = "very " * 60
-    put_skill(
-        "broken", f"name: NAME\nsteps:\n  - {{id: a, title: A, actions: [{text}], next: {{ok: gone}}}}\n"
-    )
-
-    out = plain(shown("check", "broken", status=1)).splitlines()
-
-    source, mark = (line for line in out if "| " in line)
-    assert max(len(source), len(mark)) <= 80
-    assert source.startswith("3 | …")
-    assert source[mark.index("^") : mark.index("^") + 2] == "ok"
-
-
 @pytest.mark.usefixtures("_broken")
 def test_github_gets_an_annotation_of_the_line_for_each_finding() -> None:
     ran = flow("check", "broken", "--github")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -47,14 +46,6 @@ def test_a_picture_that_no_longer_matches_its_workflow_is_found() -> None:
     assert (status, error["code"]) == (1, "PICTURE_OUTDATED")
     assert error["hint"] == "write it again: flow diagram small --output small.svg"
     assert Path("small.svg").read_bytes() == before
-
-
-def test_a_session_is_drawn_by_what_it_keeps_and_not_by_the_files_of_today() -> None:
-    folder = put_skill("small")
-    session = told("step", "small")["session"]
-    shutil.rmtree(folder)
-
-    assert '"1 · First' in flow("diagram", "--session", session).out
 
 
 def test_an_unknown_format_is_refused_before_anything_is_written() -> None:

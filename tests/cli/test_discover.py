@@ -154,17 +154,6 @@ def test_no_command_is_printed_for_a_target_that_would_be_refused() -> None:
     assert offers["planner"]["command"] == f"flow handoff send planner --session {taken}"
 
 
-def test_a_target_that_needs_a_fact_says_so_instead_of_a_command() -> None:
-    target("digger", requires="[insights.uncertainties]")
-
-    offers = told("discover", "--session", source_session())["candidates"]
-
-    (digger,) = [offer for offer in offers if offer["skill"] == "digger"]
-    assert digger["command"] is None
-    assert "the target requires `insights.uncertainties`" in digger["refused"]
-    assert "report these facts: flow handoff send digger" in digger["refused"]
-
-
 def test_a_received_handoff_counts_for_its_target_and_its_session_has_a_problem_type() -> None:
     def parts(*words: str) -> dict[str, dict[str, int]]:
         found = told("discover", *words)["candidates"]

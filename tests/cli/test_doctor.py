@@ -15,7 +15,6 @@ from support.sandbox import (
     put_skill,
     sessions_folder,
     told,
-    unchanged,
 )
 from support.skills import head, put
 
@@ -67,15 +66,6 @@ def test_a_set_up_in_order_is_told_so() -> None:
     assert f"  flowrail {__version__}, Python {sys.version.split()[0]} ({sys.executable})\n" in ran.out
     assert "  ~/.claude/skills (home): 1 skill\n" in ran.out
     assert "not found; `flow step SKILL` creates it" in ran.out
-
-
-def test_looking_writes_nothing() -> None:
-    put(home_skills(), "reader")
-    put_python("py")
-    told("step", "decision-critic", "--new")
-
-    with unchanged(Path.home()), unchanged(Path.cwd()):
-        flow("doctor")
 
 
 # --- installation ---------------------------------------------------------------------------------

@@ -45,13 +45,6 @@ def test_a_fact_in_a_path_stays_in_the_folder_that_is_written_before_it(session:
     assert told("resume", session)["revision"] == 0
 
 
-def test_a_fact_in_a_path_may_name_a_folder_below(session: str) -> None:
-    Path("out/deep").mkdir(parents=True)
-    Path("out/deep/page.md").write_text("new")
-
-    assert told("step", "given", "ok", "-s", "name=deep/page")["session"] == session
-
-
 def test_an_unknown_option_says_how_a_fact_is_given(session: str) -> None:
     hint = refused("step", "given", "ok", "--session", session, "--level", "high")[1]["hint"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -14,52 +13,6 @@ from support.sandbox import ASKING, flow, put_skill, refused, sessions_folder, t
 def skills() -> None:
     put_skill("small")
     put_skill("asking", ASKING)
-
-
-def test_open_sessions_are_listed_newest_first() -> None:
-    first, second = told("step", "small", "--new"), told("step", "asking", "--new")
-
-    listed = told("sessions")["sessions"]
-
-    assert [session["session"] for session in listed] == [second["session"], first["session"]]
-    assert {name: value for name, value in listed[1].items() if value} == {
-        "session": first["session"],
-        "skill": "small",
-        "status": "active",
-        "group": "running",
-        "position": {"id": "first", "title": "First", "number": 1, "total": 2, "attempt": 1, "limit": None},
-        "head": first["head"],
-        "started_at": first["started_at"],
-        "moved_at": first["started_at"],
-        "active_at": first["started_at"],
-        "agents": {"done": 0, "failed": 0, "started": 0, "pending": 0},
-        "command": f"flow resume {first['session']}",
-    }
-    rows = flow("sessions").out.splitlines()
-    assert rows[0].split() == ["session", "status", "topic", "step", "active"]
-    assert re.split(" {2,}", rows[1]) == [
-        second["session"],
-        "active",
-        "nothing",
-        "1 of 2: look",
-        listed[0]["active_at"],
-    ]
-
-
-def test_ended_sessions_are_listed_when_asked_for() -> None:
-    session = told("step", "small", "--new")["session"]
-    told("step", "small", "fail")
-
-    assert told("sessions")["sessions"] == []
-    assert flow("sessions").out == "no open session here; `flow list` shows what can be started\n"
-    (item,) = told("sessions", "--all")["sessions"]
-    assert (item["session"], item["status"], item["position"], item["command"]) == (
-        session,
-        "failed",
-        None,
-        None,
-    )
-    assert re.search(rf"^{session} +failed +- +- +20", flow("sessions", "--all").out, re.MULTILINE)
 
 
 def test_sessions_that_cannot_be_read_or_are_foreign_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,37 +118,6 @@ def test_facts_that_do_not_fit_are_refused(words: list[str], message: str, hint:
     assert told("step", "asking")["revision"] == 0
 
 
-def test_an_outcome_that_is_not_open_is_refused_with_what_is() -> None:
-    told("step", "small")
-    before = bytes_below(sessions_folder(), but={"lock"})
-
-    for outcome in ("iterate", "skip", "done"):
-        status, error = refused("step", "small", outcome)
-        assert (status, error["code"]) == (4, "OUTCOME_NOT_OPEN")
-        assert error["message"] == f"step `first` does not accept `{outcome}` (expected: `ok`, `fail`)"
-        assert "report what happened: flow resume " in error["hint"]
-        assert error["details"] == {"step": "first", "outcome": outcome, "open": ["ok", "fail"]}
-
-    told("step", "asking")
-    assert "(expected: `done`)" in refused("step", "asking", "fail")[1]["message"]
-    assert {k: v for k, v in bytes_below(sessions_folder(), but={"lock"}).items() if "small" in k} == before
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["step", "small", "--expect", "0"],
-        ["step", "small", "ok", "-p", "a=b"],
-        ["step", "small", "--session", "small-abcdef", "-p", "a=b"],
-    ],
-)
-def test_options_that_do_not_belong_together_are_refused(words: list[str]) -> None:
-    status, error = refused(*words)
-
-    assert (status, error["code"]) == (2, "USAGE")
-    assert not sessions_folder().exists()
-
-
 # --- compare and swap ---------------------------------------------------------------------------
 
 

@@ -50,11 +50,6 @@ def test_colour_can_be_turned_off(
     assert after == before
 
 
-def test_a_pipe_is_plain_unless_colour_is_asked_for(session: str) -> None:
-    assert "\x1b" not in flow("sessions").out
-    assert "\x1b[36mactive" in flow("sessions", "--color", "always").out
-
-
 def test_times_are_relative_in_a_terminal_and_exact_in_a_pipe(session: str) -> None:
     exact = str(told("sessions", session)["history"][0]["at"])
 

@@ -162,23 +162,6 @@ def test_with_edits_the_owner_may_change_the_folder_and_nobody_else() -> None:
         assert refused("step", "py", "--new")[1]["code"] == "NOT_TRUSTED"
 
 
-def test_without_an_argument_what_waits_is_listed_with_its_command() -> None:
-    assert flow("trust").out == "nothing waits for approval\n"
-    put_skill("small")
-    session = told("step", "small", "--new")["session"]
-    put_python("py")
-    put_skill("decision-critic")
-    disown(session)
-
-    waiting = told("trust")["waiting"]
-
-    assert {entry["name"]: entry["command"] for entry in waiting} == {
-        "py": "flow trust py",
-        "decision-critic": "flow trust decision-critic",
-        session: f"flow trust --session {session}",
-    }
-
-
 def test_a_foreign_session_is_accepted_by_a_person_who_saw_what_it_contains() -> None:
     put_skill("small")
     session = str(told("step", "small", "--new")["session"])
@@ -243,19 +226,6 @@ def test_a_person_is_asked_at_the_terminal(answer: str, status: int) -> None:
     assert "Allow skill py to run as you in this project? Type yes: " in screen
     assert ended == status, screen
     assert (flow("step", "py").status == 0) == (status == 0)
-
-
-def test_a_skill_without_a_workflow_is_allowed_for_its_health_check() -> None:
-    put(project_skills(), "sick")
-    digest = snapshot(str(project_skills() / "sick")).digest
-
-    assert told("trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
-    assert flow("trust", "sick", "--remove").out == "sick may no longer run\n"
-
-    put_skill("sick", where=home_skills())
-    assert told("trust", "sick", "--digest", digest)["folder"] == str(project_skills() / "sick")
-    for name in ("..", "../sick", "nobody"):
-        assert refused("trust", name, "--digest", digest)[1]["code"] == "UNKNOWN_SKILL"
 
 
 def test_what_lies_behind_a_projects_link_is_the_projects(tmp_path: Path) -> None:

@@ -107,17 +107,6 @@ def test_with_many_sessions_every_group_is_on_the_screen() -> None:
     assert len(shown.split("\n")) <= 40
 
 
-def test_one_session_is_watched_alone() -> None:
-    watched, unwatched = started("one"), started("two")
-
-    with watching(watched) as screen:
-        shown = screen.wait_for("Running (1)")
-
-    assert f"  {watched}: one" in shown
-    assert unwatched not in shown
-    assert flow("watch", "release-zzzzzz").status == 2
-
-
 @contextmanager
 def piped(*options: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(

@@ -48,14 +48,6 @@ def test_a_fence_becomes_the_block_of_its_function(name: str) -> None:
     assert problems(text) == []
 
 
-def test_a_resource_is_quoted_for_each_name() -> None:
-    text = fence("resource", "severity", "", "- temporal")
-
-    assert blocks_in(text) == [
-        instructions.format_resource(name, f"The text of {name}.") for name in ("severity", "temporal")
-    ]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -103,15 +95,6 @@ def test_other_fences_are_text_and_no_problem(text: str) -> None:
 def test_a_fence_that_cannot_be_a_block_is_text_and_a_problem(text: str, problem: str) -> None:
     assert with_blocks(fill(text, {}), resources) == [fill(text, {})]
     assert problems(text) == [problem]
-
-
-def test_problems_have_their_lines() -> None:
-    text = "\n".join(["One", fence("forbidden", "- a"), "", fence("nope"), "x", fence("forbidden")])
-
-    assert [(problem.line, problem.name) for problem in fence_problems(text)] == [
-        (6, "nope"),
-        (9, "forbidden"),
-    ]
 
 
 # --- values

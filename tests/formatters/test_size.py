@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.workflows import NOW, ended, fan, found, report, review_loop, step, workflow
+from support.workflows import NOW, ended, fan, step, workflow
 
 from flowrail import Arg
-from flowrail.command import Command
 from flowrail.formatters.guidance import step_output
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.session import ParentSession
 from flowrail.machines.transition import NOTHING, start
 from flowrail.text.report import plain_text
 
@@ -53,31 +51,6 @@ def test_what_surrounds_a_step_is_small_also_if_a_fact_decides() -> None:
     assert [case.facts for case in decided.next] == [{"traced": "no"}, {"traced": "yes"}]
     assert surrounding_bytes(two_transitions()) <= MOST
     assert surrounding_bytes(decided) <= MOST
-
-
-def test_what_surrounds_a_gate_and_the_work_that_it_sent_back_is_small() -> None:
-    flow = review_loop()
-    at_gate = report(flow, found(flow, report(flow, start(flow, now=NOW), "ok"), "MUST"), "ok")
-    sent_back = report(flow, at_gate, "done")
-
-    for session in (at_gate, sent_back, report(flow, sent_back, "ok")):
-        guidance = guide(flow, replace(session, id="planner-k3x9q2"), place=STORE)
-        own_length = sum(map(len, guidance.actions)) + len(guidance.step.title if guidance.step else "")
-        findings_length = sum(len(finding.text) for finding in guidance.findings)
-        assert len(step_output.xml(guidance).encode()) - own_length - findings_length <= MOST_AT_REVIEWS, (
-            step_output.xml(guidance)
-        )
-
-
-def test_a_sub_agent_reads_how_to_ask_once() -> None:
-    guidance = replace(
-        two_transitions(), parent=ParentSession("x"), ask_command=Command("ask", "x", "-", store=STORE)
-    )
-
-    first, later = surrounding_bytes(guidance), surrounding_bytes(replace(guidance, revision=1))
-
-    assert first > 2 * MOST
-    assert later <= MOST
 
 
 @pytest.mark.parametrize(

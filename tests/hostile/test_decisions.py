@@ -240,7 +240,7 @@ def test_the_users_answer_in_the_hosts_question_tool_counts_and_is_recorded_as_s
     assert said.startswith(f"flow recorded the user's answer to `ship`. Continue: `flow resume {session}")
     record = told("sessions", session)["history"][-1]
     assert (record["note"]["way"], record["note"]["answers"]) == ("host", {"ship": ["Yes"]})
-    assert "ship=Yes (by a person in the host's question tool)" in flow("sessions", session).out
+    assert "ship=Yes; by a person in the host's question tool" in flow("sessions", session).out
     assert within(A, "step", "release", "done", "--session", session)["step"]["id"] == "publish"
 
 

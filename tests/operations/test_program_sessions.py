@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from support.sandbox import (
     ASKING,
-    SMALL,
     flow,
     put_skill,
     refused,
@@ -75,14 +74,6 @@ def poll(limit: int = 5, text: str = "Ask one more person.") -> Workflow:
 
 def enough(ctx: object) -> Outcome:
     return Outcome.OK if ctx.step_state["answers"] >= 3 else Outcome.ITERATE  # type: ignore[attr-defined]
-
-
-def plain(title: str = "Write", **more: str) -> Workflow:
-    return Workflow(
-        "letter",
-        StepDef("write", title, ["Write it."], next={Outcome.OK: "send"}),
-        StepDef("send", "Send", ["Send it."], next={Outcome.OK: None, **more}),
-    )
 
 
 # --- the same sessions as on the command line
@@ -179,15 +170,6 @@ def test_errors_have_types_and_show_their_hint() -> None:
 # --- workflows that a program defines
 
 
-def test_any_program_continues_a_workflow_without_functions() -> None:
-    session = open_store().start(plain())
-
-    assert told("sessions", session.id)["step"]["title"] == "Write"
-    assert told("step", "letter", "ok", "--session", session.id)["revision"] == 1
-    assert open_store().report(open_store().resume(session.id), "ok").status == "completed"
-    assert flow("audit", session.id, "--verify").status == 0
-
-
 def test_only_a_program_that_has_the_functions_continues_a_workflow_with_functions() -> None:
     session = open_store().start(poll())
 
@@ -225,17 +207,6 @@ def test_agents_run_workflows_of_the_program() -> None:
     assert child.instructions.startswith("Look.")
     assert store.report(child, "ok").status == "completed"
     assert store.report(store.resume(session), "ok").status == "completed"
-
-
-def test_a_loaded_workflow_whose_files_changed_is_refused() -> None:
-    folder = put_skill("small")
-    workflow = load_workflow(folder)
-    (folder / "workflow.yaml").write_text(
-        SMALL.replace("NAME", "small").replace("first thing", "other thing")
-    )
-
-    with pytest.raises(ChangedError, match="changed after it was loaded"):
-        open_store().start(workflow)
 
 
 # --- the other operations

@@ -103,7 +103,7 @@ def test_a_persons_answer_on_the_page_is_recorded_as_such(site: Website) -> None
     answered = site.change(f"/sessions/{session}/answer", {"revision": 2, "answers": {"run": ["Not yet"]}})
 
     assert answered.status == 200
-    assert "run=Not yet (by a person on the page)" in flow("sessions", session).out
+    assert "run=Not yet; by a person on the page" in flow("sessions", session).out
 
 
 def test_markdown_in_texts_is_rendered_and_markup_stays_text(site: Website) -> None:
@@ -274,7 +274,7 @@ def test_a_person_approves_evidence_on_the_page_with_a_reason() -> None:
 
     assert (moved.status, approved.status) == (409, 200)
     assert told(*command)["status"] == "completed"
-    assert "package (by a person on the page; looks right)" in flow("sessions", session).out
+    assert "check package; reason looks right; by a person on the page" in flow("sessions", session).out
 
 
 def test_a_page_that_an_agent_may_have_opened_cannot_approve() -> None:

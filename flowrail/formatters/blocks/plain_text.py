@@ -46,19 +46,19 @@ def format_invoke_command(
     """Return the command that prints one step of a script, on one line, quoted for a shell.
 
     *script* is a file (``….py``), a module (``skills.planner.gate``), or the name of a skill, whose step
-    ``flow show`` prints. *qr* adds the state of the review loop.
+    ``flow show`` prints. *qr* adds the state of the review loop, for a skill its round.
     """
-    round_option = "--qr-iteration"
-    if script.endswith(".py"):
-        words = ["python3", script, "--step", str(step)]
-    elif "." in script and "/" not in script:
-        words = ["python3", "-m", script, "--step", str(step)]
+    is_file, is_module = script.endswith(".py"), "." in script and "/" not in script
+    if is_file or is_module:
+        words = ["python3", *([] if is_file else ["-m"]), script, "--step", str(step)]
     else:
-        words, round_option = ["flow", "show", script, str(step)], "--attempt"
+        words = ["flow", "show", script, str(step)]
     if total is not None:
         words += ["--total-steps", str(total)]
-    if qr is not None:
-        words += [round_option, str(qr.iteration)]
+    if qr is not None and words[0] == "flow":
+        words += ["--attempt", str(qr.iteration)]
+    elif qr is not None:
+        words += ["--qr-iteration", str(qr.iteration)]
         words += ["--qr-fail"] if qr.failed else []
         words += ["--qr-status", str(qr.status)] if qr.status else []
     return visible(shlex.join(words)).replace("\n", "⟨U+000A⟩")

@@ -89,11 +89,19 @@ class CurrentStep:
     title: str
     number: int
     total: int
-    phase: str | None
     attempt: int
-    limit: int | None
+    limit: int | None = None
+    phase: str | None = None
     skipped: tuple[str, ...] = ()
     """The steps that were skipped on the way to this one, because their condition was false."""
+
+    @property
+    def text(self) -> str:
+        """The step in words, such as `step 2 of 5: Investigate, attempt 2 of 3`."""
+        prefix = f"step {self.number} of {self.total}: " if self.total else ""
+        limit = f" of {self.limit}" if self.limit else ""
+        attempt = f", attempt {self.attempt}{limit}" if self.attempt > 1 else ""
+        return f"{prefix}{self.title}{attempt}"
 
 
 @dataclass(frozen=True)

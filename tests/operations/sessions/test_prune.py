@@ -145,7 +145,7 @@ def test_a_session_that_cannot_be_read_or_is_foreign_stays(
 
 
 def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_go_on() -> None:
-    session = ended()
+    ended()
     folder = sessions_folder() / "small-zzzzzz"
     folder.mkdir(0o700)
     (folder / "journal.jsonl").write_bytes(b'{"seq":0')
@@ -153,7 +153,7 @@ def test_a_start_that_was_interrupted_goes_after_its_time_and_not_while_it_may_g
     assert "small-zzzzzz" not in gone("--older-than", "0", "--dry-run")
     with after(LATER):
         assert "small-zzzzzz" in gone("--older-than", "1")
-    assert stored_sessions() == {session}
+    assert "small-zzzzzz" not in stored_sessions()
 
 
 def test_what_a_pruning_that_was_killed_had_moved_aside_is_deleted_by_the_next(tmp_path: Path) -> None:

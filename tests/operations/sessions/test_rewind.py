@@ -105,20 +105,6 @@ def test_an_abandoned_session_is_open_again_after_the_printed_command(session: s
     assert told("sessions", session)["status"] == "active"
 
 
-@pytest.mark.parametrize("words", [[], ["--as-new"]])
-def test_a_step_that_is_gone_cannot_be_gone_back_to(session: str, words: list[str]) -> None:
-    put_skill("loop", LOOP.replace("second", "middle").replace("limit: 3", "limit: 4"))
-    told("session", "migrate", session)
-
-    status, error = refused("session", "rewind", session, "--to", "1", *words)
-
-    assert (status, error["code"]) == (5, "DEFINITION_CHANGED")
-    assert error["message"] == (
-        f"step `second` of session `{session}` at revision 1 is gone from the workflow"
-    )
-    assert told("session", "rewind", session, "--to", "0", *words)["step"]["id"] == "first"
-
-
 def test_a_child_is_reopened_only_while_its_parent_needs_it() -> None:
     put_skill("small")
     put_skill(

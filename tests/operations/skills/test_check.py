@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-import pytest
 from support.sandbox import BUNDLED, SMALL, put_skill
 
-from flowrail.errors import UsageError
 from flowrail.operations.environment import Environment
 from flowrail.operations.skills.skill_check import CheckedWorkflow
 from flowrail.operations.skills.skill_check import check as check_here
@@ -50,22 +48,6 @@ def test_a_skill_is_named_by_name_by_folder_or_by_file() -> None:
     assert addresses(check(str(folder / "workflow.yaml"))) == ["small"]
     assert addresses(check(str(folder / "workflows" / "look.yaml"))) == ["small/look"]
     assert addresses(check("small", "decision-critic")) == ["small", "small/look", "decision-critic"]
-
-
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("", "`` contains no workflow"),
-        ("./there", "`./there` does not exist"),
-        ("/nowhere/workflow.yaml", "`/nowhere/workflow.yaml` does not exist"),
-        ("there", "unknown skill `there`"),
-    ],
-)
-def test_what_is_not_there_is_refused_as_what_it_was_named_as(target: str, message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        check(target)
-
-    assert caught.value.message == message
 
 
 def test_an_unreadable_file_is_a_finding_and_not_the_end() -> None:

@@ -11,7 +11,7 @@ from support.dispatching_skill import FREE, ONE, REVIEW, Team, put_lead, put_nes
 from support.refusals import refused
 from support.sandbox import HANDLER, home_skills, put_skill
 
-from flowrail.errors import ConflictError, UsageError
+from flowrail.errors import UsageError
 from flowrail.formatters.guidance import step_output
 from flowrail.machines.agents import DispatchGoneError
 from flowrail.machines.reported_values import SessionEndedError
@@ -96,13 +96,6 @@ def test_a_report_into_a_replaced_child_is_refused(team: Team) -> None:
     assert "lost its work" in team.told(late).actions[0]
 
 
-def test_an_agent_that_has_succeeded_is_not_replaced(team: Team) -> None:
-    team.work(team.child(1))
-
-    with pytest.raises(ConflictError, match="has succeeded"):
-        team.again(1)
-
-
 def test_when_the_step_is_left_the_others_are_refused(team: Team) -> None:
     put_lead("any", join="any")
     fast = Team("any")
@@ -119,16 +112,6 @@ def test_when_the_step_is_left_the_others_are_refused(team: Team) -> None:
         fast.told(f"{fast.id}.0.3")
     with pytest.raises(SessionEndedError):
         fast.again(3)
-
-
-def test_a_join_that_cannot_be_met_any_more_leaves_the_other_transitions(free: Team) -> None:
-    for number in (1, 2, 3):
-        free.report("fail", free.child(number), reason="no access")
-
-    assert [transition.outcome for transition in free.told().next] == ["fail"]
-    with refused("JOIN_PENDING"):
-        free.report("ok")
-    assert free.report("fail").status == "failed"
 
 
 def test_a_child_that_cannot_be_started_can_be_given_up() -> None:
