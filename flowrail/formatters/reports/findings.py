@@ -18,8 +18,8 @@ from flowrail.text.report import Line, Report, Span, Style, line, status
 from flowrail.text.safe_text import decode, one_line, visible
 
 _WORD = re.compile(r"([\"']).*?\1|[\w$-]+")
-_WIDTH = 70
-"""As much of a source line is shown as fits into 80 columns."""
+_WIDTH, _ROOM = 70, 20
+"""As much of a source line is shown as fits into 80 columns, with room for the marked word."""
 
 
 def report(
@@ -66,12 +66,15 @@ def _with_source(path: str, finding: Finding) -> Iterator[str | Line]:
     source = visible(_source_line(path, place.line)).replace("\t", " ")
     if source.strip():
         number = str(place.line)
-        shown = source if len(source) <= _WIDTH else f"{source[: _WIDTH - 1]}…"
-        yield Line((Span(f"{number} | ", Style.ACTIVE), shown), wraps=False)
         word = _WORD.match(source, place.column - 1) if place.column else None
-        if word is not None and word.end() < _WIDTH:
-            mark = Span("^" * len(word[0]), status(finding.severity).style)
-            yield Line((Span(f"{' ' * len(number)} | ", Style.ACTIVE), " " * word.start(), mark), wraps=False)
+        cut = max(0, word.start() + _ROOM - _WIDTH) if word and len(source) > _WIDTH else 0
+        shown = f"…{source[cut + 1 :]}" if cut else source
+        shown = shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
+        yield Line((Span(f"{number} | ", Style.ACTIVE), shown), wraps=False)
+        if word is not None:
+            mark = Span("^" * min(len(word[0]), _ROOM), status(finding.severity).style)
+            blanks = " " * (word.start() - cut)
+            yield Line((Span(f"{' ' * len(number)} | ", Style.ACTIVE), blanks, mark), wraps=False)
     yield f"    {one_line(finding.remedy)}"
 
 
