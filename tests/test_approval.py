@@ -78,15 +78,6 @@ def test_a_folder_that_git_ignores_as_a_whole_is_approved_with_its_content(folde
     assert set(approval.snapshot(str(folder)).files) == {"workflow.py", "steps/first.md"}
 
 
-def test_a_folder_behind_a_link_is_known_by_its_real_path(folder: Path, state: str, tmp_path: Path) -> None:
-    link = tmp_path / "link"
-    link.symlink_to(folder)
-
-    approve(link, state)
-
-    assert approval.require(str(folder), PROJECT, state, skill="a-skill", why="").folder == str(folder)
-
-
 ODD: dict[str, Callable[[Path], object]] = {
     "a link": lambda skill: (skill / "odd").symlink_to("workflow.py"),
     "a link to a folder": lambda skill: (skill / "odd").symlink_to("steps"),

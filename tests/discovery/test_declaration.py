@@ -3,7 +3,6 @@
 from dataclasses import fields
 from typing import Any
 
-import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,46 +78,6 @@ def test_the_newer_dialect_is_read() -> None:
     assert result.output_types == ("code",)
     assert (result.duration, result.complexity, result.autonomous) == ("hours", "high", False)
     assert result.description == "Does things"
-
-
-MINIMAL = "handoff:\n  accepts_handoff: true\n  handoff_categories: [research]\n"
-
-
-@pytest.mark.parametrize(
-    ("lines", "kind", "reason", "line"),
-    [
-        (
-            "handoff:\n  accepts_from: ['*']\n  health_check: [a]\n",
-            LeftOut.MALFORMED,
-            "`handoff.health_check` must be text",
-            6,
-        ),
-        (
-            "handoff: {}\n",
-            LeftOut.PLAIN,
-            "its `handoff:` block has neither `accepts_handoff` nor `accepts_from`",
-            4,
-        ),
-        ("handoff: {accepts_from: none}\n", LeftOut.DECLINES, "it declares that it accepts no handoffs", 4),
-        (
-            MINIMAL.replace("[research]", "[]"),
-            LeftOut.MALFORMED,
-            "it accepts handoffs and declares no category; add `categories: [research]`, for example",
-            4,
-        ),
-        (
-            f"{MINIMAL}  protocol_version: '1.2'\n",
-            LeftOut.UNSUPPORTED,
-            "it reads payload version 1.2, and flow writes 2.0 and 3.0",
-            4,
-        ),
-    ],
-)
-def test_one_sentence_says_why_a_skill_is_left_out(lines: str, kind: LeftOut, reason: str, line: int) -> None:
-    skipped = verdict(lines)
-
-    assert isinstance(skipped, Skipped)
-    assert (skipped.kind, skipped.reason, skipped.line) == (kind, reason, line)
 
 
 KNOWN = st.sampled_from(

@@ -25,22 +25,6 @@ def test_a_rewind_takes_a_new_baseline() -> None:
     assert report(session) == {}
 
 
-def test_a_migration_to_other_evidence_starts_the_step_again_with_a_new_baseline() -> None:
-    demand(PLAN)
-    write("plan.md", "old")
-    write("notes.md", "old")
-    session = begin()
-    write("plan.md", "new")
-    demand(PLAN, {"id": "notes", "file": "notes.md", "changed": True})
-
-    assert told("session", "migrate", session)["revision"] == 1
-
-    assert report(session) == {"plan": "fail", "notes": "fail"}
-    write("plan.md", "newer")
-    write("notes.md", "new")
-    assert report(session) == {}
-
-
 CHILDREN = """\
 name: NAME
 steps:

@@ -8,12 +8,10 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from support.payloads import NOW, PAYLOADS, document, errors, example, problems, with_
+from support.payloads import NOW, PAYLOADS, errors, example, problems, with_
 
-from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.check import CheckRules, check_payload
 from flowrail.handoff.payload.document import read
-from flowrail.handoff.payload.models import VERSIONS
 
 
 def test_all_problems_are_listed_with_their_lines() -> None:
@@ -65,18 +63,6 @@ def test_1_2_is_refused_with_the_words_of_the_documents(wrapped: bool) -> None:
         "`handoff.version` is `1.2`, programming-pm internal schema (incompatible); an adapter is needed, "
         "and adapters are deferred"
     )
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_unknown_fields_are_ignored_and_listed(version: str) -> None:
-    payload = with_(with_(example(version), "source.mood", "good"), "mood", 3)
-    if version != "1.0":
-        payload = integrity.sealed(version, payload)
-
-    result = check_payload(document(payload), CheckRules(NOW))
-
-    assert [problem.severity for problem in result.findings] == ["warning"] * len(result.findings)
-    assert set(result.ignored) == {"handoff.mood", "handoff.source.mood"}
 
 
 def test_strict_2_0_requires_the_source_of_the_published_schema() -> None:

@@ -24,19 +24,6 @@ def held(session_id: str, hours: float = 0) -> str:
     return open_handoffs(kept(), now.isoformat())(session_id)
 
 
-def test_an_open_handoff_holds_its_session() -> None:
-    target("digger")
-    session_id = session()
-    assert not held(session_id)
-    sent = send("digger", session_id)
-
-    assert held(session_id) == "it has an open handoff"
-    assert not held("other-abcdef")
-    assert not held(session_id, hours=25)
-    receive(sent)
-    assert not held(session_id)
-
-
 def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> None:
     ours("digger")
     session_id = session()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -201,24 +200,3 @@ def test_a_record_that_was_changed_in_the_database_is_found(
 
     with pytest.raises(DamagedError):
         list(store.records(key))
-
-
-def test_records_of_another_user_are_foreign_until_they_are_accepted(tmp_path: Path) -> None:
-    def as_user(name: str, folder: str = ".flow") -> RecordStore[Entry]:
-        return in_files(str(tmp_path / folder), Owner(str(tmp_path / name)))
-
-    key = started(as_user("them"))
-    add(as_user("them"), key, "second")
-
-    assert as_user("me").is_foreign(key)
-    for use in (as_user("me").newest, lambda key: list(as_user("me").records(key)), as_user("me").lines):
-        with pytest.raises(StorageError, match="is foreign"):
-            use(key)
-    assert len(list(as_user("me").records(key, foreign=True))) == 2
-
-    as_user("me").accept(key, at="now", by="me")
-
-    assert as_user("me").newest(key).text == "accepted by me"
-    assert as_user("them").is_foreign(key)
-    shutil.copytree(tmp_path / ".flow", tmp_path / "copy")
-    assert as_user("me", "copy").is_foreign(key)
