@@ -1,158 +1,177 @@
-"""SKILL.md compared with its workflow, unused texts, exceptions, and changes since a revision."""
+"""What `flow check` finds around a workflow: in SKILL.md, in what it names, in its texts, and beside it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from support.sandbox import home_skills
 
+from flowrail.operations.environment import Environment
 from flowrail.operations.skills.skill_check import check
-from flowrail.skills.loader import Loader
 
 CARD = """\
 ---
-name: demo
+name: lead
 description: Shows one thing. Use it to see how it is written.
 ---
 
-Start: `flow step demo`
+Start: `flow step lead`
 """
-LINE = """\
-name: demo
-steps:
-  - {id: look, title: Look, actions: [Look around.], next: {ok: tell}}
-  - {id: tell, title: Tell, actions: [Tell it.], next: {ok: null}}
-"""
-WORK = """\
-name: demo
+LEAD = """\
+name: lead
+params: {areas: {type: list, default: [a]}}
 steps:
   - id: look
     title: Look
-    actions: [Look around.]
-    reports: {areas: {type: list, required: true, example: [auth]}}
-    next: {ok: work}
-  - id: work
-    title: Work
-    actions: [Hand it out.]
-    dispatch:
-      agent: explore
-      workflow: demo/area
-      over: areas
-      vars: {area: $item}
-      join: all
-    next: {ok: null, fail: null}
+    dispatch: {agent: explore, workflow: lead/look, over: areas, vars: {area: $item}}
+    next: {ok: null}
 """
-AREA = """\
-name: demo/area
-params: {area: {type: string, required: true, example: auth}}
+INNER = """\
+name: lead/look
+params:
+  area: {type: string, required: true, example: auth}
+  mode: {type: string, choices: [quick, full], default: full}
 steps:
-  - {id: look, title: Look, actions: ["Look at $area."], next: {ok: null}}
+  - {id: only, title: Only, actions: ["Look at $area."], next: {ok: null}}
 """
+SKILL = {"workflow.yaml": LEAD, "workflows/look.yaml": INNER, "SKILL.md": CARD, "steps/look.md": "Look.\n"}
 
 
-def write(folder: Path, files: Mapping[str, str]) -> Path:
-    """Write a skill's files and return its folder."""
-    for path, text in files.items():
-        full = folder / path
-        full.parent.mkdir(parents=True, exist_ok=True)
-        full.write_text(text, encoding="utf-8")
-    return folder
+def found(changes: Mapping[str, str | None]) -> list[str]:
+    """Return the findings about a correct skill after some of its files changed, or were deleted."""
+    folder = home_skills() / "lead"
+    for path, text in {**SKILL, **changes}.items():
+        if text is not None:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8")
+    reports = check([str(folder)], Environment().loader, os.getcwd())
+    return [f"{each.code} {each.place} {each.message}" for report in reports for each in report.findings]
 
 
-def findings_in(folder: Path, files: Mapping[str, str]) -> list[str]:
-    (first, *_) = check([str(write(folder / "demo", files))], Loader(), str(folder))
-    return [f"{finding.code} {finding.place} {finding.message}" for finding in first.findings]
-
-
-def with_card(text: str) -> dict[str, str]:
-    return {"workflow.yaml": LINE, "SKILL.md": CARD.replace("Start: `flow step demo`\n", text)}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Start: `flow step demo`",
-        "```\n$ flow step demo --new -p mode=quick\n```",
-        "`flow step demo` and `flow step elsewhere -p x=y`",
-    ],
-)
-def test_a_card_whose_commands_work_is_in_order(text: str, tmp_path: Path) -> None:
-    assert findings_in(tmp_path, with_card(text)) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("Just start it: flow step demo", "never shows `flow step demo`"),
-        ("`flow step demo`, `flow step demo/area`", "unknown workflow `demo/area`"),
-        ("`flow step dem`", "never shows `flow step demo`"),
-    ],
-)
-def test_a_card_whose_commands_do_not_work_is_found(text: str, what: str, tmp_path: Path) -> None:
-    (finding,) = findings_in(tmp_path, with_card(text))
-
-    assert finding.startswith("FR169 SKILL.md:")
-    assert what in finding
-
-
-def test_a_card_that_cannot_be_read_is_found_and_none_is_in_order(tmp_path: Path) -> None:
-    folder = write(tmp_path / "demo", {"workflow.yaml": LINE})
-    assert findings_in(tmp_path, {}) == []
-    (folder / "SKILL.md").mkdir()
-
-    (finding,) = findings_in(tmp_path, {})
-
-    assert finding.startswith("FR168 SKILL.md")
-    assert "SKILL.md cannot be read: it is a directory" in finding
-
-
-def test_texts_that_no_step_tells_are_found_whichever_workflow_they_would_be_of(tmp_path: Path) -> None:
-    told = AREA.replace('actions: ["Look at $area."], ', "")
-    files = {
-        "workflow.yaml": WORK,
-        "workflows/area.yaml": told,
-        "SKILL.md": CARD,
-        "steps/lok.md": "Left over.\n",
-        "steps/notes.txt": "No text of a step.\n",
-        "steps/area/look.md": "Look at $area.\n",
-        "steps/area/old.md": "Left over.\n",
+def with_header(*lines: str, description: str = "description: x") -> dict[str, str]:
+    """Return a SKILL.md with these lines in its header."""
+    return {
+        "SKILL.md": "\n".join(["---", "name: lead", description, *lines, "---", "", "`flow step lead`", ""])
     }
 
-    reports = check([str(write(tmp_path / "demo", files))], Loader(), str(tmp_path))
 
-    assert [(finding.code, str(finding.place)) for report in reports for finding in report.findings] == [
-        ("FR171", "steps/lok.md:1"),
-        ("FR171", "steps/area/old.md:1"),
-    ]
+def in_lead(old: str, new: str) -> dict[str, str]:
+    assert old in LEAD
+    return {"workflow.yaml": LEAD.replace(old, new)}
 
 
-@pytest.mark.parametrize(
-    ("path", "places"),
-    [
-        ("workflow.py", ["workflow.py:1"]),
-        ("workflow.yml", ["workflow.yml:1"]),
-        ("workflows/area.yml", ["workflows/area.yml:1"]),
-        ("workflows/area.py", ["workflows/area.py:1"]),
-        ("workflows/__init__.py", []),
-        ("workflows/notes.md", []),
-    ],
-)
-def test_workflows_that_nothing_reads_are_found(path: str, places: list[str], tmp_path: Path) -> None:
-    assert [
-        finding.split()[:2]
-        for finding in findings_in(tmp_path, {"workflow.yaml": LINE, "SKILL.md": CARD, path: "x\n"})
-    ] == [["FR174", place] for place in places]
+ACCEPTS = "handoff: {accepts_from: [x], schema_version: '3.0'}"
+IN_ORDER: dict[str, Mapping[str, str | None]] = {
+    "as it is": {},
+    "no SKILL.md outside of a host's folder": {"SKILL.md": CARD.replace("Start", "Begin")},
+    "a command on a line of its own": {
+        "SKILL.md": CARD.replace("`flow step lead`", "\n```\n$ flow step lead --new -p mode=quick\n```")
+    },
+    "a command of another skill": {"SKILL.md": f"{CARD}Then: `flow step elsewhere -p x=y`\n"},
+    "a value with a placeholder": in_lead("$item", "'about $item', mode: quick"),
+    "files that are no workflows": {
+        "workflows/__init__.py": "x",
+        "workflows/notes.md": "x",
+        "steps/n.txt": "x",
+    },
+    "handoff metadata": with_header(ACCEPTS, "categories: [a]", "output_types: [b]", "version: 1"),
+    "no handoffs": with_header("handoff: {accepts_handoff: false}"),
+}
+
+
+@pytest.mark.parametrize("case", IN_ORDER)
+def test_a_correct_skill_has_no_findings(case: str) -> None:
+    assert found(IN_ORDER[case]) == []
+
+
+WRONG = "Look.\n\n```flow:forbiden\n- Guessing\n```\n"
+FINDINGS: list[tuple[Mapping[str, str | None], str]] = [
+    # the header of SKILL.md, by the open skill specification
+    ({"SKILL.md": CARD.replace("lead\n", "PDF\n", 1)}, "FR168 SKILL.md:2 `name` must match ^[a-z0-9]+"),
+    ({"SKILL.md": CARD.replace("lead\n", "other\n", 1)}, "FR168 SKILL.md:2 the name is `other`, and the folder is"),
+    ({"SKILL.md": "Start: `flow step lead`\n"}, "FR168 SKILL.md:1 the file does not begin with `---`"),
+    (with_header(description="license: MIT"), "FR168 SKILL.md:1 `description` is missing"),
+    (with_header(description="description: ''"), "FR168 SKILL.md:3 `description` is empty"),
+    (with_header(description="description: 'TODO: say it'"), "FR168 SKILL.md:3 the description is not written yet"),
+    (with_header(description="description: see: here"), "FR168 SKILL.md:3 `description` has an unquoted `: `"),
+    (with_header(f"compatibility: {'a' * 501}"), "FR168 SKILL.md:4 `compatibility` is longer than 500 characters"),
+    (with_header("metadata: {a: {b: c}}"), "FR168 SKILL.md:4 `metadata.a` must be text"),
+    (with_header("model: fast"), "FR168 SKILL.md:4 `model` is not a known key"),
+    # its handoff metadata
+    (
+        with_header("handoff: {accepts_from: [x]}", "categories: [a]"),
+        "FR183 SKILL.md:4 no `schema_version`; 3.0 is assumed",
+    ),
+    (
+        with_header("handoff: {accepts_handoff: true, handoff_categories: [a]}"),
+        "FR183 SKILL.md:4 the menu shows the skill's `description`",
+    ),
+    (
+        with_header(ACCEPTS.replace("}", ", handoff_trigger: go}"), "categories: [a]"),
+        "FR183 SKILL.md:4 the trigger `go` does not contain `{payload_path}`",
+    ),
+    (
+        with_header(ACCEPTS.replace("}", ", accept: y}"), "categories: [a]"),
+        "FR183 SKILL.md:4 `handoff.accept` is not a key of handoff metadata",
+    ),
+    (with_header("handoff: {accepts_handoff: maybe}"), "FR183 SKILL.md:4 `handoff.accepts_handoff` must be true or"),
+    (with_header(ACCEPTS.replace("3.0", "1.2"), "categories: [a]"), "FR183 SKILL.md:4 it reads payload version 1.2"),
+    # its commands
+    ({"SKILL.md": CARD.replace("`", "")}, "FR169 SKILL.md:1 SKILL.md never shows `flow step lead`"),
+    ({"SKILL.md": CARD.replace("step lead", "step led")}, "FR169 SKILL.md:6 SKILL.md never shows `flow step lead`"),
+    ({"SKILL.md": f"{CARD}`flow step lead/lok`\n"}, "FR169 SKILL.md:7 unknown workflow `lead/lok`"),
+    ({"SKILL.md": None}, "FR182 workflow.yaml:1 SKILL.md is missing"),
+    # the workflows that it names
+    (in_lead("workflow: lead/look", "workflow: lead/lok"), "FR143 workflow.yaml:6 step `look` runs `lead/lok` in agents"),
+    (in_lead("area: $item", ""), "FR155 workflow.yaml:6 `lead/look` requires `area`, which step `look` does not set"),
+    (in_lead("$item", "$item, dep: true"), "FR155 workflow.yaml:6 step `look` runs `lead/look` in agents, which takes no"),
+    (in_lead("$item", "5"), "FR155 workflow.yaml:6 step `look` runs `lead/look` in agents, which takes another `area`"),
+    (in_lead("steps:", "then: lead/no\nsteps:"), "FR151 workflow.yaml:3 `lead` continues with `lead/no`, which does not"),
+    (in_lead("steps:", "then: lead/look\nsteps:"), "FR151 workflow.yaml:3 `lead` continues with `lead/look`, which requires"),
+    # its texts, and files that nothing reads
+    ({"steps/look.md": WRONG}, "FR152 steps/look.md:3 step `look` prints its fence `flow:forbiden` as text: unknown block"),
+    ({"steps/look.md": f"\n\n{WRONG}"}, "FR152 steps/look.md:5 step `look` prints its fence"),
+    ({"steps/look.md": "```flow:forbidden\n- a\n"}, "FR152 steps/look.md:1 step `look` prints its fence `flow:forbidden`"),
+    ({"steps/lok.md": "Left over.\n"}, "FR171 steps/lok.md:1 no step uses this text"),
+    ({"steps/look/old.md": "Left over.\n"}, "FR171 steps/look/old.md:1 no step uses this text"),
+    ({"workflow.yml": "x"}, "FR174 workflow.yml:1 nothing reads `workflow.yml`"),
+    ({"workflow.py": "x"}, "FR174 workflow.py:1 nothing reads `workflow.py`"),
+    ({"workflows/area.yml": "x"}, "FR174 workflows/area.yml:1 nothing reads"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "finding"), FINDINGS, ids=[finding[:60] for _, finding in FINDINGS])
+def test_what_is_wrong_is_found_with_its_line(changes: Mapping[str, str | None], finding: str) -> None:
+    findings = found(changes)
+
+    assert [each for each in findings if each.startswith(finding)], findings
+    assert len(findings) <= 2
 
 
 SCRIPT = """\
-from flowrail import StepDef, Workflow
-
-WORKFLOW = Workflow("demo", StepDef("a", "A", ["Do it."], next={"ok": None}))
+from flowrail import Dispatch, Outcome, StepDef, Workflow
+WORKFLOW = Workflow(
+    "lead",
+    StepDef("look", "Look", ["Look."], next={Outcome.OK: None, Outcome.FAIL: None},
+            handler=Dispatch("explore", "lead/look", vars={"area": "x"}, total_steps=2)),
+)
 """
 
 
-def test_a_second_entry_workflow_of_a_skill_is_found_without_running_it(tmp_path: Path) -> None:
-    found = findings_in(tmp_path, {"workflow.py": SCRIPT, "scripts/other.py": SCRIPT, "SKILL.md": CARD})
+def test_the_number_of_steps_that_a_dispatch_names_is_checked() -> None:
+    changes = {"workflow.yaml": None, "steps/look.md": None, "workflow.py": SCRIPT}
 
-    assert [finding.split()[:2] for finding in found] == [["FR174", "scripts/other.py:1"]]
+    (only,) = found(changes)
+
+    assert "step `look` says that `lead/look` has 2 steps, not 1" in only
+
+
+def test_a_second_entry_workflow_of_a_skill_is_found_without_running_it() -> None:
+    (only,) = found({"workflow.yaml": None, "workflow.py": SCRIPT.replace("=2", "=1"), "steps/look.md": None,
+                     "scripts/other.py": SCRIPT.replace("WORKFLOW", "open('ran', 'w')\nWORKFLOW")})  # fmt: skip
+
+    assert only.startswith("FR174 scripts/other.py:1")
+    assert not Path("ran").exists()
