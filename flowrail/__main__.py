@@ -15,10 +15,10 @@ def main() -> int:
         return 2
     words = sys.argv[1:]
     try:
-        if words[:1] == ["hook"] and words[1:2] and words[1] in _HOOKS and words[2:3] in ([], ["--host"]):
+        if words[:1] == ["hook"] and words[1:] in [[event] for event in _HOOKS]:
             from flowrail.hooks.entry import run as run_hook  # a host calls it for every tool: without click
 
-            return run_hook(words[1], *words[3:4])
+            return run_hook(words[1])
         from flowrail.cli.main import main as run_command  # with click, which a hook does without
 
         return run_command()

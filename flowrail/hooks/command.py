@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from flowrail.hooks.entry import answer_of
-from flowrail.hosts.host import CLAUDE_CODE, Answer
+from flowrail.hosts.host import Answer
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.text.report import Report
@@ -42,8 +42,6 @@ class HookAnswer:
 def hook(
     environment: Environment,
     event: Annotated[Event, Help("What happens in the host.")],
-    *,
-    host: Annotated[str, Help("The host whose form the answer has.", metavar="NAME")] = CLAUDE_CODE.name,
 ) -> HookAnswer:
     """Answer an event of an agent's host: JSON in, JSON out
 
@@ -57,4 +55,4 @@ def hook(
     note the shell commands of a step, and say once if an edit made the result of a command stale.
     """
     del environment
-    return HookAnswer(answer_of(event, host))
+    return HookAnswer(answer_of(event))

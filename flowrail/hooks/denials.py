@@ -9,16 +9,14 @@ from flowrail.hooks.before_tool import CountedCall, Denial
 from flowrail.hooks.call import Call
 from flowrail.hooks.guards import GuardedCall
 from flowrail.hooks.stored import record_call, stored_sessions
-from flowrail.hosts.host import host_named
+from flowrail.hosts.host import denied_tool
 
 
-def answer(
-    event: str, call: Call, host: str, *found: Denial | GuardedCall | CountedCall
-) -> Mapping[str, object]:
+def answer(event: str, call: Call, *found: Denial | GuardedCall | CountedCall) -> Mapping[str, object]:
     """Return the answer that denies the tool, or an empty one."""
     del event
     reason = next(filter(None, (_reason(each, call) for each in found)), "")
-    return host_named(host).deny(reason) if reason else {}
+    return denied_tool(reason) if reason else {}
 
 
 def _reason(found: Denial | GuardedCall | CountedCall, call: Call) -> str | None:

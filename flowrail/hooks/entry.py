@@ -31,17 +31,17 @@ _AFTER = {SKILL_TOOL: "skill_call", **dict.fromkeys(QUESTIONS, "question_tool")}
 """The module that answers after a tool, if it is not the same as for other tools."""
 
 
-def run(event: str, host: str = "claude-code") -> int:
+def run(event: str) -> int:
     """Answer one event of a host on standard output."""
     try:
-        sys.stdout.write(f"{json.dumps(answer_of(event, host))}\n")
+        sys.stdout.write(f"{json.dumps(answer_of(event))}\n")
         sys.stdout.flush()
     except (OSError, ValueError, AttributeError):  # without a standard output Python has none to write to
         _give_up_output()
     return EXIT
 
 
-def answer_of(event: str, host: str) -> Mapping[str, object]:
+def answer_of(event: str) -> Mapping[str, object]:
     """Return the answer to the input on standard input. A hook that fails must not stop an agent."""
     with suppress(BaseException):
         data = sys.stdin.buffer.read(size_limits.HOOK_INPUT_BYTES + 1)
@@ -49,17 +49,17 @@ def answer_of(event: str, host: str) -> Mapping[str, object]:
         state = state_folder(os.environ, home)
         if len(data) <= size_limits.HOOK_INPUT_BYTES:
             call = read_call(data, environ=os.environ, home=home, state=state, now=_now(), cwd=_cwd())
-            return _answer(event, call, host) if call is not None else {}
+            return _answer(event, call) if call is not None else {}
     return {}
 
 
-def _answer(event: str, call: Call, host: str) -> Mapping[str, object]:
+def _answer(event: str, call: Call) -> Mapping[str, object]:
     name = _AFTER.get(call.tool) if event == "post-tool-use" else None
     pending = Pending(name) if name else import_module(f"flowrail.hooks.{_LOOKS[event]}").look(event, call)
     if pending is None:
         return {}
     module = import_module(f"flowrail.hooks.{pending.module}")
-    answer: Mapping[str, object] = module.answer(event, call, host, *pending.found)
+    answer: Mapping[str, object] = module.answer(event, call, *pending.found)
     return answer
 
 

@@ -16,7 +16,7 @@ from flowrail.hooks import stored
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import is_in_database, own_sessions
 from flowrail.hooks.stored import HookSession
-from flowrail.hosts.host import host_named
+from flowrail.hosts.host import added_context
 from flowrail.machines.asked_questions import ACCEPTED, NEEDS_REASON
 from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.question import OWN_WORDS
@@ -31,10 +31,10 @@ _SHELL = "CLAUDECODE"
 """A variable that the host sets for the shells of an agent, and not for hooks."""
 
 
-def answer(event: str, call: Call, host: str) -> Mapping[str, object]:
+def answer(event: str, call: Call) -> Mapping[str, object]:
     """Record the answers that the user gave; return the answer that says so, or an empty one."""
     said = _record_answers(call)
-    return host_named(host).context(event, said) if said else {}
+    return added_context(event, said) if said else {}
 
 
 def _record_answers(call: Call) -> str:

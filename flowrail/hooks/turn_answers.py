@@ -8,15 +8,15 @@ from flowrail.hooks import guarded, session_start, stop, stored
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession
 from flowrail.hooks.stored import HookSession
-from flowrail.hosts.host import host_named
+from flowrail.hosts.host import added_context, blocked_stop
 
 
-def answer(event: str, call: Call, host: str, found: list[FoundSession] | None) -> Mapping[str, object]:
-    """Return the answer to *event* in the form of *host*; *found* is `None` if the store is a database."""
+def answer(event: str, call: Call, found: list[FoundSession] | None) -> Mapping[str, object]:
+    """Return the answer to *event*; *found* is `None` if the store is a database."""
     if found is not None:
-        return _answer(event, call, host, list(stored.stored_sessions(found, call)))
+        return _answer(event, call, list(stored.stored_sessions(found, call)))
     with stored.time_limit():
-        return _answer(event, call, host, _in_database(event, call))
+        return _answer(event, call, _in_database(event, call))
 
 
 def _in_database(event: str, call: Call) -> list[HookSession]:
@@ -29,12 +29,12 @@ def _in_database(event: str, call: Call) -> list[HookSession]:
     return [each for each in sessions if event != "stop" or not each.session.parent]
 
 
-def _answer(event: str, call: Call, host: str, sessions: list[HookSession]) -> Mapping[str, object]:
+def _answer(event: str, call: Call, sessions: list[HookSession]) -> Mapping[str, object]:
     if event == "session-start":
         text = "\n".join(filter(None, [session_start.overview(sessions, call), guarded.overview(call)]))
-        return host_named(host).context(event, text) if text else {}
+        return added_context(event, text) if text else {}
     if event == "session-end":
         stop.release_sessions(sessions, call)
         return {}
     reason = stop.reason_to_continue(sessions, call)
-    return host_named(host).block(reason) if reason else {}
+    return blocked_stop(reason) if reason else {}

@@ -1,4 +1,4 @@
-"""The programs that run agents, as values: their folders, settings, events and the form of their answers.
+"""The programs that run agents, as values: folders, settings, and the events at which they call hooks; and the answers.
 
 To support another host, add its value here, and the names of its tools in `rules.tools` if they are new.
 """
@@ -6,8 +6,8 @@ To support another host, add its value here, and the names of its tools in `rule
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from flowrail.errors import UsageError
 from flowrail.text.phrases import did_you_mean
@@ -26,7 +26,6 @@ EVENTS = {
 }
 """Our name of each event, and the name that Claude Code and Codex give it."""
 Answer = Mapping[str, object]
-NOTHING: Answer = {}
 LONGEST_ANSWER = 4_000
 """The most characters of an answer's text, which becomes part of the agent's context."""
 
@@ -75,11 +74,6 @@ class Host:
     """Whether its settings allow commands."""
     conversation: str = ""
     """The environment variable with the id of the conversation in which a command runs."""
-    events: Mapping[str, str] = field(default_factory=lambda: EVENTS)
-    """Our name of each event at which it calls a hook, and its own name."""
-    context: Callable[[str, str], Answer] = added_context
-    deny: Callable[[str], Answer] = denied_tool
-    block: Callable[[str], Answer] = blocked_stop
     after_setup: str = ""
     """What the user does after the hooks were written."""
 

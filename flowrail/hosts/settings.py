@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowrail.errors import ConflictError, DocumentError
-from flowrail.hosts.host import CLAUDE_CODE, POST_TOOL_USE, POST_TOOL_USE_FAILURE, SESSION_START, Host
+from flowrail.hosts.host import EVENTS, POST_TOOL_USE, POST_TOOL_USE_FAILURE, SESSION_START, Host
 from flowrail.rules.tools import EDITS, QUESTIONS, SHELLS, SKILL_TOOL
 from flowrail.storage import files
 from flowrail.text import json as strict_json
@@ -63,7 +63,7 @@ class SettingsFile:
     @property
     def missing(self) -> list[str]:
         """The events whose hooks are missing or not as this version writes them."""
-        return [name for name, entry in hooks(self.host).items() if not _has(self.settings, name, entry)]
+        return [name for name, entry in hooks().items() if not _has(self.settings, name, entry)]
 
     @property
     def is_switched_off(self) -> bool:
@@ -112,31 +112,30 @@ def inside_project(path: str, project: str, home: str, *, instead: str) -> str:
     return path
 
 
-def hooks(host: Host = CLAUDE_CODE) -> dict[str, Settings]:
-    """Return our entry for each event, by the host's name of it."""
+def hooks() -> dict[str, Settings]:
+    """Return our entry for each event, by the name that hosts give it."""
     entries: dict[str, Settings] = {}
-    for event, name in host.events.items():
-        command = {"type": "command", "command": hook_command(event, host), "timeout": TIMEOUT}
+    for event, name in EVENTS.items():
+        command = {"type": "command", "command": hook_command(event), "timeout": TIMEOUT}
         entries[name] = {"hooks": [command]}
         if event in _OF_TOOLS:
             entries[name] = {"matcher": "|".join(sorted(_OF_TOOLS[event])), **entries[name]}
     return entries
 
 
-def hook_command(event: str, host: Host = CLAUDE_CODE) -> str:
+def hook_command(event: str) -> str:
     """Return the command that a host runs at *event*.
 
     It answers even if `flow` is not found. The user reads about that once, when a conversation starts.
     """
-    words = event if host is CLAUDE_CODE else f"{event} --host {host.name}"
     fallback = _MISSING if event == SESSION_START else "{}"
-    return f"{_GUARD}{_COMMAND}{words} 2>/dev/null || echo '{fallback}'"
+    return f"{_GUARD}{_COMMAND}{event} 2>/dev/null || echo '{fallback}'"
 
 
 def with_ours(settings: Settings, host: Host) -> Settings:
     """Return *settings* with our hooks and permissions; hooks of a different version are replaced."""
     result = copy.deepcopy(settings)
-    entries = hooks(host)
+    entries = hooks()
     if not all(_has(settings, name, entry) for name, entry in entries.items()):
         result = without_ours(settings)
         for name, entry in entries.items():
@@ -188,7 +187,7 @@ def _is_ours(hook: Mapping[str, object]) -> bool:
 
 
 def _parse(text: str, source: str, host: Host) -> Settings:
-    lines = json.dumps({"hooks": {name: [entry] for name, entry in hooks(host).items()}}, indent=2)
+    lines = json.dumps({"hooks": {name: [entry] for name, entry in hooks().items()}}, indent=2)
     hint = f"settings must be plain JSON without comments; fix the file, or add these lines by hand:\n{lines}"
     try:
         settings: Any = strict_json.load(text, source=source) if text.strip() else {}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.sandbox import flow, refused, told
 
-from flowrail.hosts.host import CODEX, EVENTS
+from flowrail.hosts.host import EVENTS
 from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks
 
 PROJECT, LOCAL = Path(".claude/settings.json"), Path(".claude/settings.local.json")
@@ -124,7 +124,7 @@ def test_codex_has_a_file_of_its_own_and_no_permissions() -> None:
     settings = json.loads(Path(".codex/hooks.json").read_text())
     assert "/hooks" in ran.out
     assert "permissions" not in settings
-    assert "flow hook stop --host codex" in settings["hooks"]["Stop"][0]["hooks"][0]["command"]
+    assert "flow hook stop" in settings["hooks"]["Stop"][0]["hooks"][0]["command"]
     told("setup", "--host", "codex", "--home")
     assert [finding["code"] for finding in findings()] == ["HOOKS_TWICE"]
     told("setup", "--host", "codex", "--remove")
@@ -172,7 +172,7 @@ def test_a_hook_answers_even_if_flow_is_not_installed(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     for event in EVENTS:
         done = subprocess.run(
-            ["/bin/sh", "-c", hook_command(event, CODEX)], env={"PATH": str(tmp_path / "bin")}, input="{}",
+            ["/bin/sh", "-c", hook_command(event)], env={"PATH": str(tmp_path / "bin")}, input="{}",
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         message = json.loads(done.stdout).get("systemMessage", "")
