@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,36 +11,13 @@ from flowrail.errors import FlowError, UsageError
 from flowrail.formatters.reports.history import HistoryEntry, entries
 from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.session import WAYS, Session
+from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import Store
-from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.steps.dispatched_work import children_of
-from flowrail.text.phrases import in_words
 
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One time that a step was left."""
-
-    move: HistoryEntry
-    refusals: int
-    """How many reports were refused before."""
-    because: str
-    """The finding, the fact or the answer that decided."""
-
-
-@dataclass(frozen=True)
-class RepeatedStep:
-    """A step that a session entered more than once."""
-
-    step: str
-    limit: int | None
-    attempts: Sequence[Attempt]
-    entered: int
 
 
 @dataclass(frozen=True)
@@ -56,8 +32,6 @@ class SessionPage:
     seq: int
     records: Sequence[HistoryEntry]
     picture: Picture
-    repeated: Sequence[RepeatedStep]
-    """The steps that explain why the session loops."""
     checks: Sequence[tuple[str, EvidenceResult]]
     """The results of evidence so far, each with its step."""
     guidance: Guidance | None
@@ -106,56 +80,10 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
         seq=shown,
         records=history,
         picture=session_picture(workflow, records[: shown + 1]),
-        repeated=list(_repeated(workflow, records, history)),
         checks=list(_checks(records[: shown + 1])),
         guidance=guidance,
         why_no_text=why,
     )
-
-
-def _repeated(
-    workflow: Workflow, records: Sequence[Record], history: Sequence[HistoryEntry]
-) -> Iterator[RepeatedStep]:
-    """Yield the steps with more than one attempt, in the order in which they were first left."""
-    attempts: dict[str, list[Attempt]] = {}
-    refusals = 0
-    for record, entry in zip(records, history, strict=True):
-        if entry.kind == "refused":
-            refusals += 1
-        elif entry.outcome is not None and entry.step is not None:
-            because = _because(workflow.get(entry.step), record.session)
-            attempts.setdefault(entry.step, []).append(Attempt(entry, refusals, because))
-            refusals = 0
-    for step_id, made in attempts.items():
-        step = workflow.get(step_id)
-        entered = len(made) + (history[-1].to == step_id)
-        if entered > 1:
-            yield RepeatedStep(step_id, step.limit if step is not None else None, made, entered)
-
-
-def _because(step: StepDef | None, session: Session) -> str:
-    """Return what decided the last move of *session*: a finding, a fact, an answer, or the agent's report."""
-    move = session.last
-    assert move is not None  # noqa: S101 - the record is a move
-    answers = [
-        f"{given.question} {', '.join(given.answer)} ({WAYS.get(given.way, 'answered')})"
-        for given in move.answers
-    ]
-    if answers:
-        return "; ".join(answers)
-    if step is not None and step.gate is not None:
-        findings = [
-            finding for finding in session.findings if finding.is_open and finding.review == step.gate.review
-        ]
-        return (
-            "; ".join(f"{found.id} {found.severity}: {found.text}" for found in findings) or "no open finding"
-        )
-    rules = " ".join(rule.when or "" for rule in step.rules) if step is not None else ""
-    deciding = {
-        name: value for name, value in move.facts.items() if re.search(rf"\b{re.escape(name)}\b", rules)
-    }
-    facts = ", ".join(f"{name} = {in_words(value)}" for name, value in (deciding or move.facts).items())
-    return "; ".join(filter(None, [facts, move.note])) or f"the agent reported {move.reported}"
 
 
 def _checks(records: Sequence[Record]) -> Iterator[tuple[str, EvidenceResult]]:
