@@ -193,3 +193,25 @@ def test_files_of_a_payload_outside_the_project_are_not_read() -> None:
     files = payload_of(sent)["payload"]["session"]["artifacts"]
     assert {file["name"] for file in files} == {"inside.txt"}
     assert "secret" not in Path(sent["payload"]).read_text()
+
+
+def test_people_read_a_status_and_how_many_of_the_checks_that_ran_passed() -> None:
+    target("digger")
+    target("closed", accepts_from='["first"]')
+    refused("handoff", "send", "closed", "--session", session())
+    receive(send("digger", session()))
+    told("handoff", "cancel", send("digger", session())["id"], "--reason", "not wanted")
+    send("digger", session())
+
+    handoffs = {each["status"]: each["id"] for each in told("handoff", "status", "--all")["handoffs"]}
+    checked = {status: told("handoff", "status", handoffs[status])["checks"] for status in handoffs}
+
+    assert handoffs.keys() == {"rejected", "acknowledged", "cancelled", "sent"}
+    for status, checks in checked.items():
+        passed = sum(check["holds"] for check in checks)
+        assert (
+            f"checks   {passed} of {len(checks)} passed\n" in flow("handoff", "status", handoffs[status]).out
+        )
+    plain = flow("handoff", "send", "digger", "--from", "closed", *PROMPT).out
+    assert len(checked["sent"]) == 8
+    assert "checks   7 of 7 passed\n" in plain  # there is no session that could be read

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from support.random_workflows import facts_of, workflows
@@ -11,10 +12,12 @@ from support.workflows import NOW, answered, report, step, workflow
 
 from flowrail.machines.asked_questions import ANOTHER, STOP
 from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import Report, Session
+from flowrail.machines.step import StepDef
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
@@ -53,6 +56,66 @@ def test_a_visit_starts_again_after_a_return_from_an_outer_review() -> None:
     session = go(flow, start(flow), ["ok", "fail", "ok", "ok", "fail"])
 
     assert (session.step, session.visit) == ("write", 1)
+
+
+@pytest.mark.parametrize(
+    ("steps", "outcomes", "at"),
+    [
+        pytest.param(
+            [
+                step("head", limit=2, next={"ok": "tail", "iterate": "head"}),
+                step("tail", limit=2, next={"ok": None, "fail": "head"}),
+            ],
+            ["iterate", "ok", "fail"],
+            ("head", 1),
+            id="two loops with one header",
+        ),
+        pytest.param(
+            [
+                step("first", limit=5, next={"ok": "a", "fail": "b", "iterate": "first"}),
+                step("a", next={"ok": "b"}),
+                step("b", limit=2, next={"ok": "last", "iterate": "a"}),
+                step("last", limit=2, next={"ok": None, "fail": "first"}),
+            ],
+            ["ok", "ok", "iterate", "ok", "ok", "fail", "fail"],
+            ("b", 1),
+            id="a loop with two entries",
+        ),
+        pytest.param(
+            [
+                step("look", limit=2, next={"ok": "aside", "fail": "look"}),
+                step("aside", when="visit > 5", next={"ok": "again"}),
+                step("again", limit=4, next={"ok": None, "iterate": "look"}),
+            ],
+            ["fail", "ok", "iterate"],
+            ("look", 1),
+            id="a step that is skipped",
+        ),
+        pytest.param(
+            [
+                step("plan", next={"ok": "review"}),
+                step("review", next={"ok": "gate", "fail": "gate"}),
+                step(
+                    "gate",
+                    gate=GateConfig("Quality", review="review", limit=2),
+                    next={"ok": "last", "fail": "review"},
+                ),
+                step("last", limit=3, next={"ok": None, "fail": "plan"}),
+            ],
+            ["ok", "ok", "done", "fail", "ok", "ok"],
+            ("gate", 1),
+            id="a gate",
+        ),
+    ],
+)
+def test_a_count_starts_again_when_a_move_enters_its_loop_from_outside(
+    steps: list[StepDef], outcomes: list[str], at: tuple[str, int]
+) -> None:
+    flow = workflow(*steps)
+
+    session = go(flow, start(flow), outcomes)
+
+    assert (session.step, session.visit) == at
 
 
 def asking() -> Workflow:

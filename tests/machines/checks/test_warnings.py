@@ -133,3 +133,10 @@ def test_evidence_that_the_step_forbids_to_produce_is_found(file: str, codes: li
     definition = workflow(step("a", evidence=evidence, forbids=["Edit(src/**)"]))
 
     assert [code for code, _ in advice(definition)] == codes
+
+
+def test_a_loop_without_a_limit_names_the_transition_and_the_step_that_needs_one() -> None:
+    (finding,) = check_workflow(loop(None), advice=True)
+
+    assert finding.message == "`fail` of step `look` leads back to `look` without a limit"
+    assert finding.remedy == "add a `limit` to step `look`, such as `limit: 3`"

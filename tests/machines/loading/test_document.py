@@ -137,6 +137,24 @@ def findings_in(text: str) -> tuple[Finding, ...]:
     return read_yaml(text.encode(), name="dull", source="workflow.yaml", read_text=read_text).findings
 
 
+def test_several_unknown_keys_are_all_listed() -> None:
+    found = lines_of(f"nam: dull\n{with_step('titel: A, aktions: [Look.], next: {ok: null}')}")
+
+    assert [line.partition(";")[0] for line in found if "unknown key" in line] == [
+        "1: error FR130: `nam` is an unknown key",
+        "4: error FR130: `titel` of step `look` is an unknown key",
+        "4: error FR130: `aktions` of step `look` is an unknown key",
+    ]
+
+
+def test_a_misspelt_outcome_is_one_finding() -> None:
+    text = with_step(
+        "actions: [A.], rules: [{if: visit > 1, outcome: fail}, {outcome: ok}], next: {ok: null, fial: look}"
+    )
+
+    assert lines_of(text) == ["3: error FR113: unknown outcome `fial`; did you mean `fail`?"]
+
+
 def test_an_unquoted_colon_is_explained() -> None:
     text = "name: dull\ndescription: Look: and say\n"
 
