@@ -153,9 +153,9 @@ class Database:
             if is_missing or not inspect(self._open()).has_table(self._tables.sorted_tables[0].name):
                 self.close()
                 raise StorageError(
-                    f"{self.shown} has no tables of flowrail",
+                    f"{self.shown} {'does not exist' if is_missing else 'has no tables of flowrail'}",
                     code="SCHEMA_DIFFERS",
-                    hint=Hint("create them: ", Command("store init", self.shown)),
+                    hint=Hint("create them, if it is a new one: ", Command("store init", self.shown)),
                     store=self.shown,
                 )
         return self._open()

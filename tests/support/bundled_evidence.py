@@ -75,7 +75,8 @@ def _provide(
         if pattern is None:
             continue
         pattern = Template(pattern).safe_substitute(values)
-        written = sorted(Path(pattern).parent.glob(Path(pattern).name)) if "files" in check else []
+        found = Path(pattern).parent.glob(Path(pattern).name) if "files" in check else ()
+        written = sorted(path for path in found if path.is_file())
         least = 1 if check.get("citations") or "items" in check else check.get("at_least", 1)
         wanted = [Path(pattern.replace("*", str(number))) for number in range(least)]
         for path in written if len(written) >= len(wanted) else wanted:
