@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from flowrail.command import Command
@@ -11,8 +12,16 @@ from flowrail.errors import FlowError
 from flowrail.evidence.arguments import is_typed_by_hand, resolved
 from flowrail.hooks import people_commands
 from flowrail.hooks.call import Call, Pending, plain
-from flowrail.hooks.first_look import FoundSession, own_sessions, project_of, step_of, workflow_of
-from flowrail.hooks.guards import GuardedCall, guarded_calls, with_ancestors
+from flowrail.hooks.first_look import (
+    FoundSession,
+    GuardedCall,
+    guarded_calls,
+    own_sessions,
+    project_of,
+    step_of,
+    with_ancestors,
+    workflow_of,
+)
 from flowrail.rules.tools import QUESTIONS, ToolUse, forbidding
 from flowrail.text.safe_text import in_quotes
 
@@ -53,13 +62,8 @@ def _suspicions(call: Call) -> Iterator[Denial | GuardedCall | CountedCall]:
         if reason:
             yield Denial(reason, found)
     for found, workflow in workflows.values():
-        if workflow.get("order"):
-            from flowrail.hooks import (
-                order_denials,  # dataclasses, only for a session with order_denials rules
-            )
-
-            if use := order_denials.counted_use(found, workflow, call):
-                yield CountedCall(found, use)
+        if workflow.get("order") and (use := _counted_use(found, workflow, call)):
+            yield CountedCall(found, use)
 
 
 def _forbidden(found: FoundSession, step: Mapping[str, Any], call: Call) -> str | None:
@@ -94,3 +98,17 @@ def _typed_command(found: FoundSession, step: Mapping[str, Any], call: Call) -> 
                 f"Run `{command}` instead: flow records its result, and does not run it twice if it may run only once."
             )
     return None
+
+
+def _counted_use(found: FoundSession, workflow: Mapping[str, Any], call: Call) -> ToolUse | None:
+    """Return the use of the tool if it counts for an order rule of the session, and mark that its calls are watched."""
+    from flowrail.rules.order_rule import WATCHED, Event, parse_rule  # dataclasses, only if there are rules
+
+    rules = [parse_rule(text, [step["id"] for step in workflow["steps"]]) for text in workflow["order"]]
+    if not any(rule.patterns for rule in rules):
+        return None
+    with suppress(OSError):
+        mark = os.path.join(found.folder, WATCHED)
+        os.close(os.open(mark, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+    use = call.tool_use(project_of(found, call), os.path.join(found.folder, "work"))
+    return use if any(True in rule.matched(Event(call=use)) for rule in rules) else None

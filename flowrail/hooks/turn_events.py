@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from flowrail.hooks import first_look, guards, subagents
+from flowrail.hooks import first_look, subagents
 from flowrail.hooks.call import Call, Pending
 from flowrail.hooks.first_look import ENDED, FoundSession
 
@@ -22,7 +22,7 @@ def look(event: str, call: Call) -> Pending | None:
     if first_look.is_in_database(call):
         return Pending("turn_answers", (None,))
     found = _sessions(event, call)
-    is_guarded = event == "session-start" and guards.may_guard(call)
+    is_guarded = event == "session-start" and first_look.may_guard(call)
     return Pending("turn_answers", (found,)) if found or is_guarded else None
 
 
