@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from sqlalchemy import (
     Boolean,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     text,
     update,
 )
+from sqlalchemy.types import TypeEngine
 
 from flowrail.storage.database import WAIT_SECONDS, Database
 from flowrail.text.phrases import iso_time
@@ -59,27 +61,18 @@ class WorkerRecord:
 _METADATA = MetaData()
 
 
-def _text(name: str) -> Column[str]:
-    return Column(name, Text, nullable=False)
+def _table(name: str, record: type[FleetSession | WorkerRecord]) -> Table:
+    """Return a table with a column for each field of *record*; the first one is the key."""
+    kinds: dict[str, type[TypeEngine[Any]]] = {"str": Text, "int": Integer, "bool": Boolean}
+    columns = (
+        Column(field.name, kinds[str(field.type)], primary_key=not number, nullable=False)
+        for number, field in enumerate(fields(record))
+    )
+    return Table(name, _METADATA, *columns)
 
 
-_SESSIONS = Table(
-    "fleet_sessions",
-    _METADATA,
-    Column("session", Text, primary_key=True),
-    *map(_text, ("program", "at")),
-    Column("open", Boolean, nullable=False),
-    _text("problem"),
-)
-_WORKERS = Table(
-    "fleet_workers",
-    _METADATA,
-    Column("id", Text, primary_key=True),
-    *map(_text, ("program", "machine")),
-    Column("pid", Integer, nullable=False),
-    Column("slots", Integer, nullable=False),
-    *map(_text, ("started_at", "seen_at")),
-)
+_SESSIONS = _table("fleet_sessions", FleetSession)
+_WORKERS = _table("fleet_workers", WorkerRecord)
 
 
 class FleetRecords:

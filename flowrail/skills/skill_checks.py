@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from flowrail.discovery.frontmatter import read_frontmatter
@@ -87,26 +87,24 @@ def _beside(
             hint = f"write one with `name`, `description` and `flow step {file.address}`"
             yield [_found("FR182", message, hint, Place(file.path, 1))]
         return
-    yield check_card(file.folder)
-    try:
-        text = decode(_card(file.folder), source=SKILL_FILE)
-    except DocumentError:
-        return
-    if loaded.definition.steps:
-        own = [known.address for known in workflows(Skill(file.address, file.folder, "path"))]
-        yield card.command_findings(text, file.address, own)
+    own = [known.address for known in workflows(Skill(file.address, file.folder, "path"))]
+    yield check_card(file.folder, file.address if loaded.definition.steps else "", own)
 
 
-def check_card(folder: str) -> list[Finding]:
-    """Return findings about the fields of a SKILL.md and its handoff metadata."""
+def check_card(folder: str, address: str = "", known: Collection[str] = ()) -> list[Finding]:
+    """Return findings about a SKILL.md: its fields, its handoff metadata and, for the skill at *address*, its commands.
+
+    *known* are the addresses of the skill's workflows.
+    """
     try:
-        data = _card(folder)
-        decode(data, source=SKILL_FILE)
+        data = read_bounded(os.path.join(folder, SKILL_FILE), limit=size_limits.TEXT_BYTES, what="it")
+        text = decode(data, source=SKILL_FILE)
     except DocumentError as error:
         place = Place.of(error.place) if error.place.startswith(SKILL_FILE) else Place(SKILL_FILE, 1)
         return [_found("FR168", f"SKILL.md cannot be read: {error.fact}", f"fix {SKILL_FILE}", place)]
     front, name = read_frontmatter(data, SKILL_FILE), os.path.basename(folder)
-    return [*card.departures(front, name), *card.handoff_findings(front, name)]
+    commands = card.command_findings(text, address, known) if address else ()
+    return [*card.departures(front, name), *card.handoff_findings(front, name), *commands]
 
 
 def check_plain_skill(folder: str) -> list[Finding]:
@@ -274,10 +272,6 @@ def _fences(file: WorkflowFile, loaded: LoadedWorkflow, problems: Problems) -> I
 
 def _found(code: str, message: str, hint: str, place: Place, step: str | None = None) -> Finding:
     return UnplacedFinding(code, (), message, hint, step).at(place)
-
-
-def _card(folder: str) -> bytes:
-    return read_bounded(os.path.join(folder, SKILL_FILE), limit=size_limits.TEXT_BYTES, what="it")
 
 
 def _names(folder: str) -> list[str]:

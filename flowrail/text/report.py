@@ -178,11 +178,6 @@ WIDEST_COLUMN = 120
 """A column is at most this wide, so that one long cell does not fill every row with blanks."""
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return rows under a head, in columns as wide as their longest cell."""
-    return "\n".join(_table_lines(head, rows))
-
-
 def _table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     cells = [[shortened(str(cell), LONGEST_LINE) for cell in row] for row in chain([head], rows)]
     widths = [min(WIDEST_COLUMN, max(map(len, column))) for column in zip(*cells, strict=True)]
