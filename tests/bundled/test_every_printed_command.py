@@ -5,6 +5,7 @@ Agents are lost, ask the user, give up and are replaced at every dispatch. Each 
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -37,6 +38,10 @@ def copied() -> Iterator[None]:
         shutil.rmtree(kept)
 
 
+IN_A_TEXT = re.compile(r"`(flow [^`\n]+)`")
+A_VALUE_IS_OPEN = re.compile(r"\b[A-Z]{2,}\b|…")
+MAKES_A_SKILL = "write-workflow"
+"""Its texts name the skill that its agent writes."""
 SINGLE = ("give_up_command", "relaunch_command", "launcher_command", "take_over_command", "then_command")
 
 
@@ -48,6 +53,8 @@ def ready(data: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     for line in (*parts, *(data[name] for name in SINGLE), result.get("whole"), result.get("next")):
         if line:
             yield line, b""
+    texts = "" if data["skill"] == MAKES_A_SKILL else "\n".join(data["actions"])
+    yield from ((line, b"") for line in IN_A_TEXT.findall(texts) if not A_VALUE_IS_OPEN.search(line))
     if data["finding_command"]:
         yield Team().with_finding(data["finding_command"], "SHOULD"), b""
     if data["ask_command"] and data["status"] in {"active", "waiting"}:
