@@ -29,7 +29,7 @@ def needs_more(ctx, more): return "text"
 async def awaited(ctx): return Outcome.OK
 class Awaited:
     async def __call__(self, ctx): return Outcome.OK
-
+FIRST = "look"  # not the line of the step
 WORKFLOW = Workflow("demo", {step})
 """
 STEP = 'StepDef("look", title="Look", actions=["Look."], next={{"ok": None}}, {argument})'

@@ -64,8 +64,11 @@ def _read_python(data: bytes, file: WorkflowFile, texts: SkillTexts) -> LoadedWo
     source = data.decode("utf-8", "replace")
 
     def place_of(step_id: str | None, part: str) -> Place:
-        """Return the first line with the id of a step."""
-        match = re.search(rf"""["']{re.escape(step_id)}["']""", source) if step_id else None
+        """Return the line at which a step begins, or the first with its id."""
+        if step_id is None:
+            return Place(file.path, 1, part=part)
+        quoted = f"[\"']{re.escape(step_id)}[\"']"
+        match = re.search(rf"\b(?:StepDef\(|id=)\s*{quoted}", source) or re.search(quoted, source)
         return Place(file.path, source.count("\n", 0, match.start()) + 1 if match else 1, part=part)
 
     try:
