@@ -54,20 +54,6 @@ def test_an_answer_is_taken_as_it_is_printed() -> None:
     assert chosen == [["葛\U000e0100"]]
 
 
-def test_an_answer_prints_the_next_command_in_at_most_three_lines(begun: Any) -> None:
-    session = begun["session"]
-
-    first = flow("answer", session, "go=No").out.splitlines()
-    second = flow("answer", session, "how=Tests").out.splitlines()
-
-    assert first == [
-        "Recorded. Still open: how. Ask the user, then run:",
-        f"flow answer {session} how=OPTION",
-    ]
-    assert len(second) == 2
-    assert told(*second[1].split()[1:])["revision"] == 1
-
-
 @pytest.mark.parametrize("form", ["xml", "text"])
 def test_what_the_user_said_is_told_in_the_step_after(form: str) -> None:
     put_skill("said", PLAN.replace("skip: null", "skip: tell"))

@@ -200,14 +200,3 @@ def test_after_clear_the_next_conversation_continues_and_a_resumed_one_finds_its
     assert within(B, "step", "long", "ok")["revision"] == 1
     assert owner(session) == B
     assert told("sessions", session)["history"][-1]["note"] == {"taken_over_from": A}
-
-
-def test_a_crashed_conversation_keeps_its_session_until_the_user_asks_for_it() -> None:
-    session = begin(A)
-
-    fresh = within(B, "step", "long", "-p", "topic=something else")
-    taken = within(B, "resume", session, "--take-over")
-
-    assert fresh["session"] != session
-    assert taken["next"]
-    assert within(B, "step", "long", "ok", "--session", session)["revision"] == 1

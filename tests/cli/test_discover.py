@@ -228,24 +228,6 @@ def test_what_is_offered_is_kept_for_the_session(session: str, clock: Any) -> No
     assert "Cached at " in flow("discover", "--session", session).out
 
 
-@pytest.mark.parametrize(
-    ("words", "minutes", "reason"),
-    [((), 31, "it is older than 30 minutes"), (("--rescan",), 1, "a new scan was requested")],
-)
-def test_the_menu_is_read_again_when_it_has_expired_or_on_request(
-    session: str, clock: Any, words: tuple[str, ...], minutes: int, reason: str
-) -> None:
-    told("discover", "--session", session)
-
-    clock(minutes)
-    out = flow("discover", "--session", session, *words).out
-
-    assert f"Searched again, because {reason}; cached in " in out
-    assert abs(cached_menu(session).discovery.timestamp - (SOON + timedelta(minutes=minutes))) < timedelta(
-        seconds=1
-    )
-
-
 def test_the_cache_is_invalid_after_the_session_was_resumed(session: str) -> None:
     ranked = told("discover", "--session", session, "--problem-type", "strategic")
     put(home_skills(), "later")

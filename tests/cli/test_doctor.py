@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from support.sandbox import (
-    allow,
     flow,
     home_skills,
     put_python,
@@ -37,10 +36,6 @@ def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def findings(*words: str) -> list[dict[str, Any]]:
     sections = flow("doctor", *words, "--json").data["sections"]
     return [finding for section in sections for finding in section["findings"]]
-
-
-def codes(*words: str) -> list[str]:
-    return [finding["code"] for finding in findings(*words)]
 
 
 def only(code: str) -> dict[str, Any]:
@@ -97,23 +92,7 @@ def test_what_keeps_a_skill_from_working_is_wrong() -> None:
     assert flow("doctor").status == 1
 
 
-def test_places_that_cannot_be_used_are_wrong_if_they_were_asked_for() -> None:
-    assert codes() == []
-    assert codes("--root", "nowhere") == ["PLACE_UNUSABLE"]
-    home_skills().parent.mkdir()
-    home_skills().write_text("")
-    assert codes() == ["PLACE_UNUSABLE"]
-
-
 # --- registry and workflows -----------------------------------------------------------------------
-
-
-def test_a_registry_that_cannot_be_read_is_an_error() -> None:
-    put(home_skills(), "reader", clean("reader"))
-    registry = home_skills().parent / "handoff-registry.yaml"
-    registry.write_text("[")
-
-    assert only("REGISTRY_INVALID")["severity"] == "error"
 
 
 def test_mistakes_in_workflows_are_told_with_their_place_and_no_code_of_a_project_is_run() -> None:
@@ -166,19 +145,3 @@ def test_a_store_that_is_no_folder_is_wrong() -> None:
 
 
 # --- trust ----------------------------------------------------------------------------------------
-
-
-def test_a_skill_that_waits_for_approval_is_named_with_the_command() -> None:
-    folder = put_python("py")
-    put_skill("plain")
-
-    finding = only("NOT_TRUSTED")
-
-    assert (finding["severity"], finding["place"]) == ("warning", "py")
-    assert finding["remedy"] == "a person runs: flow trust py"
-    allow("py")
-    assert "NOT_TRUSTED" not in codes()
-    (folder / "workflow.py").write_text("x = 1\n")
-    assert "changed since it was approved" in only("NOT_TRUSTED")["message"]
-    (folder / "link").symlink_to("/")
-    assert "cannot be approved" in only("NOT_TRUSTED")["message"]

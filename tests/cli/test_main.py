@@ -12,7 +12,6 @@ import click
 import pytest
 from support.sandbox import ENTRY, Ran, flow, process, put_skill, refused
 
-import flowrail
 from flowrail.cli.main import main
 
 
@@ -69,21 +68,6 @@ def test_wrong_use_is_refused_with_what_to_do(words: list[str], message: str, hi
     assert error["hint"].startswith(hint)
 
 
-@pytest.mark.parametrize("form", [["--json"], ["--format", "json"], ["--format=json"]])
-def test_an_error_is_one_json_object_on_stdout(form: list[str]) -> None:
-    ran = flow("step", "nosuch", *form)
-
-    assert (ran.status, ran.err) == (2, "")
-    assert set(ran.data) == {"error"}
-    assert set(ran.error) == {"code", "message", "hint", "details"}
-    assert ran.out.isascii()
-
-
-def test_the_version_is_told() -> None:
-    assert flow("--version") == Ran(0, f"flow {flowrail.__version__}\n", "")
-    assert process("--version").out == f"flow {flowrail.__version__}\n"
-
-
 def test_a_shell_completes_commands_and_options() -> None:
     asked = {"_FLOW_COMPLETE": "bash_complete", "COMP_WORDS": "flow st", "COMP_CWORD": "1"}
 
@@ -103,16 +87,6 @@ def test_it_says_so_where_it_does_not_run(
 
     assert entry() == 2
     assert "not on Windows" in capsys.readouterr().err
-
-
-def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def look(*_: object) -> Any:
-        raise ZeroDivisionError("a bug")
-
-    monkeypatch.setattr("flowrail.operations.skills.list.all_skills", look)
-
-    with pytest.raises(ZeroDivisionError):
-        flow("list")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), click.Abort()])

@@ -17,32 +17,6 @@ def write(text: str) -> None:
     registry().write_text(text)
 
 
-def test_a_check_writes_nothing_and_says_whether_the_registry_is_up_to_date() -> None:
-    put(home_skills(), "reader")
-
-    missing = flow("registry", "sync", "--check")
-    assert not registry().exists()
-    flow("registry", "sync")
-    up_to_date = flow("registry", "sync", "--check", "--json")
-
-    assert missing.status == 1
-    assert '+  - name: "reader"' in missing.out
-    assert up_to_date.status == 0
-    assert up_to_date.data == {
-        "path": str(registry()),
-        "exists": True,
-        "changes": False,
-        "written": False,
-        "added": [],
-        "updated": [],
-        "replaced": [],
-        "edited": [],
-        "stale": [],
-        "difference": "",
-        "checked": True,
-    }
-
-
 def test_a_sync_keeps_what_a_person_wrote_and_names_what_is_stale() -> None:
     put(home_skills(), "reader", head("reader", ACCEPTING.replace("[research]", "[law]")))
     write(

@@ -65,23 +65,3 @@ def test_a_skill_that_is_not_approved_is_listed_by_name_with_the_command_that_ap
     assert "not approved; a person runs: flow trust built" in row
     waiting = {checked["workflow"]: checked["needs_approval"] for checked in told("check")["workflows"]}
     assert waiting["built"] == "a person runs: flow trust built"
-
-
-@pytest.mark.parametrize(
-    ("text", "code", "words"),
-    [
-        (BUILT.replace("next=", "nxt="), "FR100", "unexpected keyword argument 'nxt'"),
-        (BUILT.replace('["one", "two"', '["one", "o n"'), "FR107", "`o n` is not a valid id"),
-        (BUILT.replace("WORKFLOW =", "1 / 0  #"), "FR100", "raised ZeroDivisionError"),
-        (BUILT.replace("*STEPS,", "STEPS,"), "FR130", "step 1 is not StepDef(...)"),
-    ],
-)
-def test_mistakes_in_a_file_are_findings_with_their_line(text: str, code: str, words: str) -> None:
-    folder = put_built(home_skills(), text)
-
-    answer = flow("check", str(folder))
-
-    line = next(line for line in answer.out.splitlines() if code in line)
-    assert answer.status == 1
-    assert words in answer.out
-    assert line.startswith(f"{folder}/workflow.py")

@@ -67,18 +67,6 @@ def test_parameters_of_an_open_session_are_fixed() -> None:
 # --- reporting ----------------------------------------------------------------------------------
 
 
-def test_facts_are_taken_from_options_and_from_a_file() -> None:
-    told("step", "asking")
-    Path("facts.json").write_text('{"where": ["a", "b"], "note": "so"}')
-
-    told("step", "asking", "done", "-s", "sure=high", "--facts", "facts.json")
-
-    move = told("sessions", *_ids())["history"][-1]
-    assert move["facts"] == {"where": ["a", "b"], "note": "so", "sure": "high"}
-    assert (move["reported"], move["outcome"], move["to"]) == ("done", "ok", "tell")
-    assert told("step", "asking")["actions"] == ["Sure: high, where: a, b."]
-
-
 def _ids() -> list[str]:
     return [folder.name for folder in sessions_folder().iterdir()]
 

@@ -79,15 +79,6 @@ def test_any_change_takes_trust_away_also_from_a_running_session() -> None:
     assert told("step", "py", "done")["step"]["id"] == "second"
 
 
-def test_what_was_allowed_can_be_taken_back() -> None:
-    put_python("py")
-    allow("py")
-
-    assert flow("trust", "py", "--remove").out == "py may no longer run\n"
-    assert refused("step", "py")[0] == 7
-    assert flow("trust", "py", "--remove").out == "py was not approved\n"
-
-
 @pytest.mark.parametrize(("where", "behind"), [("home", "global"), ("bundled", "bundled")])
 def test_a_projects_skill_that_hides_ones_own_needs_to_be_allowed_too(where: str, behind: str) -> None:
     name = "small" if where == "home" else "decision-critic"

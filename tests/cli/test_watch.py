@@ -21,9 +21,7 @@ from typing import Any
 
 import pytest
 from support.sandbox import ENTRY, flow, put_skill, told
-from support.web import APPROVAL, default_interrupt, website
-
-from flowrail.operations.sessions.notifications import desktop_command
+from support.web import APPROVAL, default_interrupt
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -159,45 +157,6 @@ def test_the_users_command_runs_when_a_session_starts_to_need_a_person(tmp_path:
             time.sleep(0.05)
 
     assert file.read_text() == "$topic; rm -rf x|Publish it?"
-
-
-def test_the_page_runs_the_users_command_and_watch_names_the_page(tmp_path: Path) -> None:
-    pytest.importorskip("starlette", reason="the extra `web` is not installed")
-    session, file = started(), tmp_path / "told"
-    program = f"import sys; open({str(file)!r}, 'a').write(sys.argv[1])"
-    folder = Path(os.environ["HOME"]) / ".config" / "flowrail"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text(f"notify = {json.dumps([sys.executable, '-c', program, '$page'])}\n")
-
-    with website() as site:
-        address = f"{site.origin}/sessions/{session}"
-        told("step", "release", "ok", "--session", session)
-        end = time.monotonic() + 20
-        while not file.exists() or not file.read_text():
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        with piped() as process:
-            line = next_line(process)
-
-    assert file.read_text() == address
-    assert f"decide: {address}" in line
-    with piped() as process:
-        assert "decide" not in next_line(process)
-
-
-def test_without_a_command_the_desktop_shows_a_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "notify-send"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(sys, "platform", "linux")
-
-    assert desktop_command({"DISPLAY": ":0"}) == ["notify-send", "--", "$topic", "$reason"]
-    assert desktop_command({}) == ()
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert desktop_command({})[0] == "osascript"
 
 
 @pytest.mark.parametrize(

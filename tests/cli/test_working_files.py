@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.forged import folder_of, rewritten
-from support.sandbox import accept, flow, put_skill, sessions_folder, told
+from support.sandbox import accept, flow, put_skill, told
 
 NOTED = """\
 name: NAME
@@ -17,19 +17,6 @@ steps:
   - {id: first, title: First, actions: ["Write `$notes`.", "Put drafts into `$work/drafts`."], next: {ok: second}}
   - {id: second, title: Second, actions: ["Read `$notes`."], next: {ok: null}}
 """
-
-
-def test_texts_name_files_that_can_be_written_from_the_project_root() -> None:
-    put_skill("noted", NOTED)
-    session = told("step", "noted", "--new")["session"]
-    folder = f".flow/sessions/{session}/work"
-
-    shown = told("step", "noted")
-
-    assert shown["actions"] == [f"Write `{folder}/notes.md`.", f"Put drafts into `{folder}/drafts`."]
-    assert shown["work_folder"] == folder
-    Path(folder, "notes.md").write_text("# Notes\n")
-    assert (sessions_folder() / session / "work").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_fork_gets_copies_and_pruning_removes_all_of_them() -> None:

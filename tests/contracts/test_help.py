@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from support.sandbox import flow, put_skill, told
+from support.sandbox import flow
 
 from flowrail.cli.main import LazyGroup, load
 from flowrail.operations.command_table import COMMANDS, CommandEntry
@@ -99,19 +99,3 @@ def test_the_help_names_every_command_and_fits_a_terminal_of_40_lines() -> None:
             assert any(line.startswith(f"{name} {entry.help[:20]}") for line in lines), name
     for text in ("flow list", "flow step SKILL", "Exit status: 0 done, 1 failed, 2 wrong use, 3 storage"):
         assert text in out
-
-
-def test_a_session_is_shown_without_its_id_if_only_one_is_open() -> None:
-    put_skill("small")
-    session = told("step", "small", "--new")["session"]
-
-    for words in (["finding", "list"],):
-        assert told(*words) == told(*words, session), words
-
-
-@pytest.mark.parametrize("options", [["--json"], ["--format", "json"], ["--format=json"]])
-def test_both_spellings_of_json_give_the_same_answer(options: list[str]) -> None:
-    put_skill("small")
-
-    assert flow("list", *options).data == told("list")
-    assert flow("list", "--format", "text").out == flow("list").out

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 from support.bundled_evidence import provide_evidence
-from support.sandbox import ENTRY, SMALL, clean_environment, home_skills, process, put_python, put_skill, told
+from support.sandbox import ENTRY, SMALL, clean_environment, process, put_skill, told
 
 from flowrail.hosts.host import EVENTS
 
 HEAVY = {"asyncio", "ssl", "cattrs", "pydantic", "statemachine", "yaml", "rich", "importlib.metadata"}
 DATABASES = {"sqlalchemy", "psycopg", "sqlite3", "dbos"}
 NOT_FOR_A_STEP = {"pydantic", "rich", "yaml"} | DATABASES
-FOR_OTHER_STEPS = ("flowrail.fleet",)
 
 RECORDER = """
 import atexit, sys
@@ -52,11 +51,6 @@ def loaded(*words: str, code: str = ENTRY, stdin: str = "") -> set[str]:
     return set(python(RECORDER + code, *words, stdin=stdin).rpartition("loaded: ")[2].split())
 
 
-def test_the_recorder_sees_every_module() -> None:
-    assert loaded("step", "decision-critic") >= {"yaml", "cattrs", "statemachine"}
-    assert loaded(code=f"import {', '.join(HEAVY)}") >= HEAVY
-
-
 @pytest.mark.parametrize("words", [["--help"], ["--version"]])
 def test_help_loads_no_command_and_nothing_heavy(words: list[str]) -> None:
     modules = loaded(*words)
@@ -65,30 +59,12 @@ def test_help_loads_no_command_and_nothing_heavy(words: list[str]) -> None:
     assert not [module for module in modules if module.startswith("flowrail.cli.commands.")]
 
 
-@pytest.mark.parametrize("form", ["xml", "json", "text"])
-def test_a_step_loads_nothing_that_only_other_commands_need(form: str) -> None:
-    put_skill("small")
-    report = told("step", "small")["next"][0]["command"].split()[1:]
-
-    for words in (["step", "small"], report):
-        modules = loaded(*words, "--format", form)
-        assert not NOT_FOR_A_STEP & modules
-        assert not [name for name in modules if name.startswith(FOR_OTHER_STEPS)]
-
-
 def test_a_step_of_a_bundled_skill_loads_no_heavy_module() -> None:
     step = told("step", "decision-critic", "-p", "decision=x")
     report = step["next"][0]["command"].split()[1:]
     provide_evidence(report)
 
     assert not NOT_FOR_A_STEP & loaded(*report)
-
-
-@pytest.mark.parametrize("words", [["sessions"], ["resume"]])
-def test_showing_a_session_loads_no_database(words: list[str]) -> None:
-    told("step", "decision-critic")
-
-    assert not DATABASES & loaded(*words)
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -128,13 +104,3 @@ def test_importing_the_package_loads_nothing() -> None:
 
     assert [module for module in modules if module.startswith("flowrail")] == ["flowrail"]
     assert not HEAVY & modules
-
-
-def test_a_python_skill_may_use_asyncio() -> None:
-    body = "return asyncio.run(asyncio.sleep(0, Outcome.OK))"
-    put_python("late", f"import asyncio\n{body}", where=home_skills())
-    put_python("early", body, where=home_skills(), before="import asyncio\n")
-
-    for name in ("late", "early"):
-        assert process("step", name, "--json").data["revision"] == 0
-        assert process("step", name, "done", "--json").data["revision"] == 1

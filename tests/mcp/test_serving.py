@@ -24,7 +24,6 @@ from support.sandbox import (
     clean_environment,
     flow,
     put_skill,
-    sessions_folder,
     told,
 )
 
@@ -128,21 +127,6 @@ def test_a_call_cannot_decide_for_a_person(tools: Tools) -> None:
     assert tools.told("resume", session=session)["status"] == "waiting"
 
 
-def test_the_store_and_the_folder_can_be_named(tmp_path: Path) -> None:
-    put_skill("small")
-    with served("--store", str(tmp_path / "kept")) as tools:
-        begun = tools.told("step", new=True, skill="small")
-        assert begun["next"][0]["command"]["arguments"]["session"] == begun["session"]
-        assert ToolTeam(tools).run(as_command("step", {"session": begun["session"]})).status == "completed"
-    assert len(list(sessions_folder(tmp_path / "kept").glob("small-*"))) == 1
-    project = os.getcwd()
-    os.chdir(tmp_path)
-    with served("--dir", project) as tools:
-        assert tools.told("step", new=True, skill="small")["session"]
-    with served() as tools:
-        assert tools.refused("step", new=True, skill="small")["code"] == "UNKNOWN_SKILL"
-
-
 @pytest.mark.parametrize(
     ("skill", "mode"),
     [
@@ -208,15 +192,6 @@ def test_when_the_host_closes_its_input_the_server_ends() -> None:
         check=False, timeout=30,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "")
-
-
-def test_without_the_extra_the_refusal_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    ran = flow("mcp")
-
-    assert ran.status == 2
-    assert "[EXTRA_MISSING]" in ran.err
-    assert "pip install 'flowrail[mcp]'" in ran.err
 
 
 FREE_TEXT = """\

@@ -14,7 +14,6 @@ from support.sandbox import (
     flow,
     put_skill,
     refused,
-    told,
 )
 
 from flowrail import (
@@ -103,21 +102,6 @@ def test_a_program_runs_a_session_from_start_to_end() -> None:
     assert [record.kind for record in store.history(last)] == ["start", "move", "move"]
     assert [listed.session for listed in store.list(ended=True)] == [first.id]
     assert store.list() == ()
-
-
-def test_the_command_line_continues_a_session_of_a_program_and_the_other_way_round() -> None:
-    put_skill("small")
-    store = open_store()
-
-    session = store.start("small")
-    assert told("step", "small", "ok")["session"] == session.id
-    session = store.resume(session.id)
-    session = store.report(session, "ok")
-
-    assert told("sessions", session.id)["status"] == "completed"
-    assert flow("audit", session.id, "--verify").status == 0
-    begun = told("step", "small", "--new")
-    assert store.report(store.resume(begun["session"]), "ok").revision == 1
 
 
 def test_a_workflow_is_loaded_by_its_folder_or_its_name() -> None:

@@ -73,12 +73,6 @@ def yes_no(question_id: str = "go", **parts: Any) -> Question:
     return Question(question_id, "Approve", f"Continue with {question_id}?", **given)
 
 
-def asking_workflow(*questions: Question, **parts: Any) -> Workflow:
-    """Return a workflow whose first step asks, and is repeated after fail."""
-    given: dict[str, Any] = {"next": {"ok": "last", "fail": "plan"}, "limit": 3, **parts}
-    return workflow(step("plan", questions=questions or (yes_no(),), **given), step("last"))
-
-
 def review_loop(params: Mapping[str, Arg] | None = None, **gate: Any) -> Workflow:
     """Return a workflow with work, its review, and the gate that can send it back."""
     return workflow(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.sandbox import flow, put_skill, sessions_folder, told, unchanged
+from support.sandbox import flow, put_skill, sessions_folder, told
 
 from flowrail.operations.sessions.prune import DAY
 
@@ -84,23 +84,6 @@ def test_what_ended_long_ago_goes_and_what_is_open_or_young_stays() -> None:
         assert gone() == old
         assert stored_sessions() == {standing, young}
         assert flow("audit", "--verify").status == 0
-
-
-def test_a_dry_run_tells_the_same_and_changes_nothing() -> None:
-    ended()
-    told("step", "small", "--new")
-
-    with after(MUCH_LATER), unchanged(Path.cwd()):
-        would = told("session", "prune", "--dry-run")
-        text = flow("session", "prune", "--dry-run").out
-
-    with after(MUCH_LATER):
-        did = told("session", "prune")
-    assert would["dry_run"] is True
-    assert [session["session"] for session in would["sessions"]] == [
-        session["session"] for session in did["sessions"]
-    ]
-    assert text.splitlines()[-1] == "sessions that ended at least 30 days ago: 1 would be deleted, 0 kept"
 
 
 def test_a_child_stays_for_as_long_as_its_parent_is_open() -> None:

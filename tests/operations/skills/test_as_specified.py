@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ NEW = {"write-workflow"}
 LOADED = {file.address: workflow_source.read(file) for skill in listing(()) for file in workflows(skill)}
 ALL: Mapping[str, Workflow] = {address: loaded.definition for address, loaded in LOADED.items()}
 TEXTS = sorted(Path(bundled_folder()).glob("*/steps/**/*.md"))
-A_LINE = 60
 """A shorter paragraph introduces the next one; several of them may be the same."""
 
 
@@ -250,54 +248,6 @@ def test_a_text_names_every_fact_that_it_wants_and_every_value_to_choose_from() 
                     assert re.search(rf"\*\*{fact}\*\*|`{fact}`", text), (address, step.id, fact)
                 for choice in (arg.choices or ()) if arg.kind != "list" else ():  # printed with their form
                     assert re.search(rf"`{choice}`|\"{choice}\"", text), (address, step.id, fact, choice)
-
-
-def test_a_text_says_something() -> None:
-    """How long a step is as printed is measured in `tests/bundled/test_printed_size.py`."""
-    for path in TEXTS:
-        text = path.read_text(encoding="utf-8")
-        assert len(text) > 200, name(path)
-        assert "TODO" not in re.sub(r"`[^`]*`|TODO (without|or FIXME)|a TODO", "", text), name(path)
-
-
-def test_no_paragraph_and_no_item_of_a_list_is_in_the_texts_of_two_steps() -> None:
-    steps_with: dict[str, set[str]] = defaultdict(set)
-    for path in TEXTS:
-        step = (
-            name(path).removesuffix(".md").partition(".")[0]
-        )  # variants of a step share what they have in common
-        text = path.read_text(encoding="utf-8")
-        for part in {*re.split(r"\n\s*\n", text), *re.split(r"\n\s*\n|\n\s*(?=\d+\. |- )", text)}:
-            folded = " ".join(part.split())
-            says_how_to_write = "$notes" in folded or folded.startswith("Report **")  # alike in every skill
-            is_a_command = "`flow finding " in folded or "$scripts/" in folded  # alike wherever it is run
-            if len(folded) > A_LINE and not (says_how_to_write or is_a_command):
-                steps_with[folded].add(step)
-
-    assert not {folded: step_ids for folded, step_ids in steps_with.items() if len(step_ids) > 1}
-
-
-def test_every_text_belongs_to_a_step() -> None:
-    files = {
-        f"{address.partition('/')[0]}/{path}" for address, loaded in LOADED.items() for path in loaded.files
-    }
-    texts = {name(path) for path in TEXTS}
-    quoted = {name(path) for path in Path(bundled_folder()).glob("*/resources/*.md")}
-
-    assert texts <= files
-    assert quoted <= files
-
-
-def test_no_text_names_a_step_by_its_id_or_leaves_a_session_to_be_filled_in() -> None:
-    ids = {step.id for _, _, step in steps()}
-    marked = {step_id for step_id in ids if "_" in step_id}
-
-    for path in TEXTS:
-        text = path.read_text(encoding="utf-8")
-        words = set(re.findall(r"\b[a-z]+(?:_[a-z0-9]+)+\b", text))
-        assert not re.search("SESSION|session id", text), name(path)  # printed commands have it
-        assert not words & marked, name(path)
-        assert not re.search(r"\bsteps? `[a-z_]+`|`[a-z_]+` step\b", text), name(path)
 
 
 def unknown_parts(line: str) -> Iterator[str]:

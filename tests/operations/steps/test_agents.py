@@ -163,22 +163,6 @@ def test_an_agents_agent_is_refused_when_the_agent_was_replaced() -> None:
         team.report("ok", grandchild)
 
 
-def test_what_agents_noted_is_shown_when_their_parent_is_resumed(team: Team) -> None:
-    child = team.child(2)
-    world = team.world
-    steps.report(world, None, "ok", session_id=child, note="logins retry")
-
-    assert team.told().briefing.noted == ("b: logins retry",)  # type: ignore[union-attr]
-    for number in (1, 2, 3):
-        if number != 2:
-            team.report("ok", team.child(number))
-        team.report("ok", f"{team.id}.0.{number}", found="x")
-    team.report("ok")
-    later = team.told().briefing
-    assert later is not None
-    assert later.noted == ("b: logins retry",)
-
-
 def test_the_reason_of_a_fail_is_shown_in_the_step_that_follows() -> None:
     put_lead("free", FREE.replace("fail: null", "fail: tell"))
     team = Team("free")
@@ -224,21 +208,6 @@ def test_a_child_belongs_to_its_parents_conversation_and_to_the_first_other_one(
 
     assert [record.session.owner for record in team.world.store.records(child)] == ["agent"] * 3
     assert steps.look(lead, parent).dispatches[0].relayed
-
-
-def test_an_open_child_of_another_conversation_is_launched_again_by_taking_it_over(team: Team) -> None:
-    lead, agent, fresh = (team.world.replaced(conversation=name) for name in ("lead", "agent", "fresh"))
-    parent = begin(lead, "lead").session
-    child = f"{parent}.0.1"
-    steps.look(agent, child)
-
-    command = steps.look(lead, parent).dispatches[0].command
-
-    assert str(command) == f"flow step --session {child} --take-over --store {team.world.store.path}"
-    steps.look(fresh, child, take_over=True)
-    steps.report(fresh, None, "ok", session_id=child)
-    with refused("OTHER_CONVERSATION"):
-        steps.report(agent, None, "ok", session_id=child, facts={"found": "x"})
 
 
 # --- a Dispatch in place of a handler

@@ -7,7 +7,6 @@ from support.dispatching_skill import FREE, Team, put_lead, put_nested
 from support.refusals import refused
 from support.sandbox import put_skill
 
-from flowrail.errors import ConflictError
 from flowrail.machines.agents import DispatchGoneError
 
 
@@ -15,30 +14,6 @@ from flowrail.machines.agents import DispatchGoneError
 def team() -> Team:
     put_lead()
     return Team()
-
-
-def test_a_question_of_an_agent_surfaces_where_its_work_was_given_out(team: Team) -> None:
-    child = team.child(1)
-
-    pending = team.ask(child)
-
-    store = team.world.store.path
-    assert str(pending.answer_command) == f"flow answer {child} db=OPTION --store {store}"
-    assert str(pending.resume_command) == f"flow resume {child} --store {store}"
-    above = team.told()
-    (question,) = above.questions
-    assert (question.id, question.session, question.header, question.text) == (
-        "db",
-        child,
-        "Store",
-        "Which db?",
-    )
-    assert [str(choice) for choice in question.choices] == [
-        f"flow answer {child} db=Redis --store {store}",
-        f"flow answer {child} db=Postgres --store {store}",
-    ]
-    assert all("the user's answer to `db`" in transition.waits_for for transition in above.next)
-    assert team.told(child).status == "waiting"
 
 
 @pytest.mark.every_store
@@ -78,18 +53,6 @@ def test_after_the_answer_the_child_is_launched_again_and_knows_it(team: Team) -
     assert str(launch) == f"flow step --session {child} --store {free.world.store.path}"
     assert free.told().dispatches[0].command == launch
     assert [question.answer for question in free.told(child).questions] == [("other:neither of them",)]
-
-
-@pytest.mark.every_store
-def test_an_answer_on_record_stays_and_the_same_again_changes_nothing(team: Team) -> None:
-    child = team.child(1)
-    team.ask(child, multi=True)
-    team.answer(child, "db=Redis", "db=Postgres")
-
-    team.answer(child, "db=Postgres", "db=Redis")
-    assert team.kinds(child) == ["start", "ask", "answer"]
-    with pytest.raises(ConflictError, match="was answered `Redis, Postgres` by "):
-        team.answer(child, "db=Redis")
 
 
 @pytest.mark.parametrize("verb", ["ask", "answer"])
