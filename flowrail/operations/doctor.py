@@ -180,25 +180,26 @@ def _workflows(environment: Environment) -> Iterator[str | SetupFinding]:
 
 def _sessions(environment: Environment) -> Iterator[str | SetupFinding]:
     path, database = environment.store_path, environment.database
+    shown = database.shown if database is not None else _short(path, environment)
     yield f"key and approvals: {_short(environment.state, environment)}"
-    if database is None and not os.path.lexists(path):
-        yield f"{_short(path, environment)}: not found; `{Command('step', 'SKILL')}` creates it"
-        path = os.path.dirname(path)
-    if database is None and not (os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK)):
-        remedy = "fix it, or name another folder with --store"
-        yield SetupFinding(
-            "STORE_UNUSABLE", "error", f"{path} is not a folder that can be written to", remedy, path
-        )
+    exists = database is not None or os.path.lexists(path)
+    folder = path if exists else os.path.dirname(path)
+    if database is None and not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):
+        message, remedy = f"{folder} is not a folder that can be written to", "name another one with --store"
+        yield SetupFinding("STORE_UNUSABLE", "error", message, remedy, folder)
+        return
+    if not exists:
+        yield f"{shown}: not found; `{Command('step', 'SKILL')}` creates it"
         return
     try:
         rows = list_sessions(environment.store, environment.now, every=True)
     except FlowError as error:
-        yield SetupFinding("STORE_UNUSABLE", "error", error.message, str(error.hint), environment.store_path)
+        yield SetupFinding("STORE_UNUSABLE", "error", error.message, str(error.hint), path)
         return
     broken = [row for row in rows if row.code]
     ended = sum(row.group is Group.ENDED for row in rows)
     counted = f"{len(rows) - len(broken) - ended} open, {ended} ended, {len(broken)} that cannot be used"
-    yield f"{database.shown if database is not None else _short(path, environment)}: {counted}"
+    yield f"{shown}: {counted}"
     for row in broken:
         severity = "warning" if row.status == FOREIGN else "error"
         yield SetupFinding(row.code, severity, row.reason, str(row.hint), row.session)
