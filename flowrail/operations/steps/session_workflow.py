@@ -14,7 +14,6 @@ from flowrail.discovery.locations import BUNDLED, Root, Scope
 from flowrail.errors import ChangedError, DocumentError, FlowError, UsageError
 from flowrail.machines.findings import WorkflowError
 from flowrail.machines.loading import skill_folder
-from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.parts import has_functions
 from flowrail.machines.plain_form import to_plain
@@ -45,7 +44,16 @@ def open_folder(folder: str, loader: Loader, *, address: str = "") -> OpenedWork
 def _opened(skill: Skill, file: WorkflowFile, loader: Loader) -> OpenedWorkflow:
     loaded = loader.open(skill, file)
     workflow = _with_resources(loaded.definition, loader)
-    return OpenedWorkflow(workflow, _skill_definition(workflow, loaded, file, skill))
+    definition = StoredDefinition(
+        skill=file.address,
+        source=skill.source,
+        folder=skill.name if skill.source == BUNDLED else os.path.abspath(skill.folder),
+        file=file.path,
+        files=loaded.digests,
+        functions=has_functions(workflow),
+        workflow=to_plain(workflow),
+    )
+    return OpenedWorkflow(workflow, definition)
 
 
 def of_program(workflow: Workflow, loader: Loader) -> OpenedWorkflow:
@@ -86,13 +94,10 @@ def open_beside(
         return of_program(environment.workflows[address], loader)
     if definition.source == PROGRAM:
         return open_skill(address, loader)
-    name = address.partition("/")[0]
-    folder = definition_folder(definition)
-    source, folder = _verified_origin(definition.source, session.skill, folder, environment.roots)
-    if name == session.skill.partition("/")[0]:
-        skill = Skill(name, folder, source, _hidden(session.skill, folder, environment.roots))
-    else:
-        beside = [] if source == BUNDLED else [Root(os.path.dirname(folder), Scope(source), folder)]
+    skill = _skill_of(environment, session, definition)
+    if address.partition("/")[0] != skill.name:
+        is_bundled, folder = skill.source == BUNDLED, os.path.dirname(skill.folder)
+        beside = [] if is_bundled else [Root(folder, Scope(skill.source), skill.folder)]
         skill = find(address, [*beside, *environment.roots])
     return _opened(skill, workflow_file(address, skill), loader)
 
@@ -123,8 +128,7 @@ def _open_code(environment: Environment, session: Session, definition: StoredDef
         )
     if skill_folder.digests(skill.folder, definition.files) != definition.files:
         raise _code_changed(environment, session)
-    workflow = _with_resources(_loaded(environment, session, skill, file).definition, environment.loader)
-    return OpenedWorkflow(workflow, definition)
+    return OpenedWorkflow(_open_again(environment, session, skill, file).workflow, definition)
 
 
 def open_newest(
@@ -140,9 +144,7 @@ def open_newest(
     if definition is not None and definition.folder:
         skill, file = _origin(environment, session, definition)
         if file is not None:
-            loaded = _loaded(environment, session, skill, file)
-            workflow = _with_resources(loaded.definition, environment.loader)
-            return OpenedWorkflow(workflow, _skill_definition(workflow, loaded, file, skill))
+            return _open_again(environment, session, skill, file)
     try:
         return open_skill(session.skill, environment.loader)
     except UsageError as error:
@@ -175,38 +177,31 @@ def _code_changed(environment: Environment, session: Session) -> ChangedError:
 def _origin(
     environment: Environment, session: Session, definition: StoredDefinition
 ) -> tuple[Skill, WorkflowFile | None]:
-    """Return the skill and the file that a session was started from. What it has stored about them is verified."""
+    """Return the skill and the file that a session was started from, if that exists."""
+    skill = _skill_of(environment, session, definition)
+    is_there = os.path.lexists(os.path.join(skill.folder, definition.file))
+    return skill, skill_folder.file_at(skill.folder, session.skill, definition.file) if is_there else None
+
+
+def _skill_of(environment: Environment, session: Session, definition: StoredDefinition) -> Skill:
+    """Return the skill that a session was started from. What the session has stored about it is verified."""
     folder = definition_folder(definition)
     source, folder = _verified_origin(definition.source, session.skill, folder, environment.roots)
-    name = session.skill.partition("/")[0]
-    skill = Skill(name, folder, source, _hidden(session.skill, folder, environment.roots))
-    is_there = os.path.lexists(os.path.join(folder, definition.file))
-    return skill, skill_folder.file_at(folder, session.skill, definition.file) if is_there else None
+    hidden = _hidden(session.skill, folder, environment.roots)
+    return Skill(session.skill.partition("/")[0], folder, source, hidden)
 
 
-def _loaded(environment: Environment, session: Session, skill: Skill, file: WorkflowFile) -> LoadedWorkflow:
+def _open_again(
+    environment: Environment, session: Session, skill: Skill, file: WorkflowFile
+) -> OpenedWorkflow:
     try:
-        return environment.loader.open(skill, file)
+        return _opened(skill, file, environment.loader)
     except (DocumentError, WorkflowError) as error:
         raise ChangedError(
             f"the workflow of session `{session.id}` cannot be read: {error.message}",
             hint="fix the file, then run the command again",
             session=session.id,
         ) from None
-
-
-def _skill_definition(
-    workflow: Workflow, loaded: LoadedWorkflow, file: WorkflowFile, skill: Skill
-) -> StoredDefinition:
-    return StoredDefinition(
-        skill=file.address,
-        source=skill.source,
-        folder=skill.name if skill.source == BUNDLED else os.path.abspath(skill.folder),
-        file=file.path,
-        files=loaded.digests,
-        functions=has_functions(workflow),
-        workflow=to_plain(workflow),
-    )
 
 
 def _verified_origin(source: str, address: str, folder: str, roots: Sequence[Root]) -> tuple[str, str]:
