@@ -20,7 +20,7 @@ from flowrail.machines.asked_questions import (
 )
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.offers import Destination, OfferedTransition
-from flowrail.machines.session import BY_LIMIT, WorkingFile
+from flowrail.machines.session import BY_LIMIT
 from flowrail.machines.values import Arg, range_text
 from flowrail.text.phrases import duration, in_words, listed, size
 from flowrail.text.placeholders import BLOCK_PREFIX, RepeatableTexts
@@ -170,7 +170,8 @@ def _endings(guidance: Guidance) -> Iterator[str | Hint]:
         following = guidance.then_command.arguments[0]
         yield Hint(f"It continues with {following}: ", guidance.then_command)
     if guidance.results:
-        yield f"Result files: {', '.join(map(_result_file, guidance.results))}"
+        files = ", ".join(f"{file.path} ({size(file.bytes)})" for file in guidance.results)
+        yield f"Result files: {files}"
     for handoff in guidance.sent:
         sent = f"Handed off to {handoff.target}. "
         received = Hint("It has received the work.")
@@ -179,11 +180,6 @@ def _endings(guidance: Guidance) -> Iterator[str | Hint]:
         )
     if guidance.give_up_command is not None and guidance.next:
         yield Hint("If you cannot do this work, say why: ", guidance.give_up_command)
-
-
-def _result_file(file: WorkingFile) -> str:
-    others = "other files in " if file.path.endswith("/") else ""
-    return f"{others}{file.path} ({size(file.bytes)})"
 
 
 def _own_pieces(guidance: Guidance) -> list[str | Markup]:

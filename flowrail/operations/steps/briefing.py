@@ -93,28 +93,12 @@ def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int, tu
 
 
 def _result_files(environment: Environment, session: Session) -> tuple[WorkingFile, ...]:
-    """Return the files that the session's facts name, the pages in its folder, and the folder if that holds more.
-
-    A page is a Markdown file at the top of the folder, such as a plan. The page that was changed last comes first. Scratch
-    files are not named.
-    """
+    """Return the files that the session's facts name, then those in its folder."""
     project = working_files.project_of(environment, session)
     now = datetime.fromisoformat(environment.now).timestamp()
     named = [_file(path, project, now) for path in _paths(session)]
-    listed = working_files.listed(environment, session)
-    pages = [
-        file
-        for file in listed
-        if file.path.endswith(".md") and os.path.dirname(file.path) == session.work_folder
-    ]
-    pages.sort(key=lambda file: file.seconds)
-    by_path = {file.path: file for file in (*named, *pages) if file is not None}
-    results = [*by_path.values()][:MOST_FILES]
-    others = [file for file in listed if file not in results]
-    if others:
-        size = sum(file.bytes for file in others)
-        results.append(replace(others[0], path=f"{session.work_folder}/", bytes=size))
-    return tuple(results)
+    files = [*named, *working_files.listed(environment, session)]
+    return tuple({file.path: file for file in files if file is not None}.values())[:MOST_FILES]
 
 
 def _sent_work(environment: Environment, session: Session) -> tuple[SentWork, ...]:
