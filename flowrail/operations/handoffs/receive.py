@@ -60,7 +60,7 @@ from flowrail.operations.handoffs.send import (
     stamp_of,
 )
 from flowrail.operations.operation import Help, operation
-from flowrail.operations.parameters import Params
+from flowrail.operations.parameters import NO_VALUES, Params
 from flowrail.operations.steps.current_step import look
 from flowrail.operations.steps.new_session import start_session
 from flowrail.operations.steps.session_workflow import open_skill
@@ -105,7 +105,7 @@ def receive_handoff(
     *,
     sha256: Annotated[str, Help("The digest that came with the path.", metavar="HEX")] = "",
     force: Annotated[bool, Help("Accept an expired payload.")] = False,
-    param: Params = {},  # noqa: B006 - never changed
+    param: Params = NO_VALUES,
 ) -> ReceivedHandoff:
     """Check a payload, claim it and take over the work
 

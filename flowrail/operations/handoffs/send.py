@@ -60,7 +60,7 @@ from flowrail.machines.reported_values import refuse_left_open
 from flowrail.machines.session import Session
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
-from flowrail.operations.parameters import Facts, Reason
+from flowrail.operations.parameters import NO_VALUES, Facts, Reason
 from flowrail.operations.steps.session_choice import own_session
 from flowrail.storage import files
 from flowrail.storage.file_store import LOCK
@@ -94,7 +94,7 @@ def send_handoff(
     reason: Annotated[str, Help("Why this target; part of the payload.", metavar="WHY")] = "",
     yes: Annotated[bool, Help("Allow a target that had this work before.")] = False,
     approved: Annotated[bool, Help("The user approved a chain of more than five skills.")] = False,
-    fact: Facts = {},  # noqa: B006 - never changed
+    fact: Facts = NO_VALUES,
     health_check: Annotated[bool, Help("Run the target's own check first.")] = False,
     schema: Annotated[
         Literal["2.0", "3.0"] | None, Help("The payload version (default: the target's).")

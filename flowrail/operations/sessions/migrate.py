@@ -10,22 +10,19 @@ from typing import Annotated
 from flowrail.command import Command
 from flowrail.errors import StorageError
 from flowrail.machines.difference import differences
-from flowrail.machines.frozen import Frozen
 from flowrail.machines.migration import migrated
 from flowrail.machines.reported_values import read_values
 from flowrail.machines.session_record import StoredDefinition
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
-from flowrail.operations.parameters import Params, SessionId
+from flowrail.operations.parameters import NO_VALUES, Params, SessionId
 from flowrail.operations.steps import step_checks
 from flowrail.operations.steps.command_runs import require_no_running
 from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.people import require_person
 from flowrail.operations.steps.session_workflow import open_newest
 from flowrail.operations.steps.shown_step import ShownStep, show_step
-
-NONE: Mapping[str, str] = Frozen()
 
 
 @operation(
@@ -40,7 +37,7 @@ def migrate(
     to: Annotated[
         str | None, Help("The step to continue at, if the current one is gone.", metavar="STEP")
     ] = None,
-    param: Params = NONE,
+    param: Params = NO_VALUES,
 ) -> ShownStep:
     """Move a session to the newest definition of its workflow
 
@@ -52,7 +49,11 @@ def migrate(
 
 
 def migrate_session(
-    environment: Environment, session_id: str, *, to: str | None = None, params: Mapping[str, object] = NONE
+    environment: Environment,
+    session_id: str,
+    *,
+    to: str | None = None,
+    params: Mapping[str, object] = NO_VALUES,
 ) -> ShownStep:
     """Move a session to the newest definition, at the step *to*, by default its own. *params* are values of new ones."""
     _require_person_for_less(environment, session_id, to)

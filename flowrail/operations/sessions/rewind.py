@@ -6,7 +6,7 @@ dispatches and questions start again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 from flowrail.command import Command, Hint
@@ -32,16 +32,6 @@ from flowrail.text.phrases import did_you_mean
 
 AS_NEW = "rewind-as-new"
 """The kind of the records of a session that continues in a new one: the last of the one, the first of the other."""
-
-
-@dataclass(frozen=True)
-class EarlierState:
-    """A session as it was."""
-
-    record: Record
-    """The record that brought it to the revision."""
-    newest: Session
-    """The session in its last record that can be read."""
 
 
 @operation(
@@ -78,10 +68,10 @@ def rewind_session(
         check_expected(environment, session, expect)
         if session.parent:
             check_still_dispatched(environment.store, session)
-        earlier = _earlier_state(environment, session_id, revision, at=session.revision)
+        earlier, _ = _earlier_state(environment, session_id, revision, at=session.revision)
         opened, now = held.opened, environment.now
         after = replace(
-            _continued(earlier.record.session, opened, now),
+            _continued(earlier.session, opened, now),
             revision=session.revision + 1,
             host=held.session.host,
             notes=session.notes,
@@ -98,9 +88,8 @@ def rewind_session(
 
 def rewind_as_new(environment: Environment, session_id: str, revision: int, *, reason: str = "") -> ShownStep:
     """Start a new session from a revision of another one, which stays open unless its journal is full."""
-    earlier = _earlier_state(environment, session_id, revision)
-    source = earlier.record.session
-    opened = open_session(environment, earlier.newest)
+    earlier, newest = _earlier_state(environment, session_id, revision)
+    source, opened = earlier.session, open_session(environment, newest)
     now, new_id = environment.now, environment.store.new_id(source.skill)
     after = replace(
         _continued(source, opened, now),
@@ -109,10 +98,10 @@ def rewind_as_new(environment: Environment, session_id: str, revision: int, *, r
         work=environment.store.work_folder(new_id),
         started_at=now,
         host=None,
-        runs=earlier.newest.runs,
+        runs=newest.runs,
     )
     after = entered(opened.workflow, after.bound_to(environment.conversation))
-    origin = {"session": session_id, "revision": revision, "hash": earlier.record.hash}
+    origin = {"session": session_id, "revision": revision, "hash": earlier.hash}
     note: RecordNote = {"from": origin, **({"reason": reason} if reason else {})}
     shown = store_new(environment, opened, after, at=now, kind=AS_NEW, note=note)
     notes = (
@@ -124,8 +113,8 @@ def rewind_as_new(environment: Environment, session_id: str, revision: int, *, r
 
 def _earlier_state(
     environment: Environment, session_id: str, revision: int, *, at: int | None = None
-) -> EarlierState:
-    """Return the session as it was at *revision*, after checking all records.
+) -> tuple[Record, Session]:
+    """Return the record that brought the session to *revision*, after checking all records, and the newest session.
 
     *at* is the current revision. Without it, damage after *revision* does not matter, because the records before it are
     intact.
@@ -149,7 +138,7 @@ def _earlier_state(
             session=session_id,
             revision=at,
         )
-    return EarlierState(reached, newest)
+    return reached, newest
 
 
 def _continued(session: Session, opened: OpenedWorkflow, now: str) -> Session:
