@@ -163,9 +163,9 @@ def test_the_users_command_runs_when_a_session_starts_to_need_a_person(tmp_path:
     ("command", "text", "message"),
     [
         ("sessions", "notify = 'x", "not valid TOML"),
-        ("sessions", "colour = true", "`colour`: unknown key"),
+        ("sessions", "colour = true", "`colour` is not a known key"),
         ("sessions", 'store = "relative"', "neither an absolute path nor the address"),
-        ("watch", "notify = 1", "`notify`: Input should be a valid"),
+        ("watch", "notify = 1", "`notify` must be a list"),
     ],
 )
 def test_a_mistake_in_the_configuration_is_named(command: str, text: str, message: str) -> None:
