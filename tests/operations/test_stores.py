@@ -119,3 +119,17 @@ def test_stores_with_different_records_of_one_session_are_not_mixed(tmp_path: Pa
 
     assert ran.status == 4
     assert "DIFFERENT_SESSION" in ran.err
+
+
+def test_the_tables_are_made_in_the_database_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
+    monkeypatch.setenv("FLOW_STORE", f"sqlite:///{tmp_path / 'flow.db'}")
+    put_skill("loop", LOOP, texts=LOOP_TEXTS)
+
+    assert flow("store", "init").status == 0
+    assert told("step", "loop", "--new")["revision"] == 0
+
+    monkeypatch.delenv("FLOW_STORE")
+    assert "is not the address of a database" in flow("store", "init").err
