@@ -9,12 +9,6 @@ def read(text: str | bytes) -> Frontmatter:
     return read_frontmatter(text if isinstance(text, bytes) else text.encode(), "SKILL.md")
 
 
-def problem(text: str | bytes) -> tuple[str, int]:
-    problem = read(text).problem
-    assert problem
-    return problem.reason, problem.line
-
-
 def test_scalars_stay_text_as_written() -> None:
     front = read("---\nversion: 1.10\ndate: 2024-01-01\non: yes\nempty:\nquoted: ''\nnumber: 0x1F\n---\n")
 
@@ -36,21 +30,3 @@ def test_an_unquoted_colon_in_a_top_level_text_is_tolerated(description: str) ->
 
     assert front.values == {"name": "a-skill", "description": description, "license": "MIT"}
     assert front.unquoted == {"description": 3}
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "hint: [file] [mode]",
-        "by: @me",
-        "name: twice",
-        "extra: &a b",
-        "extra: !!python/object:os.system {}",
-        "stray",
-    ],
-)
-def test_other_invalid_yaml_is_a_problem_with_its_line(line: str) -> None:
-    reason, number = problem(f"---\nname: a-skill\n{line}\n---\n")
-
-    assert reason
-    assert number in {3, 4}

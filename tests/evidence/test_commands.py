@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from support.evidence import allow_commands, begin, demand, report, repository, write
 from support.sandbox import decided, flow, process, project_skills, put_skill, refused, told
-from support.terminal import at_a_terminal
 
 from flowrail.evidence.arguments import is_typed_by_hand
 
@@ -433,18 +432,6 @@ def test_a_script_of_an_unchanged_copy_of_a_bundled_skill_needs_no_approval() ->
     script.write_text("print('mine')\n")
 
     assert flow("run", "diffs", "--session", session).status == 7
-
-
-def test_a_person_sees_every_command_and_program_before_approving() -> None:
-    demand(CHECK, commands={"tests": SCRIPT, "lint": {"run": ["no-such-linter", "check", "."]}})
-
-    output, status = at_a_terminal(["trust", "built"], "yes")
-
-    assert status == 0
-    assert "may run, for built, step build, lint: no-such-linter check ." in output
-    assert "no-such-linter is not found" in output
-    assert "Allow skill built to run as you in this project? Type yes:" in output
-    assert process("trust", "built", before="import os; os.setsid()").status == 7
 
 
 @pytest.mark.parametrize(

@@ -54,13 +54,6 @@ def until_gone(pids: list[int]) -> None:
         time.sleep(0.05)
 
 
-def test_a_program_that_runs_too_long_is_killed_with_what_it_started() -> None:
-    ended = run(sys.executable, "-c", FAMILY, seconds=2)
-
-    assert ended == process.Ended(None, process.TIMED_OUT)
-    until_gone(started_family())
-
-
 def test_a_killed_worker_takes_its_agents_along() -> None:
     code = f"""
 import os, threading

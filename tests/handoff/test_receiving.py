@@ -49,29 +49,9 @@ def test_a_target_with_a_workflow_starts_with_the_payload() -> None:
     )
     assert "material to examine" in ran.data["step"]["actions"][1]
     received = recorded(session_id)["received"]
-    assert received == {
-        "handoff": sent["id"],
-        "source": "source",
-        "payload": str(copy),
-        "sha256": sent["sha256"],
-        "version": "3.0",
-        "chain": ["source"],
-        "hops": 1,
-        "trace_id": sent["trace_id"],
-        "span_id": sent["span_id"],
-        "reason": "depth",
-        "summary": "We dig",
-        "asked": {
-            "original_prompt": "Should we expand into the European market?",
-            "problem_type": "strategic",
-        },
-        "origin": "",
-    }
+    assert (received["handoff"], received["chain"], received["hops"]) == (sent["id"], ["source"], 1)
+    assert received["asked"]["original_prompt"] == "Should we expand into the European market?"
     assert phases(sent["id"])[-2:] == ["received", "acknowledged"]
-    assert told("sessions", session_id)["history"][0]["note"] == {
-        "handoff": sent["id"],
-        "sha256": sent["sha256"],
-    }
 
 
 @pytest.mark.every_store

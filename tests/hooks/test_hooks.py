@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +61,19 @@ def test_every_host_is_told_and_held_in_its_own_words(host: str) -> None:
     assert hook("session-end", says("session-end")) == {}
 
 
+@pytest.mark.every_store
 def test_an_agent_is_kept_working_while_its_session_is_active_three_times_before_it_moves() -> None:
     session = start()
 
     held = [stop() for _ in range(5)]
 
+    store = "" if "FLOW_STORE" in os.environ else f" --store {Path.cwd() / '.flow'}"
     text = (
-        f"You are not finished: small, step 1 of 2. Run `flow resume {session} --store {Path.cwd() / '.flow'}`, do the step, "
-        f"report it. If you need the user, run `flow ask {session} - --store {Path.cwd() / '.flow'}`."
+        f"You are not finished: small, step 1 of 2. Run `flow resume {session}{store}`, do the step, "
+        f"report it. If you need the user, run `flow ask {session} -{store}`."
     )
     assert held == [text] * 3 + ["", ""]
+    assert stop(B) == "", "another conversation"
     within(A, "step", "small", "ok")
     assert "step 2 of 2" in stop()
     within(A, "step", "small", "ok")
