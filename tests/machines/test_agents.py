@@ -105,33 +105,6 @@ def test_a_step_can_be_reported_exactly_when_enough_agents_have_succeeded(
     assert ("ok" in {transition.outcome for transition in offered}) is not is_hopeless
 
 
-@pytest.mark.parametrize(
-    ("join", "results", "ok", "fail"),
-    [
-        ("all", [None] * 5, "dispatch 1 … 5 to succeed", "dispatch 1 … 5 to end"),
-        (
-            "at least 4",
-            ["open"] * 5,
-            "any 4 of dispatch 1 … 5 to succeed",
-            "any 4 of dispatch 1 … 5 to succeed, or all 5 to end",
-        ),
-        ("at least 4", ["ok", "ok", None, "fail", None], "dispatch 3, 5 to succeed", "dispatch 3, 5 to end"),
-        ("any", ["fail", "open", "fail", "fail", "fail"], "dispatch 2 to succeed", "dispatch 2 to end"),
-        ("all", ["fail", "open", None, "open", "ok"], None, "dispatch 2 … 4 to end"),
-    ],
-)
-def test_an_outcome_says_which_agents_it_waits_for(
-    join: str, results: list[str | None], ok: str | None, fail: str
-) -> None:
-    flow = fan(join=join)
-    session = start(flow, {"areas": [1, 2, 3, 4, 5]})
-
-    offered = guide(flow, session, children=children(session, results)).next
-
-    waits = {transition.outcome: transition.waits_for for transition in offered}
-    assert waits == ({"ok": (ok,)} if ok else {}) | {"fail": (fail,)}
-
-
 def test_a_step_that_decides_by_itself_cannot_pass_over_agents_that_failed() -> None:
     flow = fan(rules=[("ok", "mood == 'good'"), ("fail", None)], reports={"mood": Arg(default="")})
     session = start(flow)

@@ -130,19 +130,6 @@ def test_a_required_arg_given_at_the_start_is_not_asked_for_again() -> None:
         report(definition, start(definition, {"decision": "monolith"}), decision="services")
 
 
-def test_a_required_arg_that_was_not_given_is_a_fact_of_the_report() -> None:
-    definition = decisions()
-    session = start(definition)
-
-    wants = guide(definition, session).next[0].wants
-    with pytest.raises(ValuesError, match="`decision` is missing"):
-        report(definition, session)
-    session = report(definition, session, decision="monolith")
-
-    assert [(name, arg.required) for name, arg in wants.items()] == [("decision", True)]
-    assert (session.step, session.state["examined"]) == ("b", "monolith")
-
-
 def test_a_value_is_checked_against_the_arg_of_every_handler() -> None:
     def few(ctx: StepContext, rounds: Annotated[int, Arg(min=1, max=3)] = 1) -> Outcome:
         return Outcome.OK

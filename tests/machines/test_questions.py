@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.refusals import refused
@@ -67,15 +66,6 @@ def test_an_answer_has_the_outcome_of_its_options_and_anything_but_ok_counts_fir
     named = [outcome for outcome in chosen if outcome]
     expected = next((outcome for outcome in named if outcome != "ok"), named[0] if named else None)
     assert asked_questions.answer_question(asked, words, at=NOW, by="me").outcome == expected
-
-
-@pytest.mark.parametrize("word", ["C", "", "ok", "other:", "other: "])
-def test_what_is_no_answer_is_refused(word: str) -> None:
-    with refused("BAD_ANSWER") as caught:
-        asked_questions.answer_question(question(), [word], at=NOW, by="me")
-
-    assert caught.value.exit_status == 2
-    assert ("other:TEXT" in str(caught.value.hint)) != word.startswith("other:")
 
 
 # --- beside the outcome

@@ -16,7 +16,6 @@ from flowrail.machines.guidance.guide import guide
 from flowrail.machines.session import Session
 from flowrail.machines.severities import POLICIES
 from flowrail.machines.transition import start
-from flowrail.machines.values import Arg
 
 ALL, MOST_OF_ALL, LEAST = {"MUST", "SHOULD", "COULD"}, {"MUST", "SHOULD"}, {"MUST"}
 SETTLED = {
@@ -52,19 +51,6 @@ def test_a_claim_of_any_outcome_is_refused_with_what_is_on_record(
     assert str(caught.value.hint) == "report `done`"
     assert caught.value.details["blocking"] == (["F1", "F2"] if severities else [])
     assert ("F1 MUST a MUST; F2 SHOULD a SHOULD" in caught.value.message) is bool(severities)
-
-
-def test_a_policy_can_be_a_parameter() -> None:
-    params = {"policy": Arg(choices=tuple(POLICIES), default="1-2 / 3-4 / 5+")}
-    flow = review_loop(params, policy="$policy")
-
-    verdicts = {}
-    for policy in POLICIES:
-        session = report(flow, start(flow, {"policy": policy}, now=NOW), "ok")
-        session = report(flow, found(flow, session, "COULD"), "ok")
-        verdicts[policy] = verdict(flow.step("gate"), session).outcome
-
-    assert verdicts == {"1-2 / 3-4 / 5+": "fail", "none / 1-4 / 5+": "ok"}
 
 
 # --- resolving

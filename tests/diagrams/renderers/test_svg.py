@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from support.chromium import Tab
 from support.drawn_workflows import FEW, ODD, sprawling
-from support.workflows import loop
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers.style import DARK, LIGHT, style
-from flowrail.diagrams.renderers.svg import described, render
+from flowrail.diagrams.renderers.svg import render
 from flowrail.machines.workflow import Workflow
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -38,13 +37,6 @@ def test_every_workflow_is_drawn_whole_and_nothing_foreign_becomes_an_element(de
     assert not {name for element in root.iter() for name in element.attrib if name.startswith(("on", "href"))}
     assert svg == render(drawn)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800-\udfff]", svg)
-
-
-def test_a_picture_has_a_title_and_a_description_for_screen_readers() -> None:
-    svg = render(picture(loop(3, title="Look")))
-
-    assert 'role="img" aria-labelledby="flow-title flow-desc"' in svg
-    assert described(picture(loop(3))) == "2 steps, 1 transition back."
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])

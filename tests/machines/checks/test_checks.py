@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal
 import pytest
 from hypothesis import given, settings
 from support.random_workflows import workflows
-from support.workflows import AREAS, fan, linear, loop, step, unchecked, workflow, yes_no
+from support.workflows import AREAS, fan, loop, step, unchecked, workflow, yes_no
 
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.checks.error_checks import MOST_TRANSITIONS
-from flowrail.machines.dispatch import MOST_DISPATCHES, Dispatch
+from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
@@ -32,10 +32,6 @@ def asks(ctx: StepContext, topic: str) -> Outcome:
 
 def may_fail(ctx: StepContext) -> tuple[Literal[Outcome.OK, Outcome.FAIL], dict[str, Any]]:
     return Outcome.OK, {}
-
-
-def only_fails(ctx: StepContext) -> Literal["fail"]:
-    return "fail"
 
 
 def declares(ctx: StepContext, size: Annotated[str, Arg(choices=())]) -> Outcome:
@@ -75,7 +71,6 @@ def gate(review: str = "review", **parts: Any) -> StepDef:
     )
 
 
-WRONG: Any = "none"
 ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
     "FR102": [(single(next={"ok": None, "fail": 5}),), (single(next={"ok": None, "fail": ["a"]}),)],
     "FR104": [(single(), step("b", next={"ok": None, "iterate": "b"}))],
@@ -83,10 +78,6 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
     "FR107": [
         (step("a\n"),),
         (step("a" * 65),),
-        (step(7, title="Seven"),),  # type: ignore[arg-type]
-        (single(reports={"visit": Arg()}),),
-        (single(reports={"and": Arg()}),),
-        (single(reports={"true": Arg()}),),
     ],
     "FR108": [(a_then_b(), b_twice)],
     "FR109": [
@@ -97,87 +88,54 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
     "FR110": [
         (single(rules=[("okay", "visit > 1"), ("ok", None)]),),
         (single(handler=may_fail),),
-        (single(handler=only_fails),),
     ],
     "FR115": [(single(actions=["", " \n"]),)],
     "FR116": [
         (single(when="visit > 1"),),
         (a_then_b(), step("b", when="visit > 1", next={"ok": "b", "fail": None})),
-        (single(next={"ok": "b"}), step("b", when="visit > 1", next={"fail": None})),
     ],
     "FR117": [(single(next={"iterate": "a", "skip": None}, limit=2),)],
     "FR118": [(single(rules=[("ok", None), ("ok", None)]),), (single(rules=[("ok", "visit > 1")]),)],
     "FR119": [
         (a_then_b(), step("b", when="visit ==")),
         (single(rules=[("ok", "visit = 1"), ("ok", None)]),),
-        (single(variants=[("visit >", ("Again",))]),),
     ],
     "FR121": [
         (single(title="About $topic"),),
         (single(actions=["Attempt ${visit}"]),),
-        (single(variants=[("visit > 1", ("About $topic",))]),),
-        (dispatching(prompt=("About $topic.",)),),
-        (dispatching(prompt=("About $item.",)),),
-        (asked(text="Really $topic?"),),
-        (asked(options=(option("$topic"), option("No", "fail"))),),
-        (asked(options=(Option("A", outcome="ok", description="$topic"), option("B"))),),
     ],
     "FR122": [
         (single(handler=declares),),
         (single(reports={"mode": Arg(choices=())}),),
-        (single(reports={"mode": Arg(choices=("quick", 1))}),),
-        (single(reports={"size": Arg(min=5, max=1)}),),
-        (single(reports={"text": Arg(min_length=5, max_length=1)}),),
-        (single(reports={"mode": Arg(choices=("quick",), default="full")}),),
-        (single(reports={"size": Arg(max=5, example=6)}),),
-        (single(reports={"size": Arg(type="integer", min=0.2, max=0.8)}),),
     ],
     "FR123": [
         (single(variants=[("mode in ['fast', 'full']", ("x",))]),),
         (single(variants=[("'fast' != mode", ("x",))]),),
-        (single(variants=[("mode == 1", ("x",))]),),
     ],
     "FR124": [
         (single(handler=Dispatch("explore"), rules=[("ok", None)]),),
         (asking(yes_no(), rules=[("ok", None)]),),
-        (asking(yes_no(), handler=lambda _: Outcome.OK),),
-        (REVIEW, gate(questions=[yes_no()])),
     ],
     "FR130": [
         (single(limit=0),),
         (single(limit="5"),),
-        (single(reports={"size": Arg(type=WRONG)}),),
-        (REVIEW, gate(gate=GateConfig("G", review="review", limit=0))),
     ],
     "FR140": [
         (dispatching(over="nobody"),),
         (dispatching(over="mode"),),
-        (dispatching(over=()),),
-        (dispatching(over=("a", "a")),),
-        (dispatching(over=tuple(range(MOST_DISPATCHES + 1))),),
     ],
     "FR141": [
         (dispatching(vars={"area": "$item"}),),
         (dispatching(vars={"Area": "x"}),),
-        (dispatching(over="areas", vars={"item": "x"}),),
     ],
     "FR142": [
         (dispatching(join="most"),),
         (dispatching(over=("a", "b"), join="at least 3"),),
-        (dispatching(join="at least 2"),),
     ],
     "FR144": [(dispatching(over="areas", prompt=(" ",)),)],
     "FR146": [
         (asked(options=()),),
         (asked(options=FOUR),),
-        (asked(header="x" * 13),),
-        (asked(header=""),),
-        (asked(text=""),),
-        (asked(id="Go!"),),
-        (asked(options=(option(), option(outcome="fail"))),),
-        (asked(options=(option("other:x"), option("No", "fail"))),),
-        (asking(*(yes_no(f"q{number}") for number in range(4))),),
-        (asking(yes_no(), replace(yes_no(), text="Another?")),),
     ],
     "FR147": [
         (asked(other="iterate"),),
@@ -186,7 +144,6 @@ ERRORS: Mapping[str, list[tuple[StepDef, ...]]] = {
     "FR148": [
         (REVIEW, gate("reviw")),
         (REVIEW, gate("gate")),
-        (step("review", next={"ok": "gate", "skip": None}), gate(next={"fail": "review"})),
     ],
     "FR149": [
         (step("review", next={"ok": "gate"}), gate(next={"ok": None, "fail": "work"}), step("work", next={"ok": "gate"})),
@@ -237,42 +194,22 @@ def decided(_: StepContext) -> Outcome:
 
 VALID = {
     "a loop with a limit": loop(),
-    "a loop that the agent can leave": loop(limit=None),
     "a loop of rules that the limit ends": workflow(
         single(next={"ok": None, "iterate": "a"}, limit=2, rules=[("iterate", None)])
-    ),
-    "a default transition alone": workflow(
-        single(next={"_default": None}), name="a/b", params={"a": Arg(default="")}
-    ),
-    "comparing with null and with a choice": workflow(
-        single(rules=[("ok", "mode == null"), ("ok", "mode != 'full'"), ("ok", None)]), params=mode
     ),
     "comparing with the default": workflow(
         single(variants=[("mode == 'other'", ("x",))]),
         params={"mode": Arg(type="string", default="other", choices=("other",))},
     ),
-    "a handler's parameter": workflow(single(handler=asks), params={"topic": Arg()}),
     "a handler's fact": workflow(single(handler=asks, reports={"topic": Arg()})),
-    "a handler's default": workflow(single(handler=lambda ctx, topic="x": Outcome.OK)),
     "names that a handler may return": workflow(
         single(title="$found", handler=decided, variants=[Variant("found > 1", ("$found",))])
     ),
-    "a dollar": workflow(single(actions=["$$topic"])),
-    "a parameter as plain data": linear("a", params={"mode": Arg(choices=["x"])}),
     "dispatches over a fact": fan(),
-    "dispatches over a list": fan(over=["a"], join="at least 1"),
-    "dispatches over a fact that a handler may return": workflow(
-        single(dispatch=Dispatch("explore", None, "found", {"x": "$y"}, prompt=("$z",)), next={"ok": "b"}),
-        step("b", handler=decided),
-    ),
     "an option without an outcome": workflow(
         asking(Question("go", "Go", "Go $topic?", (option("A"), option("B", None)))),
         params={"topic": Arg(default="")},
         then="dull/$topic",
-    ),
-    "a dispatch with a handler that decides": workflow(single(dispatch=Dispatch("explore"), handler=decided)),
-    "instructions by a function": workflow(
-        single(actions=lambda _: ["Do it."], dispatch=Dispatch("explore"))
     ),
     "a gate": workflow(REVIEW, gate()),
 }

@@ -25,16 +25,6 @@ from flowrail.text.safe_text import visible
 STEPS = 6
 
 
-def by_report(
-    definition: Workflow, session: Session | None = None
-) -> dict[tuple[str, ...], OfferedTransition]:
-    """Return the transitions by the outcome that is reported."""
-    guidance = guide(definition, session or start(definition))
-    return {
-        (transition.outcome, *map(str, transition.facts.values())): transition for transition in guidance.next
-    }
-
-
 def wanted(transition: OfferedTransition) -> st.SearchStrategy[dict[str, Any]]:
     """Return values for the facts that a transition still wants."""
     must = {name: FACTS[name][1] for name, arg in transition.wants.items() if arg.required}
@@ -108,30 +98,6 @@ def test_every_command_is_one_line_that_reads_back_as_what_it_reports(choices: l
 # --- ways on
 
 
-def test_a_required_fact_with_choices_gives_one_way_per_value() -> None:
-    confidence = Arg(choices=("low", "high"), required=True)
-    definition = workflow(
-        step(
-            "look",
-            next={"ok": "write", "iterate": "look"},
-            reports={"confidence": confidence},
-            rules=[("ok", "confidence == 'high'"), ("iterate", None)],
-        ),
-        step("write"),
-    )
-
-    transitions = by_report(definition)
-
-    assert [(key, transition.to) for key, transition in transitions.items()] == [
-        (("done", "low"), "look"),
-        (("done", "high"), "write"),
-    ]
-    assert (
-        str(transitions["done", "high"].command)
-        == "flow step dull done -s confidence=high --session dull --expect 0"
-    )
-
-
 def test_facts_are_wanted_with_their_kind_and_choices_and_no_invented_items_of_a_list() -> None:
     kinds = ("a", "b", "c", "d")
     reports = {
@@ -153,33 +119,6 @@ def test_facts_are_wanted_with_their_kind_and_choices_and_no_invented_items_of_a
         ("size", "integer", 2),
     ]
     assert all(offer.wants == guidance.next[0].wants for offer in guidance.next)
-
-
-def test_where_the_user_would_be_asked_nothing_is_promised() -> None:
-    verdict = Arg(choices=("good", "bad"), required=True)
-    definition = workflow(
-        step(
-            next={"ok": None, "fail": "only"},
-            limit=1,
-            reports={"verdict": verdict},
-            rules=[("fail", "verdict == 'bad'"), ("ok", None)],
-        )
-    )
-
-    transitions = by_report(definition)
-
-    assert [
-        (key, transition.to, transition.ends, transition.capped) for key, transition in transitions.items()
-    ] == [
-        (("done", "good"), None, True, False),
-        (("done", "bad"), None, False, True),
-    ]
-    asked = advance(definition, start(definition), Report("done", {"verdict": "bad"}))
-    assert asked.status == "waiting"
-    assert [
-        (transition.outcome, transition.to, transition.ends, bool(transition.waits_for))
-        for transition in guide(definition, asked).next
-    ] == [("done", None, False, True)]
 
 
 def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:

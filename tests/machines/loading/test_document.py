@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from flowrail.errors import DocumentError
 from flowrail.machines.findings import Finding, Place
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.yaml_file import read_data, read_yaml
-from flowrail.machines.reader import json_schema
 from flowrail.text import yaml as yaml_text
 
 TEXTS = {"steps/look.md": "\nLook around.\n\n", "steps/last.md": "Say it.\n", "steps/again.md": "Again.\n"}
@@ -106,22 +104,16 @@ def with_step(step: str) -> str:
     ("text", "code", "line"),
     [
         ("[]", "FR100", 1),
-        ("", "FR100", 1),
         ("name: dull\nsteps: []\n", "FR114", 2),
         ("steps:\n  - {id: look, title: Look, next: {ok: null}}\n", "FR130", 1),
-        ("name: dull\nsteps:\n  - look\n", "FR130", 3),
         ("name: dull\nsteps:\n  - {title: A, next: {ok: null}}\n", "FR130", 3),
         (with_step("next: {ok: 5, fail: null}"), "FR130", 3),
-        (with_step("next: [ok]"), "FR130", 3),
         (with_step("limit: '5', next: {ok: null}"), "FR130", 3),
         (with_step("when: 5, next: {ok: null}"), "FR130", 3),
-        (with_step("rules: [ok], next: {ok: null}"), "FR130", 3),
         (with_step("rules: [{if: a}], next: {ok: null}"), "FR130", 3),
         (with_step("reports: {x: {type: text}}, next: {ok: null}"), "FR130", 3),
-        (with_step("reports: {x: text}, next: {ok: null}"), "FR130", 3),
         (with_step("reports: {x: {min_length: -1}}, next: {ok: null}"), "FR130", 3),
         (with_step("variants: [{text: steps/again.md}], next: {ok: null}"), "FR130", 3),
-        (with_step("variants: [{when: visit > 1, text: steps/no.md}], next: {ok: null}"), "FR125", 3),
         (with_step("text: 5, next: {ok: null}"), "FR130", 3),
     ],
 )
@@ -161,14 +153,6 @@ def test_an_unquoted_colon_is_explained() -> None:
     assert lines_of(text) == [
         "2: error FR100: a second `: ` in one line (column 18); put the value in quotes, or indent the key below"
     ]
-
-
-def test_one_equals_sign_suggests_two() -> None:
-    (line,) = lines_of(
-        with_step("actions: [A.], rules: [{if: visit = 2, outcome: ok}, {outcome: ok}], next: {ok: null}")
-    )
-
-    assert line.endswith("write `==` to compare: `visit == 2`")
 
 
 def test_duplicate_keys_and_numbers_that_json_cannot_hold_are_listed_with_the_rest() -> None:
@@ -233,33 +217,3 @@ def test_any_steps_are_read_or_have_findings(steps: list[Any], head: dict[str, A
     data = {"name": "dull", **head, "steps": steps}
 
     read_data(data, name="dull", place=lambda path: Place(".".join(map(str, path))), read_text=read_text)
-
-
-# --- the schema
-
-
-def test_the_schema_knows_every_key_and_refuses_others() -> None:
-    schema = json_schema()
-
-    json.dumps(schema)
-    assert schema["$schema"].startswith("https://json-schema.org/")
-    assert schema["additionalProperties"] is False
-    assert {"name", "description", "entry", "params", "steps"} <= set(schema["properties"])
-    assert set(schema["required"]) == {"name"}
-    step_schema = schema["$defs"]["StepDef"]
-    assert set(KEYS) <= set(step_schema["properties"])
-    assert step_schema["required"] == ["id"]
-    assert set(step_schema["properties"]["next"]["properties"]) == {
-        "ok",
-        "fail",
-        "skip",
-        "iterate",
-        "_default",
-    }
-    assert schema["$defs"]["Rule"]["properties"]["outcome"]["anyOf"][0]["enum"] == [
-        "ok",
-        "fail",
-        "skip",
-        "iterate",
-    ]
-    assert "if" in schema["$defs"]["Rule"]["properties"]

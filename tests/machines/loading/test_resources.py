@@ -39,15 +39,6 @@ def resources(tmp_path: Path) -> ResourceProvider:
     )
 
 
-def test_there_are_five_methods(resources: ResourceProvider) -> None:
-    assert resources.get_convention("temporal") == resources.get_convention("temporal.md") == "time"
-    assert resources.get_convention("severity") == "near"
-    assert resources.get_resource("plan-format.md") == "plan"
-    assert resources.read_file("src/main.py") == "code"
-    assert resources.get_workflow("other").name == "other"
-    assert resources.get_step("other", "b").id == "b"
-
-
 @pytest.mark.parametrize(
     "name", ["severty", "../secret", "/etc/passwd", "", ".hidden", "a/b", "notes.txt", "x\0y", "x" * 500]
 )

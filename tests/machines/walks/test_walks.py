@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -14,7 +13,6 @@ from support.workflows import step, workflow
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.graph import edges
-from flowrail.machines.question import Option, Question
 from flowrail.machines.session import Session
 from flowrail.machines.statechart import TransitionKey
 from flowrail.machines.transition import start
@@ -25,12 +23,6 @@ from flowrail.machines.walks.plan import Walk, plan
 from flowrail.machines.walks.search import transitions_between
 from flowrail.machines.workflow import Workflow
 
-ASK = Question(
-    "go",
-    "Go",
-    "On?",
-    (Option("Yes", outcome="ok"), Option("No", outcome="fail"), Option("Again", outcome="iterate")),
-)
 REVIEWED = workflow(
     step("fix", next={"ok": "review"}),
     step("review", next={"ok": "gate"}),
@@ -83,17 +75,6 @@ def test_reviews_find_something_and_nothing_and_the_limit_gets_every_answer() ->
     assert any(("gate", "stop") in walk.transitions for walk in planned.walks)
     stopped = next(walk for walk in planned.walks if ("gate", "stop") in walk.transitions)
     assert follow(REVIEWED, stopped)[-1].status == "failed"
-
-
-def test_questions_get_every_answer() -> None:
-    asks = step(
-        "ask", questions=[replace(ASK, other="fail")], next={"ok": None, "fail": None, "iterate": "ask"}
-    )
-
-    planned = plan(workflow(asks))
-
-    answered = {label for walk in planned.walks for act in walk.acts for _, (label,) in act.answers}
-    assert answered == {"Yes", "No", "Again", "other:something else"}
 
 
 @pytest.mark.parametrize(

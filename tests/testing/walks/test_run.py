@@ -89,21 +89,6 @@ def test_the_shortest_walk_that_goes_wrong_is_shown_with_its_commands() -> None:
     assert "no walk takes `ok` of `first`, takes `ok` of `second`" in ran.out
 
 
-def test_a_handler_that_changes_its_mind_is_found(tmp_path: Path) -> None:
-    notes = f"open({str(tmp_path / 'loads')!r}, 'a')"
-    put_python(
-        "py",
-        "return Outcome.OK if LOADS <= 2 else Outcome.FAIL",
-        before=f"with {notes} as notes:\n    notes.write('x')\n    LOADS = notes.tell()\n",
-    )
-    allow("py")
-
-    status, data = results_of("py")
-
-    assert status == 1
-    assert "no command for `ok` is printed" in data[RESULTS][0]["failures"][0]["problem"]
-
-
 def test_a_test_of_python_that_is_not_approved_exits_7_and_runs_nothing() -> None:
     canary = Path.cwd() / "canary"
     put_python("py", before=f"open({str(canary)!r}, 'w').close()\n")
