@@ -268,8 +268,7 @@ def _case(guidance: Guidance, offer: OfferedTransition) -> Block:
         "limit_reached": offer.capped or None,
         "waits_for": waits_for or None,
     }
-    is_step = offer.to or (offer.routes and not offer.ends)
-    target = "ends the run" if offer.ends else f"to {destination}" if is_step else destination
+    target = "ends the run" if offer.ends else f"to {destination}" if offer.to else destination
     limit = " (the limit is reached)" if offer.capped else ""
     waiting = f" (waits for {waits_for})" if waits_for else ""
     words = f"  {offer.outcome}{facts}: {target}{limit}{waiting}"
@@ -280,14 +279,6 @@ def _destination(guidance: Guidance, offer: OfferedTransition) -> str:
     """Return the target of a transition: a step, the end, or the text that says what decides it."""
     if offer.is_known:
         return _target(offer)
-    if offer.routes:
-        texts = [
-            f"{_target(route)}{f' if {one_line(route.condition)}' if route.condition else ''}"
-            for route in offer.routes
-        ]
-        return ("; " if offer.routes[-1].condition else "; otherwise ").join(
-            texts
-        )  # an answer has no last resort
     asks = guidance.open_questions or any(question.source == BY_LIMIT for question in guidance.questions)
     return "decided by the user's answer" if asks else "decided from your report"
 

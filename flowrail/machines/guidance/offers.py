@@ -49,13 +49,6 @@ class Destination:
 
 
 @dataclass(frozen=True)
-class Route(Destination):
-    """Where a report leads under a condition: the first whose condition holds is taken. The last may have none."""
-
-    condition: str = ""
-
-
-@dataclass(frozen=True)
 class OfferedTransition(Destination):
     """An outcome that can be reported, and where that leads."""
 
@@ -68,8 +61,6 @@ class OfferedTransition(Destination):
     """What must happen before it can be reported."""
     command: Command | None = None
     """Reports this outcome; `None` in a preview."""
-    routes: tuple[Route, ...] = ()
-    """The possible transitions if the report decides, as far as they are known."""
 
 
 def offers(
@@ -101,17 +92,13 @@ def offers(
             waits_for = [f"the user's answer to {listed(answers)}"] if answers else []
             if join is not None and join.open and not (join.met or at_limit):
                 waits_for.append(_agents_to_wait_for(join, decided))
-            routes = report.routes() if decided is None and not at_limit else ()
-            ends = {Destination(route.to, route.ends, route.capped) for route in routes}
-            destination = ends.pop() if len(ends) == 1 else report.destination(decided)
             yield OfferedTransition(
-                **vars(destination),
+                **vars(report.destination(decided)),
                 outcome=outcome,
                 facts=facts,
                 wants=wants,
                 waits_for=tuple(waits_for),
                 command=step_command(session, outcome, facts, store),
-                routes=routes,
             )
 
 
@@ -225,23 +212,6 @@ class _Report:
         if transition.asks_user:
             return Destination(capped=True)
         return Destination(transition.to, transition.to is None, transition.capped)
-
-    def routes(self) -> tuple[Route, ...]:
-        """Return the transitions of the step's rules or of the user's answers; none if one cannot be foreseen."""
-        step = self.step
-        conditions: list[tuple[str, Outcome]] = []
-        if step.questions:
-            choices = [
-                (asked_questions.choices_for(step.questions, {outcome}), outcome)
-                for outcome in step.transitions
-            ]
-            conditions = [(condition, outcome) for condition, outcome in choices if condition]
-        elif not callable(step.handler):
-            conditions = [(rule.when or "", Outcome(rule.outcome)) for rule in step.rules]
-        routes = tuple(
-            Route(**vars(self.destination(outcome)), condition=condition) for condition, outcome in conditions
-        )
-        return routes if all(route.is_known for route in routes) else ()
 
     def _applies(self, target: StepDef, path: Sequence[str]) -> bool:
         condition = target.when

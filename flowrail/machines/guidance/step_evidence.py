@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import Session
 from flowrail.machines.statechart import effective_outcome
-from flowrail.machines.step import Rule, StepDef
+from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill
@@ -111,23 +111,7 @@ def _condition(step: StepDef, outcomes: AbstractSet[str]) -> str:
         return "the gate passes" if Outcome.OK in outcomes else "the gate does not pass"
     if step.questions:
         return choices_for(step.questions, outcomes)
-    return _ruled(step.rules, outcomes)
-
-
-def _ruled(rules: Sequence[Rule], outcomes: AbstractSet[str]) -> str:
-    """Return the condition under which the first rule that holds is one for *outcomes*."""
-    conditions: list[str] = []
-    earlier: list[str] = []
-    for rule in rules:
-        if rule.outcome not in outcomes:
-            earlier += [rule.when] if rule.when is not None else []
-            continue
-        unless = " or ".join(earlier)
-        if rule.when is None:
-            conditions += [f"not ({unless})"] if unless else []
-        else:
-            conditions.append(f"{rule.when}, unless {unless}" if unless else rule.when)
-    return " or ".join(conditions)
+    return " or ".join(rule.when or "no other rule holds" for rule in step.rules if rule.outcome in outcomes)
 
 
 def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, object]) -> str:
