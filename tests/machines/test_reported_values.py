@@ -47,6 +47,7 @@ def test_a_kind_follows_from_what_is_declared(arg: Arg, kind: str) -> None:
         (Arg(type="list"), ("a",), None),
         (Arg(choices=(1, 2)), True, "takes a whole number, not True"),
         (Arg(type="list", choices=("a", "b")), ["a", "c"], "takes one of `a`, `b`, not `c`"),
+        (Arg(type="list", choices=("a", "b")), ["a", "b", "a"], "has `a` twice"),
         (Arg(min=2), 1, "is at least 2, not 1"),
         (Arg(max=2), 3, "is at most 2, not 3"),
         (Arg(required=True, min_length=0), "", None),
