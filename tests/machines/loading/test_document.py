@@ -147,6 +147,14 @@ def test_a_misspelt_outcome_is_one_finding() -> None:
     assert lines_of(text) == ["3: error FR113: unknown outcome `fial`; did you mean `fail`?"]
 
 
+def test_one_equals_sign_suggests_two() -> None:
+    (line,) = lines_of(
+        with_step("actions: [A.], rules: [{if: visit = 2, outcome: ok}, {outcome: ok}], next: {ok: null}")
+    )
+
+    assert line.endswith("write `==` to compare: `visit == 2`")
+
+
 def test_an_unquoted_colon_is_explained() -> None:
     text = "name: dull\ndescription: Look: and say\n"
 
