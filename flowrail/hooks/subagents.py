@@ -6,7 +6,6 @@ A host passes the id of the sub-agent that calls a tool to its hooks, but only t
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -14,8 +13,9 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
+from flowrail.storage.user_folders import read_state, write_state
+
 _FOLDER = "agents"
-_LARGEST = 10_000
 _KEPT_SECONDS = 24 * 3600
 SESSION_ID = r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}(?:\.\d+\.\d+(?:-\d+)?)*\Z"
 _CHILD = re.compile(rf"(?=.*\.){SESSION_ID}")
@@ -44,19 +44,14 @@ def named_in(line: str, cwd: str) -> Claim | None:
 
 def claim_of(state: str, agent: str) -> Claim | None:
     """Return the claim of a sub-agent, if it was noted."""
-    with suppress(OSError, ValueError, TypeError, RecursionError), open(_path(state, agent), "rb") as file:
-        return Claim(**json.loads(file.read(_LARGEST)))
+    with suppress(OSError, ValueError, TypeError, RecursionError):
+        return Claim(**read_state(_path(state, agent)))
     return None
 
 
 def note_claim(state: str, agent: str, claim: Claim) -> None:
     """Note the claim of a sub-agent, if that is possible."""
-    with suppress(OSError):
-        os.makedirs(os.path.join(state, _FOLDER), mode=0o700, exist_ok=True)
-        partial = f"{_path(state, agent)}.{os.getpid()}"
-        with open(partial, "w", encoding="utf-8") as file:
-            json.dump(claim._asdict(), file)
-        os.replace(partial, _path(state, agent))
+    write_state(_path(state, agent), claim._asdict())
 
 
 def forget_old_claims(state: str) -> None:

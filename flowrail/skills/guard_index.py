@@ -6,20 +6,19 @@ them changed, the skills are scanned again. No dataclasses: importing them takes
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flowrail.rules.tools import ToolUse, forbidding
+from flowrail.storage.user_folders import read_state, write_state
 
 LIFTED_SECONDS = 3600.0
 """A person's permission for one call ends after an hour."""
 _FOLDER = "guards"
-_LARGEST = 1_000_000
 
 
 class Guard(NamedTuple):
@@ -39,7 +38,7 @@ def known_guards(
     """Return the guards of the skills of a project and of the user; `None` if the index is not up to date."""
     key = [project, home, environ.get("CLAUDE_CONFIG_DIR", "")]
     with suppress(OSError, ValueError, KeyError, TypeError):
-        index = _read(_path(state, key))
+        index = read_state(_path(state, key))
         if index["of"] == key and all(stamp(path) == before for path, before in index["stamps"].items()):
             return tuple(Guard(skill, pattern, tuple(steps)) for skill, pattern, steps in index["guards"])
     return None
@@ -57,7 +56,7 @@ def write_index(
     """Replace the index. *paths* are the files and folders whose change can change the guards."""
     key = [project, home, environ.get("CLAUDE_CONFIG_DIR", "")]
     stamps = {path: stamp(path) for path in paths}
-    _write(_path(state, key), {"of": key, "stamps": stamps, "guards": list(guards)})
+    write_state(_path(state, key), {"of": key, "stamps": stamps, "guards": list(guards)})
 
 
 def matching(guards: Iterable[Guard], used: ToolUse) -> list[Guard]:
@@ -89,7 +88,7 @@ def stamp(path: str) -> list[int] | None:
 def lift(state: str, project: str, pattern: str) -> None:
     """Allow one call that a guard denies. Only a person decides that."""
     key = [project, pattern]
-    _write(_path(state, key), {"of": key})
+    write_state(_path(state, key), {"of": key})
 
 
 def take_lift(state: str, project: str, pattern: str) -> bool:
@@ -97,7 +96,7 @@ def take_lift(state: str, project: str, pattern: str) -> bool:
     path = _path(state, [project, pattern])
     with suppress(OSError, ValueError, KeyError, TypeError):
         is_new = time.time() - os.stat(path).st_mtime < LIFTED_SECONDS
-        is_meant = _read(path)["of"] == [project, pattern]
+        is_meant = read_state(path)["of"] == [project, pattern]
         os.unlink(path)
         return is_new and is_meant
     return False
@@ -107,18 +106,3 @@ def _path(state: str, key: Sequence[str]) -> str:
     """Return a file by a short name; what it is of is in the file."""
     name = zlib.crc32("\0".join(key).encode("utf-8", "surrogateescape"))
     return os.path.join(state, _FOLDER, f"{name:08x}.json")
-
-
-def _read(path: str) -> Any:
-    with open(path, "rb") as file:
-        return json.loads(file.read(_LARGEST))
-
-
-def _write(path: str, value: object) -> None:
-    """Replace a file of the user's state; without one, the next hook scans again."""
-    with suppress(OSError):
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        partial = f"{path}.{os.getpid()}"
-        with open(partial, "w", encoding="utf-8") as file:
-            json.dump(value, file)
-        os.replace(partial, path)
