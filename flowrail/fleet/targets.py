@@ -31,30 +31,20 @@ def current(environment: Environment, session_id: str) -> Session:
     return environment.store.read(session_id).session
 
 
-def involved(environment: Environment, session_id: str) -> Iterator[tuple[str, Session]]:
-    """Yield the open sessions that work for a session, itself first, each with the target whose work it does."""
-    session = current(environment, session_id)
-    if session.is_open:
-        yield session.id, session
-        for child in children_of(environment.store, session.dispatches).values():
-            if child.is_open:
-                yield piece_of(child.id), child
-
-
 def ready(environment: Environment, session_id: str) -> Iterator[str]:
-    """Yield the targets that an agent can work on now. Some may be at work already.
+    """Yield the targets that an agent can work on now: the session, and the child sessions that work for it.
 
-    A session that waits for the user has none of its own, and one that waits for its sub-agents has only theirs.
+    Some may be at work already. A session that waits for the user has none of its own, and one that waits for its
+    sub-agents has only theirs.
     """
-    for target, session in involved(environment, session_id):
-        if open_question(session) is not None:
-            continue
-        unfinished = unfinished_children(environment, session)
-        if not unfinished:
-            yield target
-        for child, exists in unfinished.items():
-            if not exists:
-                yield piece_of(child)
+    session = current(environment, session_id)
+    children = children_of(environment.store, session.dispatches).values()
+    for target, known in [(session.id, session), *((piece_of(child.id), child) for child in children)]:
+        if known.is_open and open_question(known) is None:
+            unfinished = unfinished_children(environment, known)
+            if not unfinished:
+                yield target
+            yield from (piece_of(child) for child, exists in unfinished.items() if not exists)
 
 
 def is_ready(environment: Environment, target: str) -> bool:

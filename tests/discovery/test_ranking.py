@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.skills import candidate
 
-from flowrail.discovery.compatibility import VERSIONS, CompatibilityLevel, compatibility
+from flowrail.discovery.compatibility import VERSIONS
 from flowrail.discovery.locations import Scope
 from flowrail.discovery.scores import (
     Query,
@@ -205,22 +205,3 @@ def test_a_query_is_answered_by_what_it_asks_for(query: Query, expected: bool) -
 
 
 # --- versions of the schema -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "verdict"),
-    [
-        ("3.0", "3.0", CompatibilityLevel.YES),
-        ("3.0", "2.0", CompatibilityLevel.PARTIAL),
-        ("3.0", "1.2", CompatibilityLevel.NO),
-        ("2.0", "3.0", CompatibilityLevel.YES),
-        ("1.0", "2.0", CompatibilityLevel.ADAPTER),
-        ("9.0", "9.0", CompatibilityLevel.YES),
-    ],
-)
-def test_which_version_may_talk_to_which(source: str, target: str, verdict: CompatibilityLevel) -> None:
-    compatible = compatibility(source, target)
-
-    assert compatible.verdict is verdict
-    assert compatible.reason
-    assert compatible.possible is (verdict is not CompatibilityLevel.NO)

@@ -124,3 +124,18 @@ def test_an_ended_session_shows_its_checks_and_their_results() -> None:
         ["1", "build", "signed", "pass", "a person confirmed it"],
         ["1", "build", "plan", "pass", "4 bytes"],
     ]
+
+
+def test_an_approval_and_a_waiver_count_for_one_attempt_and_end_the_question() -> None:
+    demand(SIGNED)
+    session = begin()
+    for _ in range(3):
+        report(session)
+    assert told("resume", session)["status"] == "waiting"
+
+    assert at_a_terminal(["approve", "signed", "--session", session], "yes")[1] == 0
+
+    assert told("resume", session)["status"] == "active"
+    assert report(session) == {}
+    told("step", "built", "iterate", "--session", session)
+    assert report(session) == {"signed": "missing"}
