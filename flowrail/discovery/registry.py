@@ -112,7 +112,7 @@ def registry_path(home: str, environ: Mapping[str, str]) -> str:
     return os.path.join(config_folder(home, environ), REGISTRY_FILE)
 
 
-def skill_file(path: str | None, *, remote: bool | None, registry: str, home: str) -> str | None:
+def _skill_file(path: str | None, *, remote: bool | None, registry: str, home: str) -> str | None:
     """Return the SKILL.md that an entry's ``skill_path`` names on this machine, or `None` if it is remote."""
     if not path or "://" in path or path.startswith("git@") or remote:
         return None
@@ -178,7 +178,7 @@ def parse_registry(text: str | bytes, path: str, home: str, written: Written) ->
 
 
 def _entry(item: Item, name: str, line: int, registry: str, home: str, written: Written) -> RegistryEntry:
-    local = skill_file(item.skill_path, remote=item.remote, registry=registry, home=home)
+    local = _skill_file(item.skill_path, remote=item.remote, registry=registry, home=home)
     folder = os.path.basename(os.path.dirname(local or ""))
     declaration = declared(item, line)
     own = {"priority": item.priority, "tags": item.tags, "remarks": item.notes}

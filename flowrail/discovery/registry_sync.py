@@ -12,7 +12,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from difflib import unified_diff
@@ -28,12 +28,13 @@ from flowrail.discovery.index import Discovery
 from flowrail.discovery.registry import (
     SYNCED_FIELDS,
     WRITTEN_FILE,
+    Registry,
+    RegistryEntry,
     SyncState,
     Written,
     parse_registry,
     read_written,
     same_value,
-    skill_file,
 )
 from flowrail.discovery.scan import judge
 from flowrail.errors import ConflictError, DocumentError
@@ -112,8 +113,8 @@ def plan(discovery: Discovery, *, home: str, now: datetime) -> Plan:
     """
     path = discovery.registry.path
     before = _read(path)
-    if before is not None:
-        _refuse_invalid(path, before, home)
+    text = _EMPTY if before is None else before
+    known = _checked(path, text, home).entries
     own = {
         skill.skill: skill
         for skill in reversed(discovery.found)
@@ -121,13 +122,13 @@ def plan(discovery: Discovery, *, home: str, now: datetime) -> Plan:
     }
     gone = [entry.skill for entry in discovery.registry.entries if not entry.remote and not entry.present]
     sync = Sync(path, before is not None, stale=gone)
-    editor = _Editor(sync, _EMPTY if before is None else before, home)
+    editor = _Editor(sync, text, known, home)
     for name in sorted(own):
         editor.take(own[name])
     if not sync.added and not sync.updated:
         return Plan(sync, before, before, editor.values)
     after = editor.text(now)
-    _refuse_invalid(path, after, home)
+    _checked(path, after, home)
     lines = [(text or "").splitlines(keepends=True) for text in (before, after)]
     difference = "".join(unified_diff(lines[0], lines[1], path, path))
     return Plan(replace(sync, changes=before != after, difference=difference), before, after, editor.values)
@@ -165,9 +166,10 @@ def _read(path: str) -> str | None:
     return decode(data, source=path)
 
 
-def _refuse_invalid(path: str, text: str, home: str) -> None:
-    """Refuse a registry with errors."""
-    if problems := parse_registry(text, path, home, {}).problems:
+def _checked(path: str, text: str, home: str) -> Registry:
+    """Return a registry; refuse one with errors."""
+    registry = parse_registry(text, path, home, {})
+    if problems := registry.problems:
         more = "".join(f"; line {problem.line}: {problem.reason}" for problem in problems[1:4])
         raise DocumentError(
             f"{problems[0].reason}{more}",
@@ -176,12 +178,13 @@ def _refuse_invalid(path: str, text: str, home: str) -> None:
             place=f"{path}:{problems[0].line}",
             problems=[asdict(problem) for problem in problems],
         )
+    return registry
 
 
 class _Editor:
-    """Edits the text of a registry, and adds the changes to a sync."""
+    """Edits the text of a registry, whose entries are *known*, and adds the changes to a sync."""
 
-    def __init__(self, sync: Sync, text: str, home: str) -> None:
+    def __init__(self, sync: Sync, text: str, known: Sequence[RegistryEntry], home: str) -> None:
         self._sync, self._home = sync, home
         self.values = {skill: dict(fields) for skill, fields in read_written(sync.path).items()}
         self._ends = "\r\n" if "\r\n" in text else "\n"
@@ -196,18 +199,20 @@ class _Editor:
             problem = f"ruamel.yaml cannot read it ({type(error).__name__})"
             raise DocumentError(problem, hint="simplify the file", place=sync.path) from error
         self._entries: list[Any] = self._data["workflows"]
+        self._known = {entry.skill: (entry, raw) for entry, raw in zip(known, self._entries, strict=True)}
         self._data["workflows"].fa.set_block_style()
 
     def take(self, skill: FoundSkill) -> None:
         """Update the entry of *skill*, or add one."""
         name, declared = skill.skill, skill.declaration.values
         own = {key: declared[key] for key in SYNCED_FIELDS if key in declared}
-        entry = next((entry for entry in self._entries if self._describes(entry, name)), None)
-        if entry is not None:
-            self._update(entry, name, own)
-        elif all(entry["name"] != name for entry in self._entries):  # else it describes a remote workflow
+        if name not in self._known:
             own.setdefault("schema_version", skill.declaration.assumed_version)
             self._add(skill, own)
+            return
+        entry, raw = self._known[name]
+        if not entry.remote or not (entry.path or raw.get("remote")):  # else it describes a remote workflow
+            self._update(entry, raw, own)
 
     def text(self, now: datetime) -> str:
         """Return the text with the date and the number of workflows."""
@@ -232,17 +237,17 @@ class _Editor:
         self.values[skill.skill] = own
         self._sync.added.append(skill.skill)
 
-    def _update(self, entry: CommentedMap, skill: str, own: Mapping[str, Any]) -> None:
+    def _update(self, entry: RegistryEntry, raw: CommentedMap, own: Mapping[str, Any]) -> None:
         """Compare each declared field with the registry and with the last sync."""
-        written = self.values.setdefault(skill, {})
+        skill, written = entry.skill, self.values.setdefault(entry.skill, {})
         for name, declared in own.items():
-            value = _value_of(entry, name)
+            value = entry.declaration.values.get(name)
             is_unchanged = value is None or (name in written and same_value(written[name], value))
             change = FieldChange(skill, name, value, declared)
             if same_value(value, declared):
                 written[name] = declared
             elif is_unchanged:
-                _put(entry, name, declared)
+                _put(raw, name, declared)
                 written[name] = declared
                 self._sync.replaced.append(change)
                 if skill not in self._sync.updated:
@@ -250,23 +255,6 @@ class _Editor:
             else:
                 self._sync.edited.append(change)
                 written.setdefault(name, declared)
-
-    def _describes(self, entry: Mapping[str, Any], skill: str) -> bool:
-        path, remote = entry.get("skill_path"), entry.get("remote")
-        local = skill_file(path, remote=remote, registry=self._sync.path, home=self._home)
-        if local:
-            return os.path.basename(os.path.dirname(local)) == skill
-        return "skill_path" not in entry and not remote and entry["name"] == skill
-
-
-def _value_of(entry: Mapping[str, Any], name: str) -> object:
-    """Return the value of a field in an entry, or `None`."""
-    section, key = SYNCED_FIELDS[name]
-    part = entry.get(section) if section else entry
-    value = part.get(key) if isinstance(part, Mapping) else None
-    if isinstance(value, list):
-        return [str(item) for item in value]
-    return str(value) if isinstance(value, str) else value
 
 
 def _put(entry: CommentedMap, name: str, value: object) -> None:
