@@ -302,11 +302,14 @@ def settle(session: Session) -> Session:
             return replace(session, status=FAILED)
         if asked.source == BY_EVIDENCE:
             session = _waived(session, asked).with_refusals_forgotten()
-    runs = [
-        _confirmed(run, settled[run.id]) if run.id in settled and settled[run.id].outcome == RAN else run
-        for run in session.runs
-        if run.id not in settled or settled[run.id].outcome not in {NOT_RUN, AGAIN}
-    ]
+    runs: list[CommandRun] = []
+    for run in session.runs:
+        answer = settled.get(run.id)
+        if answer is not None and answer.outcome == RAN:
+            by, at = f"{answer.answered_by} says that it ran", answer.answered_at or ""
+            runs.append(replace(run, verdict=Verdict.PASS, ended_at=at, problem=by))
+        elif answer is None or answer.outcome not in {NOT_RUN, AGAIN}:
+            runs.append(run)
     remaining = [asked for asked in session.questions if asked not in settled.values()]
     return with_questions(replace(session, runs=tuple(runs)), remaining) if settled else session
 
@@ -321,9 +324,3 @@ def _waived(session: Session, asked: AskedQuestion) -> Session:
         waived = Confirmation(result.check, True, asked.reason, at, by, asked.way)
         evidence = evidence.with_confirmation(waived)
     return session.with_evidence(evidence)
-
-
-def _confirmed(run: CommandRun, asked: AskedQuestion) -> CommandRun:
-    """Return *run* as passed, because a person answered that it ran."""
-    by = f"{asked.answered_by} says that it ran"
-    return replace(run, verdict=Verdict.PASS, ended_at=asked.answered_at or "", problem=by)

@@ -182,12 +182,16 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
         if holds(variant.when, context, where=f"a variant of step `{step.id}`"):
             return _filled(variant.actions, context)
     if callable(step.actions):
-        return call_function(step.actions, context, convert=_paragraphs)
+        return call_function(
+            step.actions,
+            context,
+            convert=lambda texts: (texts,) if isinstance(texts, str) else tuple(map(str, texts)),
+        )
     return _filled(step.actions, context)
 
 
 def _paragraphs(texts: Any) -> tuple[str, ...]:
-    return (texts,) if isinstance(texts, str) else tuple(str(text) for text in texts)
+    return (texts,) if isinstance(texts, str) else tuple(map(str, texts))
 
 
 def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
@@ -313,15 +317,11 @@ def call_function(
     except BaseException as error:  # includes cancellations and the end of the program
         raise HandlerError(
             f"{function_name(function)} raised {type(error).__name__}: {_one_line(error)} ({_place(error)})",
-            hint=_hint(error),
+            hint=f"the session did not move; report `{error.args[0]}`, or give it when the session starts"
+            if isinstance(error, MissingValueError)
+            else "the session did not move; fix the function, then report again",
             exception=type(error).__name__,
         ) from error
-
-
-def _hint(error: BaseException) -> str:
-    if isinstance(error, MissingValueError):
-        return f"the session did not move; report `{error.args[0]}`, or give it when the session starts"
-    return "the session did not move; fix the function, then report again"
 
 
 _PACKAGE = os.path.realpath(os.path.join(os.path.dirname(__file__), "..")) + os.sep

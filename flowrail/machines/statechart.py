@@ -80,25 +80,21 @@ def transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> tuple[Tr
     At the limit, an `iterate` that leads back takes the transitions of `ok`, and a `fail` that leads back asks the user. So
     does an `iterate` that a person's answer decided: an answer is never changed.
     """
-    return _transitions(workflow, step.id, outcome)
-
-
-@lru_cache(maxsize=100_000)
-def _transitions(workflow: Workflow, step_id: str, outcome: Outcome) -> tuple[Transition, ...]:
-    return tuple(_possible_transitions(workflow, workflow.step(step_id), outcome))
-
-
-def _possible_transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> Iterator[Transition]:
     limited = is_limited(workflow, step, outcome)
-    for to, skipped in landings(workflow, step.next_step(outcome)):
-        fails = outcome is Outcome.FAIL and to is None and not skipped
-        yield Transition(to, skipped, at_limit=False if limited else None, fails=fails)
+    fails = outcome is Outcome.FAIL
+    possible = [
+        Transition(to, skipped, False if limited else None, fails=fails and to is None and not skipped)
+        for to, skipped in landings(workflow, step.next_step(outcome))
+    ]
     at_limit = outcome_at_limit(step, outcome)
     if limited and at_limit == outcome:
-        yield Transition(None, at_limit=True, asks_user=True, fails=True)
+        possible.append(Transition(None, at_limit=True, asks_user=True, fails=True))
     elif limited:
-        for to, skipped in landings(workflow, step.next_step(Outcome(at_limit))):
-            yield Transition(to, skipped, at_limit=True, capped=True)
+        possible += [
+            Transition(to, skipped, at_limit=True, capped=True)
+            for to, skipped in landings(workflow, step.next_step(Outcome(at_limit)))
+        ]
+    return tuple(possible)
 
 
 def open_transitions(

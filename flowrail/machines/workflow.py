@@ -102,22 +102,21 @@ class Workflow:
 
     def located(self, folder: str | None, provider: ResourceProvider | None = None) -> Workflow:
         """Return the same workflow as loaded from the skill's *folder*; its functions read from *provider*."""
-        same = copy(self)
-        put(same, folder=folder, provider=provider)
-        return same
+        return self._with(folder=folder, provider=provider)
 
     def with_resources(self, resources: Mapping[str, str]) -> Workflow:
         """Return the same workflow with the texts that its steps quote."""
-        same = copy(self)
-        put(same, resources=freeze(resources))
-        return same
+        return self._with(resources=freeze(resources))
 
     def with_steps(self, steps: Sequence[StepDef]) -> Workflow:
         """Return the same workflow with *steps*, not checked."""
+        return self._with(steps=tuple(steps), is_checked=False)
+
+    def _with(self, **values: object) -> Workflow:
         same = copy(self)
         for derived in ("_by_id", "reported", "order_rules"):
             same.__dict__.pop(derived, None)
-        put(same, steps=tuple(steps), is_checked=False)
+        put(same, **values)
         return same
 
     def __hash__(self) -> int:

@@ -21,7 +21,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.skills import skill_check as check
 from flowrail.skills.catalog import listing
 from flowrail.testing.walks.play import Player
-from flowrail.testing.walks.run import WalkedWorkflow, failed_walk, plan_walks, stage_for
+from flowrail.testing.walks.run import failed_walk, plan_walks, stage_for
 from flowrail.text.safe_text import one_line, visible
 
 
@@ -110,32 +110,30 @@ class WorkflowFileItems(pytest.File):
         stage = self.collector.player.stage
         plan, result = plan_walks(stage, address)
         if plan is None:
-            yield self._item("load", partial(_report_failed_load, result))
+            yield self._item("load", lambda: [result.reason])
             return
         if result.without_example:
-            yield self._item("values", partial(_report_unknown_values, result))
+            yield self._item("values", lambda: [*result.details])
         for walk in plan.walks:
             yield self._item(walk.name, partial(self._play, walk))
 
-    def _item(self, name: str, run: Callable[[], None]) -> pytest.Item:
+    def _item(self, name: str, run: Callable[[], list[str]]) -> pytest.Item:
         item: pytest.Item = WorkflowItem.from_parent(self, name=name, run=run)
         item.add_marker("flow")
         return item
 
-    def _check(self) -> None:
-        """Fail with every error of `flow check`."""
+    def _check(self) -> list[str]:
+        """Return every error of `flow check`."""
         path = os.path.join(self.file.folder, self.file.path)
         reports = check.check([path], self.collector.environment.loader, self.collector.top)
         findings = [finding for report in reports for finding in report.findings]
-        if errors := [finding.line for finding in findings if finding.severity == "error"]:
-            raise AssertionError("\n".join(errors))
+        return [finding.line for finding in findings if finding.severity == "error"]
 
-    def _play(self, walk: Walk) -> None:
-        """Play a walk through the real engine, store and formatters."""
+    def _play(self, walk: Walk) -> list[str]:
+        """Play a walk through the real engine, store and formatters, and return what is wrong."""
         played = self.collector.player.play(self.file.address, walk)
-        if not played.passed:
-            environment = Environment(cwd=str(self.config.invocation_params.dir))
-            raise AssertionError("\n".join(failed_walk(played, self.file, environment).lines))
+        environment = Environment(cwd=str(self.config.invocation_params.dir))
+        return [] if played.passed else failed_walk(played, self.file, environment).lines
 
 
 class WorkflowItem(pytest.Item):
@@ -143,13 +141,14 @@ class WorkflowItem(pytest.Item):
 
     parent: WorkflowFileItems
 
-    def __init__(self, *, run: Callable[[], None], **options: Any) -> None:
+    def __init__(self, *, run: Callable[[], list[str]], **options: Any) -> None:
         super().__init__(**options)
         self._run = run
 
     def runtest(self) -> None:
-        """Run the test."""
-        self._run()
+        """Run the test, which fails with the lines that it returns."""
+        if lines := self._run():
+            raise AssertionError("\n".join(lines))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return the file and the name of the test for reports."""
@@ -159,13 +158,3 @@ class WorkflowItem(pytest.Item):
         """Return the message without a traceback of flowrail."""
         del style
         return visible(str(excinfo.value))
-
-
-def _report_failed_load(result: WalkedWorkflow) -> None:
-    """Fail with the reason why a workflow cannot be loaded or walked."""
-    raise AssertionError(result.reason)
-
-
-def _report_unknown_values(result: WalkedWorkflow) -> None:
-    """Fail with the parameters and facts of which no value can be tried."""
-    raise AssertionError("\n".join(result.details))

@@ -119,33 +119,6 @@ def definition(data: bytes) -> None:
     to_plain(kept)
 
 
-def python(data: bytes) -> None:
-    """The workflow of a Python file is named without running it."""
-    from flowrail.machines.loading.python_file import scan
-
-    scan(data)
-
-
-def rules(data: bytes) -> None:
-    """An expression is parsed, or refused."""
-    from flowrail.machines import expressions as grammar
-
-    try:
-        grammar.parse(data.decode("utf-8", "replace"))
-    except grammar.RuleError:
-        return
-
-
-def questions(data: bytes) -> None:
-    """Questions are read, or refused."""
-    from flowrail.machines.question_input import QuestionsError, parse_questions
-
-    try:
-        parse_questions(data.decode("utf-8", "replace"), source="x")
-    except QuestionsError:
-        return
-
-
 def instructions(data: bytes) -> None:
     """Instructions become well-formed XML."""
     from flowrail.formatters.blocks.fences import fence_problems, with_blocks
@@ -165,9 +138,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         payload,
         session,
         definition,
-        python,
-        rules,
-        questions,
         instructions,
     )
 }
@@ -182,8 +152,8 @@ def first_documents(name: str) -> Iterator[bytes]:
     json_documents, yaml_documents = hostile_documents.json_documents, hostile_documents.yaml_documents
     documents: dict[str, Callable[[], Iterator[tuple[str, bytes]]]] = {
         "frontmatter": hostile_documents.cards, "yaml": yaml_documents, "workflow": yaml_documents,
-        "payload": json_documents, "session": json_documents, "python": hostile_documents.python_files,
-        "definition": json_documents, "instructions": hostile_documents.step_texts, "questions": json_documents,
+        "payload": json_documents, "session": json_documents,
+        "definition": json_documents, "instructions": hostile_documents.step_texts,
     }  # fmt: skip
     yield from (data for _, data in documents[name]() if len(data) <= LONGEST) if name in documents else ()
     yield from (text.encode() for text in (ASKING, CARD, HANDLER, SMALL))
@@ -191,8 +161,6 @@ def first_documents(name: str) -> Iterator[bytes]:
     skills = Path(__file__).parents[2] / "flowrail" / "bundled"
     yield from (path.read_bytes()[:LONGEST] for path in sorted(skills.glob("*/workflow.yaml")))
     yield from (path.read_bytes()[:LONGEST] for path in sorted(skills.glob("*/steps/*.md"))[:40])
-    yield b"not (a == 'x' or b in ['y', 1]) and 2 <= visit and c != -1.5e3"
-    yield b"<open_questions><question id='Q'><header>H</header><text>T</text><option label='A'/></question></open_questions>"
     if name in {"session", "definition"}:
         yield from _kept(name)
 

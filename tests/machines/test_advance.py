@@ -12,14 +12,13 @@ from support.refusals import refused
 from support.workflows import linear, step, workflow
 
 from flowrail.errors import ConflictError
-from flowrail.machines.frozen import Frozen, freeze_deep
+from flowrail.machines.frozen import freeze_deep
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.outcome_decision import HandlerError
 from flowrail.machines.session import Report, Session
 from flowrail.machines.statechart import compile_workflow, event_name, position
 from flowrail.machines.step import StepContext
 from flowrail.machines.transition import advance, start
-from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 
 STEPS = 8
@@ -118,22 +117,6 @@ def test_a_machine_used_by_itself_goes_where_the_table_says(
         assert position(machine) == standing.step
         assert machine.model.visits == standing.visits
         assert machine.is_terminated is (standing.step is None)
-
-
-def test_a_session_holds_nothing_that_can_be_changed() -> None:
-    definition = workflow(
-        step("look", next={"ok": None, "iterate": "look"}, reports={"areas": Arg(type="list")}),
-        params={"topics": Arg(default=["a"])},
-    )
-    given_facts = {"areas": [["inner"]]}
-
-    session = advance(definition, start(definition), Report("iterate", given_facts))
-    given_facts["areas"][0].append("later")
-
-    assert session.state["areas"] == (("inner",),)
-    for mapping in (session.params, session.state, session.visits):
-        assert isinstance(mapping, Frozen)
-    assert session.params["topics"] == ("a",)
 
 
 # --- handlers and rules

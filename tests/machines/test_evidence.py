@@ -111,7 +111,7 @@ steps:
         (("(\\\\d+)", "(a)(b)"), "has a pattern with 2 groups"),
         (('["src/**"]', '["../src"]'), "has the path `../src`"),
         (("from: tests.failures", "from: tests.failure"), "comes from `tests.failure`, which no command has"),
-        (("book: {", "Book: {"), "`Book` is not a valid name for a command"),
+        (("book: {", "Book: {"), "command `Book` of step `build` has an invalid name"),
     ],
 )
 def test_each_mistake_in_a_command_is_a_finding(changed: tuple[str, str], problem: str) -> None:

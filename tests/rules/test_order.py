@@ -40,43 +40,6 @@ def test_a_step_must_succeed_before_a_later_one_is_entered() -> None:
     assert broken("review before publish", report("review", "ok"), entry("publish"), entry("publish")) == []
 
 
-def test_each_use_needs_its_own_check() -> None:
-    rule = 'verify before each "Bash(git push*)"'
-
-    assert broken(rule, report("verify", "ok"), call("git push"), call("git push")) == [2]
-    assert (
-        broken(
-            rule,
-            report("verify", "ok"),
-            call("git push origin"),
-            report("verify", "ok"),
-            call("cd x && git push"),
-        )
-        == []
-    )
-
-
-def test_a_call_is_denied_after_a_failure_until_it_is_repaired() -> None:
-    rule = 'never "Bash(git push*)" after fail of verify until ok of verify'
-
-    assert broken(rule, call("git push"), report("verify", "fail"), call("git push"), call("git status")) == [
-        2
-    ]
-    assert broken(rule, report("verify", "fail"), report("verify", "ok"), call("git push")) == []
-
-
-def test_a_fix_is_followed_by_a_check_before_the_end() -> None:
-    assert broken("verify after fix", report("fix", "ok"), entry("publish")) == [2]
-    assert broken("verify after fix", report("fix", "ok"), entry("verify"), entry("publish")) == []
-
-
-def test_a_call_is_counted_for_each_attempt() -> None:
-    rule = 'at most 1 "Bash(tools/book*)" per attempt of publish'
-
-    assert broken(rule, entry("publish"), call("tools/book 3"), call("tools/book 3")) == [2]
-    assert broken(rule, entry("publish"), call("tools/book 3"), entry("publish"), call("tools/book 3")) == []
-
-
 @pytest.mark.parametrize(
     ("text", "problem", "hint"),
     [

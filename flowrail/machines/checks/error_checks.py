@@ -491,13 +491,13 @@ def _path_problems(key: str, path: str) -> Iterator[Problem]:
 
 
 def _command(part: Part, scope: Scope) -> Rows:
-    if not _NAME.match(part.name):
-        yield "FR159", "", f"`{part.name[:60]}` is not a valid name for a command", _NAMES
     for key, problem, remedy in _command_problems(part, scope):
         yield "FR159", key, f"{part.full} {problem}", remedy
 
 
 def _command_problems(part: Part, scope: Scope) -> Iterator[Problem]:
+    if not _NAME.match(part.name):
+        yield "", "has an invalid name", _NAMES
     run, once = part.value.run, part.value.once
     if not run or not all(word and "\0" not in word for word in run):
         yield "run", "has an empty word", "list the program and its arguments as texts"

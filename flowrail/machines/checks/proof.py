@@ -85,13 +85,12 @@ def proofs(workflow: Workflow) -> tuple[Proof, ...]:
             path = _breaking_path(workflow, rule, exits)
             if path is not None and len(path) < len(shortest.get(rule.text, (*path, END))):
                 shortest[rule.text] = path
-    return tuple(_proof(rule, shortest.get(rule.text)) for rule in rules)
-
-
-def _proof(rule: OrderRule, path: tuple[str, ...] | None) -> Proof:
-    if path is None:
-        return Proof(rule.text, ProofVerdict.PROVED)
-    return Proof(rule.text, ProofVerdict.WATCHED if rule.patterns else ProofVerdict.BROKEN, path)
+    return tuple(
+        Proof(rule.text, ProofVerdict.WATCHED if rule.patterns else ProofVerdict.BROKEN, shortest[rule.text])
+        if rule.text in shortest
+        else Proof(rule.text, ProofVerdict.PROVED)
+        for rule in rules
+    )
 
 
 def _breaking_path(

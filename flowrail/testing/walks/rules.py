@@ -17,8 +17,11 @@ def problems(reply: Reply) -> Iterator[str]:
     """Yield all problems of an answer."""
     if reply.problem:
         yield reply.problem
-    else:
-        yield from _content_problems(reply)
+        return
+    if not (reply.data["result"] or any(str(action).strip() for action in reply.data["actions"])):
+        yield "the step has no instructions"
+    if reply.data["step"] and not reply.data["next"] and not _waits(reply.data):
+        yield "the step prints no next command"
 
 
 def resume_differences(reply: Reply, resumed: Reply) -> Iterator[str]:
@@ -47,19 +50,6 @@ def transition_problems(
         yield f"`{transition['outcome']}` should lead to `{transition['to']}` but led to {_name(reached)}"
     elif transition["ends"] and reached is not None:
         yield f"`{transition['outcome']}` should end the session but led to {_name(reached)}"
-
-
-def _content_problems(reply: Reply) -> Iterator[str]:
-    if not (reply.data["result"] or any(str(action).strip() for action in reply.data["actions"])):
-        yield "the step has no instructions"
-    step = reply.data["step"]
-    if step is not None and not str(step["title"]).strip():
-        yield "the step has no title"
-    is_open = reply.data["status"] in {"active", "waiting"}
-    if is_open != (step is not None):
-        yield f"the session is {reply.data['status']} and is at {_name(step and step['id'])}"
-    if is_open and not reply.data["next"] and not _waits(reply.data):
-        yield "the step prints no next command"
 
 
 def _waits(data: Mapping[str, Any]) -> bool:

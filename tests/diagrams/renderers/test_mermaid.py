@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from support.chromium import Tab
-from support.drawn_workflows import FEW, ODD, TEXTS
+from support.drawn_workflows import FEW, ODD
 from support.workflows import step, workflow
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.renderers.mermaid import quoted, render
+from flowrail.diagrams.renderers.mermaid import render
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.workflow import Workflow
 
@@ -52,11 +52,6 @@ def well_formed(text: str) -> bool:
     return depth == 0
 
 
-def shown(label: str) -> str:
-    """Return the text that a label shows."""
-    return re.sub(r"#(\d+);", lambda match: chr(int(match[1])), label[1:-1])
-
-
 def test_a_workflow_is_drawn_in_the_order_of_its_steps() -> None:
     definition = workflow(
         step("look", title="Look", phase="one", limit=3, next={"ok": "judge", "iterate": "look"}),
@@ -92,15 +87,6 @@ def test_every_workflow_has_a_well_formed_picture(definition: Workflow) -> None:
 
     assert well_formed(text), text
     assert text == render(picture(definition))
-
-
-@given(TEXTS)
-def test_a_label_shows_just_its_text(text: str) -> None:
-    folded = " ".join(text.split())
-    shown_text = shown(quoted(text))
-
-    assert re.fullmatch(LABEL, quoted(text))
-    assert shown_text == (folded or " ")
 
 
 # --- the real parser

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.loop_model import reached_from
 from support.order_reference import breaks, call, entry, is_owed, report
 from support.random_workflows import CONDITIONS, MODE, MODES, WORDS, facts_of, workflows
-from support.workflows import linear, loop, step, unchecked, workflow, yes_no
+from support.workflows import linear, step, unchecked, workflow, yes_no
 
 from flowrail.errors import FlowError
 from flowrail.machines.checks.check import check_workflow
@@ -89,33 +89,10 @@ def test_a_rule_about_calls_is_proved_if_guards_and_forbids_leave_no_way() -> No
     assert verdict(rule, *no_skip, guards={PUSH: ["publish"]}) == ("proved", "")
 
 
-def test_a_limit_matters_only_if_it_is_one() -> None:
-    once, twice = (loop(limit) for limit in (1, 2))
-
-    for made, expected in ((once, "proved"), (twice, "broken")):
-        steps = (replace(made.steps[0], next={"ok": "last", "iterate": "look"}), made.steps[1])
-        assert verdict("at most 1 look", *steps)[0] == expected
-
-
 def test_an_answer_at_a_limit_of_one_may_lead_back() -> None:
     asks = step("ask", questions=(yes_no(),), limit=1, next={"ok": "last", "fail": "ask"})
 
     assert verdict("at most 1 ask", asks, step("last")) == ("broken", "ask (fail) -> ask")
-
-
-def test_conditions_over_parameters_are_the_same_throughout_a_run() -> None:
-    steps = (
-        step("plan", next={"ok": "deep"}),
-        step("deep", when="mode == 'full'", next={"ok": "check"}),
-        step("check", next={"ok": "report"}),
-        step("report", when="mode == 'full'", next={"ok": None, "skip": "end"}),
-        step("end"),
-    )
-    mode = {"mode": Arg(choices=MODES, default="full")}
-
-    assert verdict("deep before report", *steps, params=mode) == ("proved", "")
-    free = {"mode": Arg(type="string", required=True)}
-    assert verdict("deep before report", *steps, params=free) == ("proved", "")
 
 
 def test_more_conditions_than_can_be_tried_are_not_decided() -> None:

@@ -98,29 +98,6 @@ def test_every_command_is_one_line_that_reads_back_as_what_it_reports(choices: l
 # --- ways on
 
 
-def test_facts_are_wanted_with_their_kind_and_choices_and_no_invented_items_of_a_list() -> None:
-    kinds = ("a", "b", "c", "d")
-    reports = {
-        "few": Arg(choices=kinds[:3], required=True),
-        "many": Arg(choices=kinds, required=True),
-        "topic": Arg(description="What it is about", required=True, example="slow login"),
-        "areas": Arg(type="list"),
-        "size": Arg(min=2, max=9),
-    }
-    definition = workflow(step(reports=reports))
-
-    guidance = guide(definition, start(definition))
-
-    assert [transition.facts for transition in guidance.next] == [{"few": "a"}, {"few": "b"}, {"few": "c"}]
-    assert [(name, arg.kind, arg.example) for name, arg in guidance.next[0].wants.items()] == [
-        ("many", "string", "a"),
-        ("topic", "string", "slow login"),
-        ("areas", "list", None),
-        ("size", "integer", 2),
-    ]
-    assert all(offer.wants == guidance.next[0].wants for offer in guidance.next)
-
-
 def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:
     definition = workflow(step(next={"ok": None, "fail": None}))
 

@@ -46,18 +46,6 @@ def test_inputs_are_every_combination_in_the_order_of_the_steps() -> None:
     ]
 
 
-def test_a_step_is_left_out_where_its_condition_does_not_hold() -> None:
-    made = workflow(
-        step("first", next={"ok": "deep"}, reports={"sure": Arg(choices=("low", "high"))}),
-        step("deep", when="mode == 'full' and sure == 'high'", next={"ok": None}),
-        params={"mode": MODES},
-    )
-
-    deep = [values for values in generate_inputs(made) if values["step"] == 2]
-
-    assert deep == [{"step": 2, "total_steps": 2, "mode": "full", "sure": "high"}]
-
-
 def test_what_a_handler_declares_is_varied_at_its_own_step_only() -> None:
     def decide(
         ctx: StepContext, one: Annotated[str, CHOICE] = "a", two: Annotated[str, CHOICE] = "a"
