@@ -120,13 +120,17 @@ def _notes(ledger: Ledger, files: dict[str, str]) -> dict[str, bool]:
 
 
 def repeated(run: dict[str, Any]) -> int:
-    """Return how many effects happened again that had to happen once."""
-    events = [event for event in run["events"] if event["tool"] != "answer"]
-    if run["task"] == "notes":
-        events = [event for event in events if event["tool"] == "publish"]
-    return sum(
-        count - 1 for count in Counter((event["tool"], *event["arguments"][:2]) for event in events).values()
+    """Return how many effects happened again that had to happen once: for a review, of the same text."""
+    effects = Counter(
+        (
+            event["tool"],
+            *event["arguments"][:2],
+            event["note"] if event["tool"] == "review" and "note" in event else "",
+        )
+        for event in run["events"]
+        if event["tool"] != "answer"
     )
+    return sum(count - 1 for count in effects.values())
 
 
 def table(folder: Path) -> str:
@@ -138,7 +142,8 @@ def table(folder: Path) -> str:
             group = [run for run in runs if run["task"] == task and run["arm"] == arm]
             if group:
                 lines.append(_row(task, arm, group))
-    return "\n".join(lines)
+    notes = [f"- {run['task']}, {TITLES[run['arm']]}: {run['note']}" for run in runs if run["note"]]
+    return "\n".join([*lines, *(["", "Irregularities:", "", *notes] if notes else [])])
 
 
 def _row(task: str, arm: str, group: list[dict[str, Any]]) -> str:

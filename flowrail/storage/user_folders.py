@@ -27,7 +27,7 @@ def configuration_path(environ: Mapping[str, str], home: str) -> str:
 
 
 def read_state(path: str) -> Any:
-    """Return the JSON in a file of the state folder; `OSError` or `ValueError` if there is none."""
+    """Return the JSON in a file of the state folder; `OSError` or `ValueError` if it is missing."""
     with open(path, "rb") as file:
         return json.loads(file.read(_LARGEST))
 
