@@ -8,7 +8,6 @@ from support.workflows import step, workflow
 
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import NodeKind, Picture
-from flowrail.machines.demanded_evidence import Evidence, StepCommand
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.outcome import Outcome
@@ -72,32 +71,3 @@ def test_every_kind_of_step_has_its_own_node() -> None:
         "many": ("2 agents explore, join any", "runs w/look"),
         "gate": ("gate on many",),
     }
-
-
-def test_a_step_shows_its_evidence_its_commands_and_what_is_guarded() -> None:
-    checks = [Evidence("green", command="tests"), Evidence("notes", file="notes.md")]
-    commands = {"tests": StepCommand(["pytest"]), "push": StepCommand(["git", "push"], once=True)}
-    agree = Question(
-        "go", "Go", "Go?", (Option("Yes", outcome="ok"), Option("No", outcome="fail")), person=True
-    )
-    drawn = picture(
-        workflow(
-            step(
-                "test",
-                commands=commands,
-                evidence={"ok": checks, "fail": checks},
-                next={"ok": "agree", "fail": None},
-            ),
-            step("agree", questions=[agree], limit=2, next={"ok": "push", "fail": "test"}),
-            step("push"),
-            guards={"Bash(git push*)": ["push"]},
-        )
-    )
-    notes = {node.id: node.notes for node in drawn.nodes if node.notes}
-
-    assert notes == {
-        "test": ("commands: tests, push (once)", "ok / fail needs evidence: green, notes"),
-        "agree": ("only a person may answer",),
-        "push": ("only here: Bash(git push*)",),
-    }
-    assert "fail (at most 2 attempts, then the user decides)" in {arrow.label for arrow in drawn.arrows}

@@ -12,7 +12,6 @@ from flowrail.diagrams.model import Picture, ShownSession
 from flowrail.diagrams.renderers import markdown, mermaid, svg
 from flowrail.diagrams.session_trace import session_picture
 from flowrail.machines.session_record import Record
-from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 
 
@@ -68,19 +67,6 @@ def test_a_step_that_was_left_by_going_back_was_entered_and_is_done() -> None:
 
     assert entered(shown) == {"first": 2, "second": 1, "last": 1}
     assert states(shown) == {"first": "here", "second": "done", "last": "done"}
-
-
-def test_skipped_steps_are_part_of_the_path() -> None:
-    definition = workflow(
-        step("first", next={"ok": "maybe"}),
-        step("maybe", when="mode == 'full'", next={"ok": "last", "skip": "last"}),
-        step("last"),
-        params={"mode": Arg(default="full")},
-    )
-    shown = drawn(definition, "ok", mode="quick")
-
-    assert taken(shown) == {("first", "maybe"): 1, ("maybe", "last"): 1}
-    assert entered(shown) == {"first": 1, "maybe": 0, "last": 1}
 
 
 def test_every_format_shows_the_session() -> None:

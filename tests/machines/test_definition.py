@@ -13,7 +13,7 @@ from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import Report
 from flowrail.machines.statechart import compile_workflow
-from flowrail.machines.step import Rule, StepContext, StepDef, Variant
+from flowrail.machines.step import StepContext, StepDef
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
@@ -37,23 +37,6 @@ def test_a_step_is_frozen_all_the_way_down() -> None:
         declared.title = "other"  # type: ignore[misc]
     with pytest.raises(TypeError):
         declared.next["ok"] = "b"
-
-
-def test_rules_and_variants_may_be_written_in_several_forms() -> None:
-    declared = step(
-        rules=[
-            ("ok", "visit > 3"),
-            (Outcome.FAIL, "a"),
-            ("skip", None),
-            Rule("ok"),
-        ],
-        variants=[("visit > 1", "Again"), Variant("visit > 2", ("And", "again"))],
-        actions="one text",
-    )
-
-    assert declared.rules == (Rule("ok", "visit > 3"), Rule("fail", "a"), Rule("skip"), Rule("ok"))
-    assert declared.variants == (Variant("visit > 1", ("Again",)), Variant("visit > 2", ("And", "again")))
-    assert declared.actions == ("one text",)
 
 
 # --- workflows as values

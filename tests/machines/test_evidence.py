@@ -124,13 +124,6 @@ def test_each_mistake_in_a_command_is_a_finding(changed: tuple[str, str], proble
     assert problem in ran.out
 
 
-def test_evidence_for_an_outcome_without_a_transition_is_a_finding() -> None:
-    with pytest.raises(WorkflowError) as raised:
-        Workflow("wrong", step(Evidence("plan", file="a"), outcome="skip"))
-
-    assert "demands evidence for `skip`, which it does not accept" in raised.value.findings[0].message
-
-
 def test_rules_may_use_results_of_evidence_of_their_own_step() -> None:
     text = """\
 name: NAME

@@ -90,21 +90,6 @@ def test_a_handler_sees_the_reported_fact(parts: Mapping[str, Any], fact: str, e
     assert seen["mode"] == expected
 
 
-def test_a_handler_sees_the_fixed_value_of_a_parameter_that_no_step_reports() -> None:
-    seen: dict[str, Any] = {}
-
-    def overwrite(ctx: StepContext) -> tuple[Outcome, dict[str, Any]]:
-        recording(seen)(ctx)
-        return Outcome.ITERATE, {"mode": "quick"}
-
-    definition = workflow(step(handler=overwrite, next=LOOP, limit=9), params={"mode": Arg(default="full")})
-    session = report(definition, start(definition))
-    session = report(definition, session)
-
-    assert seen["mode"] == "full"
-    assert session.state["mode"] == "quick"
-
-
 # --- Arg
 
 
@@ -128,23 +113,6 @@ def test_a_required_arg_given_at_the_start_is_not_asked_for_again() -> None:
     assert (session.status, session.state["examined"]) == ("completed", "monolith")
     with pytest.raises(ValuesError, match="fixed when the session started"):
         report(definition, start(definition, {"decision": "monolith"}), decision="services")
-
-
-def test_a_value_is_checked_against_the_arg_of_every_handler() -> None:
-    def few(ctx: StepContext, rounds: Annotated[int, Arg(min=1, max=3)] = 1) -> Outcome:
-        return Outcome.OK
-
-    def many(ctx: StepContext, rounds: Annotated[int, Arg(min=2, max=9)] = 2) -> Outcome:
-        return Outcome.OK
-
-    definition = workflow(step("a", handler=many, next={"ok": "b"}), step("b", handler=few))
-
-    with pytest.raises(ValuesError, match="at most 3"):
-        start(definition, {"rounds": 5})
-    with pytest.raises(ValuesError, match="at least 2"):
-        report(definition, start(definition), rounds=1)
-    assert start(definition, {"rounds": 3}).params == {"rounds": 3}
-    assert start(definition).params == {}
 
 
 # --- any fact

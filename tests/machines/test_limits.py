@@ -8,18 +8,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from support.random_workflows import facts_of, workflows
-from support.workflows import NOW, answered, report, step, workflow
+from support.workflows import answered, report, step, workflow
 
 from flowrail.machines.asked_questions import ANOTHER, STOP
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.gate_config import GateConfig
-from flowrail.machines.guidance.guide import guide
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import Report, Session
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import advance, start
-from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 
 MOST_MOVES = 3_000
@@ -151,19 +149,6 @@ def test_after_the_limit_a_person_may_ask_for_another_round_or_stop() -> None:
 
     assert (another.step, another.visit, another.status) == ("ask", 4, "waiting")
     assert stopped.status == "failed"
-
-
-def test_facts_of_a_report_that_asks_the_user_are_kept_and_not_asked_for_again() -> None:
-    flow = workflow(
-        step("a", next={"ok": None, "fail": "a"}, limit=1, reports={"why": Arg(required=True)}),
-    )
-
-    asked = advance(flow, start(flow, now=NOW), Report("fail", {"why": "red"}), now=NOW)
-    session = answered(asked, "limit=another-round")
-
-    assert asked.state == {"why": "red"}
-    assert guide(flow, session).next[0].wants == {}
-    assert report(flow, session, "done").visit == 2
 
 
 @settings(max_examples=60, phases=[Phase.generate], suppress_health_check=list(HealthCheck))

@@ -6,13 +6,11 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.refusals import refused
-from support.workflows import NOW, answered, report, step, workflow, yes_no
+from support.workflows import NOW, step, workflow, yes_no
 
 from flowrail.machines import asked_questions
-from flowrail.machines.guidance.guide import guide
 from flowrail.machines.question import Option
-from flowrail.machines.session import BY_AGENT, AskedQuestion
+from flowrail.machines.session import AskedQuestion
 from flowrail.machines.transition import start
 from flowrail.machines.values import Arg
 
@@ -66,19 +64,3 @@ def test_an_answer_has_the_outcome_of_its_options_and_anything_but_ok_counts_fir
     named = [outcome for outcome in chosen if outcome]
     expected = next((outcome for outcome in named if outcome != "ok"), named[0] if named else None)
     assert asked_questions.answer_question(asked, words, at=NOW, by="me").outcome == expected
-
-
-# --- beside the outcome
-
-
-def test_a_step_without_questions_that_is_asked_by_an_agent_keeps_its_ways_on() -> None:
-    flow = workflow(step("plan", next={"ok": "last", "skip": None}), step("last"))
-    put = asked_questions.with_questions(start(flow, now=NOW), [question(source=BY_AGENT)])
-
-    with refused("QUESTION_OPEN"):
-        report(flow, put, "ok")
-    done = answered(put, "go=B")
-
-    assert [transition.outcome for transition in guide(flow, done).next] == ["ok", "skip"]
-    assert report(flow, done, "ok").step == "last"
-    assert report(flow, done, "ok").questions == ()

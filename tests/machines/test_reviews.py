@@ -71,17 +71,6 @@ def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
     assert [finding.id for finding in judged.blocking] == ["F2"]
 
 
-def test_at_the_gate_nobody_takes_a_finding_away() -> None:
-    flow = review_loop()
-    session = at_gate(2, "MUST")
-
-    with refused("ROUND_CLOSED") as caught:
-        gate_verdict.resolve(flow, session, "F2", at=NOW)
-
-    assert caught.value.exit_status == 4
-    assert gate_verdict.resolve(flow, session, "F1", at=NOW)[1].is_open is False  # of an earlier round
-
-
 # --- a loop against a plain model
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import stat
@@ -43,18 +42,6 @@ def move(store: Store, revision: int, **values: Any) -> Record:
 
 def journal(store: Store) -> Path:
     return Path(store.folder(ID)) / "journal.jsonl"
-
-
-def test_the_last_line_holds_the_whole_state_and_the_first_one_the_workflow(store: Store) -> None:
-    create(store)
-    record = move(store, 1, state={"note": "schön"})
-
-    first, last = map(json.loads, journal(store).read_bytes().splitlines())
-
-    assert (last["seq"], last["hash"], last["session"]["revision"]) == (1, record.hash, 1)
-    assert last["session"]["state"] == {"note": "schön"}
-    assert first["definition"]["workflow"] == DEFINITION.workflow
-    assert store.definition(record.session) == DEFINITION
 
 
 def test_a_replaced_definition_is_found_in_its_record(store: Store) -> None:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
-from hypothesis import given
-from hypothesis import strategies as st
 from support.workflows import step, workflow
 
 from flowrail.diagrams.extract import picture
-from flowrail.diagrams.renderers.markdown import cell, render
+from flowrail.diagrams.renderers.markdown import render
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.question import Option, Question
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
-from flowrail.text.safe_text import hides
 
 
 def drawn_table(definition: Workflow) -> str:
@@ -53,13 +48,3 @@ def test_steps_are_numbered_and_transitions_name_the_numbers() -> None:
         "| 3 | Send (2 agents explore) |  | ok → 4 |",
         "| 4 | Judge (gate on send) |  | ok → end, any other (at most 5 attempts, then the user decides / ok) → 3 |",
     ]
-
-
-@given(st.text())
-def test_a_cell_is_one_line_and_ends_no_cell(text: str) -> None:
-    shown = cell(text)
-
-    assert "\n" not in shown
-    assert not hides(shown)
-    assert not re.search(r"(?<!\\)(\\\\)*\|", shown)
-    assert len(shown) <= 2 * 400

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 from support.sandbox import flow, put_skill
-from support.workflows import step, unchecked, workflow
+from support.workflows import step, unchecked
 
 from flowrail.machines.checks.check import check_workflow
-from flowrail.machines.plain_form import from_plain, to_plain
-from flowrail.machines.workflow import Workflow
 
 STEPS = (
     step("review", next={"ok": "publish", "fail": None}),
@@ -77,12 +75,6 @@ def test_a_guard_that_is_misspelt(guard: str, steps: list[str], problem: str) ->
     assert problem in message
 
 
-def test_a_rule_that_is_listed_twice_is_one_finding() -> None:
-    [(code, message, _)] = _problems(order=["review before publish", "review  before publish"])
-
-    assert (code, "is listed twice" in message) == ("FR153", True)
-
-
 def test_findings_in_yaml_name_the_line_and_the_right_word() -> None:
     put_skill("guarded", YAML)
 
@@ -92,13 +84,3 @@ def test_findings_in_yaml_name_the_line_and_the_right_word() -> None:
     assert "did you mean `review`?" in printed
     assert "workflow.yaml:8" in printed
     assert "did you mean `publish`?" in printed
-
-
-def test_a_stored_workflow_keeps_its_guards_and_rules() -> None:
-    made = workflow(*STEPS, order=["review before publish"], guards={"Bash(git push*)": "publish"})
-
-    stored: Workflow = from_plain(to_plain(made))
-
-    assert stored == made
-    assert stored.guards == {"Bash(git push*)": ("publish",)}
-    assert [rule.text for rule in stored.order_rules] == ["review before publish"]

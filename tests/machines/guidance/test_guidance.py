@@ -16,7 +16,7 @@ from flowrail.machines.guidance.guide import guide
 from flowrail.machines.guidance.offers import OfferedTransition
 from flowrail.machines.reported_values import read_values
 from flowrail.machines.session import ReceivedWork, Report, Session
-from flowrail.machines.step import StepContext, fact_args
+from flowrail.machines.step import fact_args
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
@@ -95,46 +95,7 @@ def test_every_command_is_one_line_that_reads_back_as_what_it_reports(choices: l
             assert advance(definition, session, Report(transition.outcome, facts)).step == "b"
 
 
-# --- ways on
-
-
-def test_a_run_that_has_ended_offers_nothing_and_says_so() -> None:
-    definition = workflow(step(next={"ok": None, "fail": None}))
-
-    ended = {
-        outcome: guide(definition, advance(definition, start(definition), Report(outcome)))
-        for outcome in ("ok", "fail")
-    }
-
-    assert ended["ok"].actions == ("Finished. Give the user the result, if they do not have it yet.",)
-    assert ended["fail"].actions == ("The workflow has failed. Tell the user what failed.",)
-    assert all(guidance.next == () and guidance.step is None for guidance in ended.values())
-
-
 # --- the step as it reads
-
-
-def test_title_and_actions_may_be_functions_of_the_context() -> None:
-    def actions(ctx: StepContext) -> Any:
-        return ["one", 2] if ctx.step_state.get("two") else "all in one"
-
-    definition = workflow(
-        step(
-            title=lambda ctx: f"Visit {ctx.visit} of {ctx.step_id}",
-            actions=actions,
-            next={"ok": None, "iterate": "only"},
-            reports={"two": Arg(type="boolean")},
-        )
-    )
-    session = start(definition)
-    later = advance(definition, session, Report("iterate", {"two": True}))
-
-    first, second = guide(definition, session), guide(definition, later)
-
-    assert first.step is not None
-    assert second.step is not None
-    assert (first.step.title, first.actions) == ("Visit 1 of only", ("all in one",))
-    assert (second.step.title, second.actions) == ("Visit 2 of only", ("one", "2"))
 
 
 def test_work_that_was_handed_over_is_told_in_lines_of_ours_and_not_without_end() -> None:

@@ -35,20 +35,6 @@ def parsed(text: str, name: str = "dull", **more: Any) -> LoadedWorkflow:
     )
 
 
-# --- the meaning of a file
-
-
-def test_a_text_is_in_a_named_file_or_in_the_folder_of_the_workflow() -> None:
-    text = "name: dull/inner\nsteps:\n  - {id: look, title: Look, text: steps/again.md, next: {ok: look2}}\n"
-    text += "  - {id: look2, title: Look, next: {ok: null}}\n"
-
-    definition, findings, *_ = parsed(text, "dull/inner", text_folder="steps/inner")
-
-    assert definition.steps[0].actions == ("Again.",)
-    assert [(finding.code, finding.step) for finding in findings] == [("FR125", "look2")]
-    assert "steps/inner/look2.md" in findings[0].message
-
-
 # --- errors
 
 TEN = """\

@@ -9,9 +9,7 @@ import pytest
 from support.sandbox import flow, home_skills, put_skill, told
 from support.workflows import linear
 
-from flowrail import Outcome, StepDef, Workflow, open_store, start
 from flowrail.errors import DocumentError, UsageError
-from flowrail.machines import guide
 from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError
 from flowrail.text import size_limits
 
@@ -132,20 +130,6 @@ def test_functions_read_the_resources_of_the_skill() -> None:
     assert moved["actions"] == ["It says: of the skill"]
 
 
-def test_a_workflow_of_a_program_reads_conventions_and_files_of_the_project() -> None:
-    folder = Path.cwd() / ".claude" / "conventions"
-    folder.mkdir(parents=True)
-    (folder / "tone.md").write_text("Be brief.")
-    workflow = Workflow(
-        "letter",
-        StepDef("write", "Write", lambda ctx: ctx.resources.get_convention("tone"), next={Outcome.OK: None}),
-    )
-
-    assert open_store().start(workflow).instructions == "Be brief."
-    with pytest.raises(UsageError, match="has no resources"):
-        guide(workflow, start(workflow))
-
-
 # --- files beside a workflow in Python
 
 FILES = """
@@ -174,8 +158,6 @@ def test_a_python_skill_has_texts_and_resources_in_files() -> None:
     assert begun["actions"] == ["Look at it."]
     assert told_next["resources"] == {"form": "A form."}
 
-
-# --- conventions that a text quotes
 
 QUOTING = """\
 name: NAME

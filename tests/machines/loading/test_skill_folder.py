@@ -72,24 +72,6 @@ def test_named_workflows_are_beside_the_entry_workflow(tmp_path: Path) -> None:
     assert find_file(str(skill), "a-skill/none") is None
 
 
-SCRIPT = PYTHON.replace("a-skill", "NAME")
-
-
-def test_scripts_with_a_workflow_are_the_workflows_of_a_skill(tmp_path: Path) -> None:
-    named = {"scripts/think.py": SCRIPT.replace("NAME", "a-skill"), "scripts/tidy_up.py": PYTHON}
-    skill = tmp_path / "a-skill"
-    for path, text in {**named, "scripts/tool.py": "x = 1", "scripts/number.py": "WORKFLOW = 5"}.items():
-        (skill / path).parent.mkdir(parents=True, exist_ok=True)
-        (skill / path).write_text(text.replace('"a-skill"', '"a-skill/tidy-up"') if "tidy" in path else text)
-
-    assert entry(skill).path == "scripts/think.py"
-    assert [file.address for file in named_files(str(skill), "a-skill")] == ["a-skill/tidy-up"]
-    assert read(entry(skill)).definition.total_steps == 1
-    inner = find_file(str(skill), "a-skill/tidy-up")
-    assert inner is not None
-    assert read(inner).definition.name == "a-skill/tidy-up"
-
-
 # --- reading
 
 

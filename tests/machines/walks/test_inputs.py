@@ -11,24 +11,10 @@ from flowrail.errors import UsageError
 from flowrail.machines.outcome import Outcome
 from flowrail.machines.step import StepContext
 from flowrail.machines.values import Arg
-from flowrail.testing import BoundedInt, ChoiceSet, Constant, extract_schema, generate_inputs, input_id
+from flowrail.testing import extract_schema, generate_inputs
 
 MODES = Arg(choices=("quick", "full"), default="full")
 CHOICE = Arg(choices=("a", "b", "c"), default="a")
-
-
-def test_values_apply_where_they_play_a_part() -> None:
-    looped = loop(4, reports={"sure": Arg(choices=("low", "high"), required=True)})
-    made = workflow(*looped.steps, params={"mode": MODES, "topic": Arg(example="slow login")})
-
-    schema = extract_schema(made)
-
-    assert schema["look"]["iteration"] == BoundedInt(1, 4)
-    assert schema["look"]["sure"] == ChoiceSet(("low", "high"))
-    assert "iteration" not in schema["last"]
-    assert "sure" not in schema["last"]
-    assert schema["last"]["mode"] == ChoiceSet(("quick", "full"))
-    assert schema["last"]["topic"] == Constant("slow login")
 
 
 def test_inputs_are_every_combination_in_the_order_of_the_steps() -> None:
@@ -72,12 +58,3 @@ def test_no_value_is_guessed() -> None:
     assert extract_schema(optional)["only"].keys() == {"step", "total_steps", "size"}
     with pytest.raises(UsageError, match="`topic` at step `only` has no choices, bounds, default or example"):
         extract_schema(required)
-
-
-def test_no_two_inputs_have_the_same_id() -> None:
-    values = ("1", "true", "a", "a-size=2", "a b", "")
-    made = workflow(step(reports={"size": Arg(choices=(1, 2)), "word": Arg(choices=values)}))
-    cases = list(generate_inputs(made))
-
-    assert len({input_id(made, values) for values in cases}) == len(cases) == 12
-    assert input_id(made, cases[2]) == "dull-only-size=1-word=a"

@@ -16,8 +16,7 @@ from flowrail.machines.graph import edges
 from flowrail.machines.session import Session
 from flowrail.machines.statechart import TransitionKey
 from flowrail.machines.transition import start
-from flowrail.machines.values import Arg
-from flowrail.machines.walks.actions import perform, starts
+from flowrail.machines.walks.actions import perform
 from flowrail.machines.walks.coverage import count
 from flowrail.machines.walks.plan import Walk, plan
 from flowrail.machines.walks.search import transitions_between
@@ -93,24 +92,6 @@ def test_agents_come_back_well_and_badly(join: str, endings: set[tuple[str, ...]
 
     assert {act.agents for walk in planned.walks for act in walk.acts} == endings
     assert missing(made, planned.walks) == ()
-
-
-def test_parameters_are_left_out_first_and_given_where_they_decide() -> None:
-    params = {
-        "mode": Arg(choices=("quick", "full"), default="full"),
-        "topic": Arg(default=""),
-        "must": Arg(required=True, example="x"),
-    }
-    made = workflow(
-        step("a", next={"ok": "b"}), step("b", when="mode == 'quick'", next={"ok": None}), params=params
-    )
-
-    assert list(starts(made)) == [
-        {"must": "x"},
-        {"mode": "full", "must": "x"},
-        {"mode": "quick", "must": "x"},
-    ]
-    assert missing(made, plan(made).walks) == ()
 
 
 def transitions_of(made: Workflow, walk: Walk) -> tuple[TransitionKey, ...]:

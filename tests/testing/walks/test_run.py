@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from support.sandbox import ASKING, BUNDLED, SMALL, allow, flow, put_python, put_skill
 
-from flowrail.machines.walks import plan
-
 RESULTS = "results"
 FAN = """\
 name: NAME
@@ -132,30 +130,3 @@ def test_a_step_that_no_walk_enters_is_named_and_fails_strictly() -> None:
     assert data[RESULTS][0]["missing"] == []
     assert "no walk enters `back`" in ran.out
     assert (flow("test", "contrary").status, ran.status) == (0, 1)
-
-
-ROUND = """\
-name: NAME
-steps:
-  - {id: a, title: A, actions: [Do it.], limit: 3, next: {ok: b, iterate: a, fail: a}}
-  - {id: b, title: B, actions: [Do it.], limit: 3, next: {ok: null, iterate: b, fail: a}}
-"""
-
-
-def test_a_workflow_that_is_too_large_is_walked_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_skill("round", ROUND)
-    whole = results_of("round")[1][RESULTS][0]
-
-    monkeypatch.setattr(plan, "MOST_ACTS", 10)
-    status, data = results_of("round")
-    ran = flow("test", "round")
-
-    (part,) = data[RESULTS]
-    assert (whole["is_part"], part["is_part"]) == (False, True)
-    assert status == ran.status == 0
-    assert part["status"] == "passed"
-    assert 0 < part["walks"] < whole["walks"]
-    assert part["commands"] < whole["commands"]
-    assert part["missing"]
-    assert "round: the workflow is too large to walk all of it\n" in ran.out
-    assert flow("test", "round", "--strict").status == 1
