@@ -28,9 +28,11 @@ class MaybeStale(NamedTuple):
 
 def look(event: str, call: Call) -> Pending | None:
     """Note what the agent did; return the commands whose result may be stale."""
-    if call.agent is not None and (claim := subagents.named_in(call.shell_line, call.cwd)):
-        subagents.note_claim(call.state, call.agent, claim)
-    _note_command(call, failed=event == "post-tool-use-failure")
+    failed = event == "post-tool-use-failure"
+    claim = subagents.named_in(call.shell_line, call.cwd) if call.agent and not failed else None
+    if claim is not None:
+        subagents.note_claim(call.state, str(call.agent), claim)
+    _note_command(call, failed=failed)
     found = tuple(_maybe_stale(call))
     return Pending("stale_runs", found) if found else None
 

@@ -72,16 +72,6 @@ def test_anything_but_a_regular_file_is_refused_at_once(
 # --- writing
 
 
-@pytest.mark.parametrize("durable", [True, False])
-def test_a_write_replaces_the_file_whole_and_leaves_nothing_else(tmp_path: Path, durable: bool) -> None:
-    (tmp_path / "a").write_bytes(b"a much longer text")
-
-    write_atomic(tmp_path / "a", b"new", durable=durable)
-
-    assert contents(tmp_path) == {"a": b"new"}
-    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
-
-
 @pytest.mark.parametrize(
     ("target", "name", "hint"),
     [

@@ -28,35 +28,6 @@ def error_of(text: str | bytes) -> YamlError:
 
 # --- values and lines
 
-WORKFLOW = """\
-# how to
-name: look
-steps:
-  - id: first
-    next: {ok: second,
-           fail: null}
-
-  - id: second
-    text: |
-      one
-      two
-"""
-
-
-def test_a_document_is_plain_data_with_lines() -> None:
-    document = load(WORKFLOW, source="workflow.yaml")
-
-    assert document.value == {
-        "name": "look",
-        "steps": [
-            {"id": "first", "next": {"ok": "second", "fail": None}},
-            {"id": "second", "text": "one\ntwo\n"},
-        ],
-    }
-    assert document.places[("steps", 0, "next")] == 5
-    assert document.place(["steps", 0, "next", "fail"]) == "workflow.yaml:6"
-    assert document.place(["steps", 1, "text"]) == "workflow.yaml:9"
-
 
 CORE: list[tuple[object, str]] = [
     (None, "null Null NULL ~"),
