@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flowrail.machines.checks.scope import Scope
-from flowrail.machines.findings import MOST_FOUND, Path, UnplacedFinding, first, step_index
+from flowrail.machines.findings import Path, UnplacedFinding, first, step_index
 from flowrail.machines.parts import Part, parts_of
 
 if TYPE_CHECKING:
@@ -30,16 +30,14 @@ def findings_of(
     *checks* are listed by the kind of part that they look at.
     """
     scope = Scope(workflow)
-    found: dict[tuple[str, Check], list[UnplacedFinding]] = {
-        (kind, check): [] for kind, listed in checks.items() for check in listed
-    }
-    for prefix, part in _parts(workflow):
-        for check in checks.get(part.kind, ()):
-            listed = found[part.kind, check]
-            if len(listed) < MOST_FOUND:
-                listed += _findings(check(part, scope), (*prefix, *part.path))
+    of_parts = (
+        finding
+        for prefix, part in _parts(workflow)
+        for check in checks.get(part.kind, ())
+        for finding in _findings(check(part, scope), (*prefix, *part.path))
+    )
     ids = [step.id for step in workflow.steps] + [None]  # the last one is for findings about the workflow
-    findings = first([*found.values(), *(analysis(scope) for analysis in analyses)])
+    findings = first([of_parts, *(analysis(scope) for analysis in analyses)])
     return [replace(raw, step=ids[step_index(raw)]) for raw in sorted(findings, key=step_index)]
 
 
