@@ -80,11 +80,6 @@ def digest(folder: str, path: str) -> str:
     return FOLDER_DIGEST if os.path.isdir(os.path.join(folder, path)) else ""
 
 
-def digests(folder: str, paths: Iterable[str]) -> dict[str, str]:
-    """Return the digest of each file."""
-    return {path: digest(folder, path) for path in paths}
-
-
 def state_of(values: Mapping[str, str]) -> str:
     """Return one digest for paths and their digests."""
     lines = "".join(f"{value} {path}\0" for path, value in sorted(values.items()))

@@ -6,7 +6,7 @@ foreign journal is listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -34,7 +34,6 @@ from flowrail.handoff.store import (
 )
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
-from flowrail.text.phrases import seconds_between
 
 R = TypeVar("R", HandoffRecord, Record)
 TRACE_EVENTS = {
@@ -70,28 +69,13 @@ class HandoffTimeline:
         return self.records[-1].handoff
 
     @property
-    def started_at(self) -> str:
-        """The time of the first record."""
-        return self.records[0].at
-
-    @property
-    def ended_at(self) -> str:
-        """The time of the newest record."""
-        return self.records[-1].at
-
-    @property
-    def seconds(self) -> float | None:
-        """The time between the first and the newest record."""
-        return seconds_between(self.started_at, self.ended_at)
-
-    @property
-    def failures(self) -> tuple[tuple[str, HandoffFailure], ...]:
-        """The times of all failures, and the failures."""
-        return tuple(
-            (record.at, record.handoff.failure)
+    def failures(self) -> Mapping[str, HandoffFailure]:
+        """All failures by their times."""
+        return {
+            record.at: record.handoff.failure
             for record in self.records
             if record.kind in {FAILED, REJECTED} and record.handoff.failure is not None
-        )
+        }
 
     @property
     def was_sent(self) -> bool:
@@ -101,8 +85,8 @@ class HandoffTimeline:
     @property
     def result(self) -> str:
         """The result in words: whether the work arrived."""
-        status, failures = self.handoff.status, self.failures
-        return _RESULTS.get(status) or (f"{status}: {failures[-1][1].message}" if failures else status)
+        status, failures = self.handoff.status, [*self.failures.values()]
+        return _RESULTS.get(status) or (f"{status}: {failures[-1].message}" if failures else status)
 
 
 @dataclass(frozen=True)

@@ -190,10 +190,6 @@ def actions_of(step: StepDef, context: StepContext) -> tuple[str, ...]:
     return _filled(step.actions, context)
 
 
-def _paragraphs(texts: Any) -> tuple[str, ...]:
-    return (texts,) if isinstance(texts, str) else tuple(map(str, texts))
-
-
 def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
     """Return texts with their values; a block is markup already and stays as it is."""
     fill = placeholders.Filling(names_in(context), quoting=True).fill

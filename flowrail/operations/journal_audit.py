@@ -192,7 +192,7 @@ def audit(
 
 
 def _handoff(environment: Environment, timeline: HandoffTimeline) -> AuditedHandoff:
-    failures = dict(timeline.failures)
+    failures = timeline.failures
     events = tuple(
         HandoffEvent(
             at=record.at,

@@ -9,7 +9,6 @@ import os
 import re
 import stat
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -161,10 +160,10 @@ def write_atomic(path: AnyPath, data: bytes, *, mode: int = 0o600, durable: bool
             _flush_directory(folder)
 
 
-def write_output(path: AnyPath, data: bytes, *, mode: int = 0o644) -> None:
+def write_output(path: AnyPath, data: bytes) -> None:
     """Write *data* to a path that a person chose: as a whole file, or into a pipe or device that exists."""
     if os.path.isfile(path) or not os.path.exists(path):
-        write_atomic(path, data, mode=mode)
+        write_atomic(path, data, mode=0o644)
         return
     with writing(path), open(path, "wb") as file:
         file.write(data)
@@ -196,7 +195,7 @@ def temporary_in(folder: str) -> str:
 _SWEEP_SECONDS = 3600.0
 
 
-def sweep(folder: AnyPath, *, now: float | None = None) -> None:
+def sweep(folder: AnyPath, *, now: float) -> None:
     """Delete files that interrupted writes left in *folder* more than an hour ago."""
     if os.path.islink(folder):
         return
@@ -206,7 +205,7 @@ def sweep(folder: AnyPath, *, now: float | None = None) -> None:
                 follow_symlinks=False
             ):
                 continue
-            if (now or time.time()) - entry.stat().st_mtime > _SWEEP_SECONDS:
+            if now - entry.stat().st_mtime > _SWEEP_SECONDS:
                 os.unlink(entry.path)
 
 

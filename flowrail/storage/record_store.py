@@ -250,12 +250,10 @@ class RecordStore(Generic[T]):
         """Return a value that changes with each record, by id; see `Lines.stamps`."""
         return self._lines.stamps(labels, since)
 
-    def new_id(self, stem: str, random: Callable[[int], bytes] = os.urandom) -> str:
+    def new_id(self, stem: str) -> str:
         """Return an unused id that begins with *stem*."""
         while True:
-            key = (
-                f"{stem.replace('/', '-')}-{''.join(_ALPHABET[byte % len(_ALPHABET)] for byte in random(6))}"
-            )
+            key = f"{stem.replace('/', '-')}-{''.join(_ALPHABET[byte % len(_ALPHABET)] for byte in os.urandom(6))}"
             if not self.exists(key):
                 return key
 

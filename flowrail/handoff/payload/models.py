@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -242,7 +242,6 @@ class HandoffV2(PayloadPart):
 MAX_SUMMARY = 500
 
 ArtifactType = Literal["specification", "analysis", "code", "documentation", "data", "model", "report"]
-ARTIFACT_TYPES: frozenset[str] = frozenset(get_args(ArtifactType))
 Summary = Annotated[str, Field(min_length=1, max_length=MAX_SUMMARY), AfterValidator(filled)]
 
 
