@@ -6,7 +6,6 @@ that reads a file imports this module, because pydantic takes as long as a step.
 
 from __future__ import annotations
 
-import collections.abc
 import json
 import re
 from collections.abc import Mapping
@@ -14,17 +13,16 @@ from copy import deepcopy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from inspect import Parameter
-from typing import Any, NoReturn, get_args, get_origin, get_type_hints
+from typing import Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails, PydanticOmit
 
 from flowrail.machines.findings import Path, UnplacedFinding, step_index
-from flowrail.machines.frozen import NotInFiles
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
-from flowrail.text.phrases import did_you_mean, listed
+from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import in_quotes
 
 MOST_PROBLEMS = 5_000
@@ -188,9 +186,8 @@ def _problem(path: Path, errors: list[ErrorDetails], data: object) -> UnplacedFi
     if kind == "missing":
         message, remedy = "is missing", "add it"
     elif kind in _UNKNOWN:
-        known = _keys(path[:-1])
         message = "is an unknown key"
-        remedy = did_you_mean(str(path[-1]), known, f"use one of {listed(known)}")
+        remedy = did_you_mean(str(path[-1]), _keys(), "remove it")
     elif kind == "literal_error" and isinstance(value, str):
         message = f"is `{in_quotes(value)}`"
         remedy = did_you_mean(
@@ -220,30 +217,12 @@ def _expected(error: ErrorDetails, *, is_file: bool) -> list[str]:
     return [_EXPECTED[error["type"]]] if error["type"] in _EXPECTED else []
 
 
-def _keys(path: Path) -> list[str]:
-    """Return the keys that a file can have in the part of a workflow at *path*."""
-    kind: Any = Workflow
-    skipped = 0  # items of lists and names in mappings, which are not keys of a part
-    for part in path:
-        if skipped:
-            skipped -= 1
-        else:
-            kind, skipped = _part_in(get_type_hints(kind)[_field_name(kind, str(part))]) or (kind, 0)
-    hints = get_type_hints(kind, include_extras=True)
-    return [
-        field.metadata.get("alias", field.name)
-        for field in fields(kind)
-        if not any(isinstance(mark, NotInFiles) for mark in getattr(hints[field.name], "__metadata__", ()))
-    ]
-
-
-def _part_in(hint: Any, depth: int = 0) -> tuple[Any, int] | None:
-    """Return the part in a type, and the number of lists and mappings around it."""
-    if is_dataclass(hint):
-        return hint, depth
-    depth += get_origin(hint) in {collections.abc.Mapping, collections.abc.Sequence}
-    found = (_part_in(inner, depth) for inner in get_args(hint))
-    return next((part for part in found if part is not None), None)
+@cache
+def _keys() -> list[str]:
+    """Return every key that a part of a file can have."""
+    schema = json_schema()
+    parts = (schema, *schema["$defs"].values())
+    return sorted({key for part in parts for key in part.get("properties", ())})
 
 
 def _name(path: Path, data: object) -> str:
