@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.given_files import read_facts, read_given, read_text
 from flowrail.cli.progress import ProgressBar
-from flowrail.errors import UsageError
+from flowrail.errors import DocumentError, UsageError
 from flowrail.formatters.json_output import as_data
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import (
@@ -20,6 +21,10 @@ from flowrail.operations.operation import (
     exit_status_of,
     load_operation,
 )
+from flowrail.storage.files import read_bounded
+from flowrail.text import json as strict_json
+from flowrail.text import size_limits
+from flowrail.text.safe_text import decode
 
 __all__ = ["command_of", "load_operation"]
 
@@ -79,7 +84,7 @@ def _given(parameter: Parameter, values: dict[str, Any]) -> object:
     value = values[parameter.name]
     check_not_empty(parameter, value)
     if parameter.help.is_document:
-        return read_given(value, label=f"the file of {parameter.help.metavar.lower()}")[0]
+        return _read_given(value, label=f"the file of {parameter.help.metavar.lower()}")[0]
     if parameter.help.file_option and parameter.kind is str:
         file = values.get(_file_name(parameter))
         if file and value:
@@ -87,10 +92,10 @@ def _given(parameter: Parameter, values: dict[str, Any]) -> object:
             raise UsageError(
                 f"exactly one of {flag} and {parameter.help.file_option} is needed", hint="give one of them"
             )
-        return read_text(file, label=f"the file of {parameter.help.file_option}")[0] if file else value
+        return _read_text(file, label=f"the file of {parameter.help.file_option}")[0] if file else value
     if parameter.help.file_option:
         file = values.get(_file_name(parameter))
-        loaded = read_facts(file) if file else {}
+        loaded = _read_facts(file) if file else {}
         twice = sorted(value.keys() & loaded.keys())
         if twice:
             raise UsageError(
@@ -113,32 +118,16 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
                 metavar=_metavar(parameter),
             )
         ]
-    flag = parameter.flag
-    found: list[click.Parameter]
+    names = [*([about.short] if about.short else []), parameter.flag, parameter.name]
     if parameter.kind is Mapping:
-        names = (about.short, f"{flag}") if about.short else (flag,)
         pairs = options.pairs(names[0], about.metavar or "NAME=VALUE")
-        found = [
-            click.Option(
-                [*names, parameter.name],
-                multiple=True,
-                callback=pairs,
-                help=about.text,
-                metavar=about.metavar,
-            )
-        ]
-        if about.file_option:
-            file_help = "A JSON file with more of them; - reads standard input."
-            found.append(
-                click.Option([about.file_option, _file_name(parameter)], metavar="FILE", help=file_help)
-            )
-        return found
-    is_flag = parameter.kind is bool
-    # a required option has no default: click takes `None` for one
-    default: dict[str, Any] = {} if parameter.is_required else {"default": parameter.default}
-    found = [
-        click.Option(
-            [*([about.short] if about.short else []), flag, parameter.name],
+        option = click.Option(names, multiple=True, callback=pairs, help=about.text, metavar=about.metavar)
+    else:
+        is_flag = parameter.kind is bool
+        # a required option has no default: click takes `None` for one
+        default: dict[str, Any] = {} if parameter.is_required else {"default": parameter.default}
+        option = click.Option(
+            names,
             type=None if is_flag else _type(parameter),
             is_flag=is_flag,
             required=parameter.is_required,
@@ -148,11 +137,11 @@ def _params(parameter: Parameter) -> list[click.Parameter]:
             help=about.text,
             metavar=about.metavar or None,
         )
-    ]
-    if about.file_option:
-        file_help = "A file with the same; - reads standard input."
-        found.append(click.Option([about.file_option, _file_name(parameter)], metavar="FILE", help=file_help))
-    return found
+    if not about.file_option:
+        return [option]
+    what = "A JSON file with more of them" if parameter.kind is Mapping else "A file with the same"
+    file_names = [about.file_option, _file_name(parameter)]
+    return [option, click.Option(file_names, metavar="FILE", help=f"{what}; - reads standard input.")]
 
 
 def _file_name(parameter: Parameter) -> str:
@@ -181,3 +170,35 @@ def _shared(operation: Operation[..., object]) -> list[click.Parameter]:
         """Carry the options."""
 
     return list(reversed(carrier.__click_params__))  # type: ignore[attr-defined]
+
+
+# --- facts and texts in a file or on standard input
+
+
+def _read_text(name: str, *, label: str) -> tuple[str, str]:
+    """Return the text of the file *name*, or of standard input for ``-``, and its name for messages."""
+    source = "standard input" if name == "-" else name
+    if name == "-":
+        data = sys.stdin.buffer.read(size_limits.JSON_BYTES + 1)
+        if len(data) > size_limits.JSON_BYTES:
+            raise DocumentError(
+                f"has more than {size_limits.JSON_BYTES} bytes", hint="shorten it", place=source
+            )
+    else:
+        data = read_bounded(name, limit=size_limits.JSON_BYTES, what=label, follow=True)
+    return decode(data, source=source), source
+
+
+def _read_given(text: str, *, label: str) -> tuple[str, str]:
+    """Return a document that was given itself, in a file, or on standard input, and its name for messages."""
+    is_given = text.lstrip()[:1] in {"{", "[", "<"} or (" " in text and not os.path.exists(text))
+    return (text, label) if is_given else _read_text(text, label=label)
+
+
+def _read_facts(name: str) -> dict[str, object]:
+    """Return the object in the file *name*, or on standard input for ``-``."""
+    text, source = _read_text(name, label="the file of facts")
+    value = strict_json.load(text, source=source)
+    if not isinstance(value, dict):
+        raise DocumentError("does not contain a JSON object", hint='write {"name": value}', place=source)
+    return value
