@@ -44,7 +44,7 @@ class Record:
     at: str
     """The time of the change."""
     by: str
-    """The user, or the name given with `--as`."""
+    """The user, or the name in `FLOW_ACTOR`."""
     session: Session
     note: RecordNote
     prev: str
