@@ -187,19 +187,15 @@ def call_of(command: Command, store: str | None) -> ToolCall | None:
     if command.verb not in COMMAND_TOOLS or command.store not in {None, store}:
         return None
     operation = _operation(command.verb)
-    parameters = {_argument_name(parameter): parameter for parameter in operation.parameters}
-    arguments: dict[str, Any] = {}
-    words = list(command.arguments)
-    for parameter in parameters.values():
-        if parameter.is_argument and words:
-            word: object = words if parameter.is_repeated else words.pop(0)
-            arguments |= {} if parameter.help.is_document else {parameter.name: word}
-    for option, value in command.options.items():
-        name = option if option in parameters else f"{option}_"  # a name that Python reserves
-        if option == "answers" and isinstance(value, Mapping):
-            arguments[option] = [f"{question}={label}" for question, label in value.items()]
-        elif name in parameters and value is not False and value != {}:
-            arguments[name] = dict(value) if isinstance(value, Mapping) else value
+    given = operation.arguments_of(command)
+    arguments = {
+        _argument_name(parameter): value
+        for parameter in operation.parameters
+        if not parameter.help.is_document
+        and (value := given.get(parameter.variable)) is not None
+        and value is not False
+        and value != {}
+    }
     return ToolCall(_tool_name(operation.name), arguments)
 
 

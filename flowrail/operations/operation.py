@@ -129,17 +129,15 @@ class Operation(Generic[P, R_co]):
         return [_parameter(parameter, hints[parameter.name]) for parameter in declared]
 
     def arguments_of(self, command: Command) -> dict[str, Any]:
-        """Return the arguments that a printed *command* gives to the function, values as they are typed."""
+        """Return the arguments that a printed *command* gives to the function."""
         words = [*command.arguments]
         arguments: dict[str, Any] = {}
         for parameter in self.parameters:
             value = command.options.get(f"{parameter.name}s" if parameter.kind is Mapping else parameter.name)
             if parameter.is_argument and words:
                 value = tuple(words) if parameter.is_repeated else words.pop(0)
-            elif isinstance(value, Mapping):
-                texts = {name: value_text(item) for name, item in value.items()}
-                is_named = parameter.kind is Mapping
-                value = texts if is_named else tuple(f"{name}={text}" for name, text in texts.items())
+            elif isinstance(value, Mapping) and parameter.kind is not Mapping:
+                value = tuple(f"{name}={value_text(item)}" for name, item in value.items())
             if value is not None:
                 arguments[parameter.variable] = value
         return arguments
