@@ -69,14 +69,6 @@ class Item(Header):
 
 
 @dataclass(frozen=True)
-class SyncState:
-    """The content of the file beside the registry."""
-
-    workflows: Written
-    version: int = 1
-
-
-@dataclass(frozen=True)
 class RegistryEntry(FoundSkill):
     """A workflow in the registry."""
 
@@ -124,7 +116,7 @@ def read_written(path: str) -> Written:
     beside = os.path.join(os.path.dirname(path), WRITTEN_FILE)
     try:
         data = files.read_bounded(beside, limit=size_limits.JSON_BYTES, what="the last sync", follow=True)
-        return TypeAdapter(SyncState).validate_json(data).workflows
+        return TypeAdapter(Written).validate_json(data)
     except (DocumentError, ValidationError):
         return {}
 

@@ -30,7 +30,6 @@ from flowrail.discovery.registry import (
     WRITTEN_FILE,
     Registry,
     RegistryEntry,
-    SyncState,
     Written,
     parse_registry,
     read_written,
@@ -153,7 +152,7 @@ def apply(planned: Plan) -> Sync:
         files.write_atomic(target, planned.after.encode(), mode=mode)
     if planned.values != read_written(path):
         beside = os.path.join(os.path.dirname(path), WRITTEN_FILE)
-        text = json.dumps(asdict(SyncState(planned.values)), indent=1, ensure_ascii=False)
+        text = json.dumps(planned.values, indent=1, ensure_ascii=False)
         files.write_atomic(beside, f"{text}\n".encode(), mode=_MODE)
     return replace(sync, written=sync.changes)
 

@@ -131,7 +131,7 @@ def test_only_what_a_skill_declares_otherwise_is_changed(home: Path) -> None:
     same = "Multi-agent workflow for creating and modifying Claude Code skills"
     put(home / ".claude/skills", "skill-editor", head("skill-editor", description=same))
     file_of(home).write_text(EDITED)
-    file_of(home).with_name(WRITTEN_FILE).write_text(json.dumps({"version": 1, "workflows": LAST}))
+    file_of(home).with_name(WRITTEN_FILE).write_text(json.dumps(LAST))
 
     changes = sync(home)
 
