@@ -259,12 +259,10 @@ def projects_of(call: Call) -> list[str]:
 def with_ancestors(found: Sequence[FoundSession]) -> Iterator[FoundSession]:
     """Yield sessions in files, each followed by the open sessions that it works for."""
     seen: set[str] = set()
-    pending = list(found)
-    while pending:
-        each = pending.pop(0)
-        if each.id not in seen:
-            seen.add(each.id)
-            yield each
-            parent = each.data.get("parent")
-            above = session_at(each.store, str(parent["session"])) if isinstance(parent, dict) else None
-            pending += [above] if above is not None else []
+    for each in found:
+        session: FoundSession | None = each
+        while session is not None and session.id not in seen:
+            seen.add(session.id)
+            yield session
+            parent = session.data.get("parent") or {}
+            session = session_at(session.store, str(parent.get("session", "")))

@@ -94,25 +94,23 @@ def database_sessions(call: Call) -> list[HookSession]:
     folder = _database(call)
     if folder is None:
         return []
-    store, found = _store_at(folder), []
-    for session_id in store.ids_of_conversations(call.conversations):
-        try:
-            found.append(HookSession(store, folder, store.read(session_id).session))
-        except FlowError:
-            continue
+    ids = _store_at(folder).ids_of_conversations(call.conversations)
+    found = [each for session_id in ids if (each := _session_in_database(session_id, folder)) is not None]
     return sorted(found, key=lambda each: each.session.moved_at, reverse=True)
 
 
 def database_child(call: Call) -> HookSession | None:
     """Return the open session in the database that a sub-agent works on."""
-    claim = subagents.claim_of(call.state, call.agent) if call.agent is not None else None
     folder = _database(call)
-    if claim is not None and folder is not None:
-        found = _session_in_database(claim.session, folder)
-        return found if found is not None and found.session.is_open else None
-    own = [each for each in database_sessions(call) if each.session.belongs_to((call.agent or "",))]
-    children = (each for each in own if each.session.parent and each.session.is_open)
-    return next(children, None) if claim is None and call.agent is not None else None
+    if call.agent is None or folder is None:
+        return None
+    claim = subagents.claim_of(call.state, call.agent)
+    if claim is not None:
+        found = [_session_in_database(claim.session, folder)]
+    else:
+        own = [each for each in database_sessions(call) if each.session.belongs_to((call.agent,))]
+        found = [each for each in own if each.session.parent]
+    return next((each for each in found if each is not None and each.session.is_open), None)
 
 
 def is_at(allowed: Collection[tuple[str, str]], found: Iterable[FoundSession], call: Call) -> bool:
@@ -150,13 +148,12 @@ def record_call(found: FoundSession, use: ToolUse, call: Call) -> str | None:
 def _database_chain(call: Call) -> Iterator[HookSession]:
     """Yield this conversation's sessions in the database, and the sessions that they work for."""
     folder, child = _database(call), database_child(call)
-    pending = [*([child] if child is not None else []), *database_sessions(call)]
-    while pending and folder is not None:
-        each = pending.pop(0)
-        yield each
-        parent = each.session.parent
-        above = _session_in_database(parent.session, folder) if parent is not None else None
-        pending += [above] if above is not None else []
+    for each in [child, *database_sessions(call)]:
+        found = each
+        while found is not None and folder is not None:
+            yield found
+            parent = found.session.parent
+            found = None if parent is None else _session_in_database(parent.session, folder)
 
 
 def _session_in_database(session_id: str, folder: StoreFolder) -> HookSession | None:
