@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flowrail.evidence import shell_history
-from flowrail.evidence.shell_history import LONGEST_LINE, MOST_ENTRIES
+from flowrail.evidence.shell_history import MOST_ENTRIES
 
 
 def note(folder: Path, text: str, *, step: str = "first", status: int | None = 0) -> None:
@@ -42,11 +42,3 @@ def test_values_that_look_like_secrets_are_not_kept(tmp_path: Path, line: str, k
     note(tmp_path, line)
 
     assert [command.text for command in shell_history.last(str(tmp_path), step_entered="first")] == [kept]
-
-
-def test_a_long_command_is_shortened_and_a_damaged_file_is_no_obstacle(tmp_path: Path) -> None:
-    (tmp_path / shell_history.FILE).write_bytes(b'{"text": \xff\n[]\n')
-
-    note(tmp_path, "x" * 1000)
-
-    assert len(shell_history.last(str(tmp_path), step_entered="first")[0].text) <= LONGEST_LINE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,10 +11,8 @@ import pytest
 from support.refusals import refused
 
 from flowrail.storage.files import (
-    NotRegularFileError,
     WriteFailedError,
     make_private_dir,
-    read_bounded,
     write_atomic,
 )
 
@@ -34,39 +31,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 # --- reading
-
-
-def put_link(path: Path) -> None:
-    path.with_name("target").write_bytes(b"text")
-    path.symlink_to("target")
-
-
-def put_socket(path: Path) -> None:
-    before = Path.cwd()
-    os.chdir(path.parent)  # a socket's whole name has to be short
-    try:
-        with socket.socket(socket.AF_UNIX) as end:
-            end.bind(path.name)
-    finally:
-        os.chdir(before)
-
-
-@pytest.mark.parametrize(
-    ("make", "kind"),
-    [
-        pytest.param(os.mkfifo, "a pipe", id="pipe"),
-        pytest.param(os.mkdir, "a directory", id="directory"),
-        pytest.param(put_link, "a symbolic link", id="link"),
-        pytest.param(put_socket, "a pipe, socket or device", id="socket"),
-    ],
-)
-def test_anything_but_a_regular_file_is_refused_at_once(
-    tmp_path: Path, make: Callable[[Path], None], kind: str
-) -> None:
-    make(tmp_path / "odd")
-
-    with pytest.raises(NotRegularFileError, match=f"the payload is {kind}"):
-        read_bounded(tmp_path / "odd", limit=9, what="the payload")
 
 
 # --- writing

@@ -16,12 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowrail.errors import StorageError, UsageError
+from flowrail.errors import UsageError
 from flowrail.storage import journal
 from flowrail.storage.files import WriteFailedError
 from flowrail.storage.journal import DamagedError, Journal
 from flowrail.storage.record_store import Kind
-from flowrail.text import size_limits
 
 
 @dataclass(frozen=True)
@@ -190,26 +189,3 @@ def test_a_record_of_another_form_is_refused_with_its_line(tmp_path: Path, body:
         texts_of(tmp_path)
 
     assert (caught.value.code, caught.value.exit_status) == ("JOURNAL_DAMAGED", 3)
-
-
-def linked(path: Path) -> None:
-    path.rename(path.with_name("elsewhere"))
-    path.symlink_to("elsewhere")
-
-
-def piped(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def swollen(path: Path) -> None:
-    os.truncate(path, size_limits.JOURNAL_BYTES + 1)
-
-
-@pytest.mark.parametrize("spoil", [linked, piped, swollen])
-def test_only_a_plain_file_of_a_possible_size_is_opened(tmp_path: Path, spoil: Any) -> None:
-    written(tmp_path, "a")
-    spoil(tmp_path / "journal.jsonl")
-
-    with pytest.raises(StorageError):
-        texts_of(tmp_path)

@@ -13,10 +13,7 @@ from hypothesis import strategies as st
 from support.refusals import refused
 
 from flowrail.text.safe_text import (
-    LONGEST_LINE,
-    MOST_LINES,
     attributes,
-    bounded,
     decode,
     json_visible,
     visible,
@@ -59,17 +56,6 @@ def test_a_json_document_keeps_its_value_and_hides_no_character(text: str) -> No
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")  # pairs made one
     assert json.loads(written) == {whole: [whole]}
     assert visible(written) == written
-
-
-@given(st.lists(st.integers(0, 2 * LONGEST_LINE), max_size=3), st.integers(0, 2 * MOST_LINES))
-def test_bounded_text_is_limited_in_lines_and_in_their_length(lengths: list[int], more: int) -> None:
-    text = "\n".join(["x" * length for length in lengths] + ["y"] * more)
-
-    lines = bounded(text).split("\n")
-
-    assert len(lines) <= MOST_LINES + 1 or len(text) <= LONGEST_LINE
-    assert max(map(len, lines)) <= LONGEST_LINE + 1
-    assert bounded(text) == text or len(text) > LONGEST_LINE
 
 
 def test_every_control_and_format_character_is_made_visible() -> None:
