@@ -73,16 +73,14 @@ def _from_text(text: str) -> Workflow:
 # --- hooks of cattrs
 
 
-def _is_union(kind: Any) -> bool:
-    return get_origin(kind) in {Union, UnionType}
-
-
 @cache
 def _converter() -> Converter:
     converter = strict_converter()
     converter.register_structure_hook(float, _number)
     converter.register_structure_hook(str, _text)
-    converter.register_structure_hook_func(_is_union, partial(_member, converter))
+    converter.register_structure_hook_func(
+        lambda kind: get_origin(kind) in {Union, UnionType}, partial(_member, converter)
+    )
     converter.register_structure_hook_factory(is_dataclass, _reader)
     converter.register_unstructure_hook(str, _text_to_plain)
     converter.register_unstructure_hook_factory(is_dataclass, _writer)

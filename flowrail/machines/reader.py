@@ -126,10 +126,6 @@ class _FileSchema(GenerateJsonSchema):
         return False
 
 
-def _is_in_step(path: Path) -> bool:
-    return len(path) > 1 and path[0] == "steps" and isinstance(path[1], int)
-
-
 def _errors(error: ValidationError, data: object) -> dict[Path, list[ErrorDetails]]:
     """Return errors by their path in *data*. The members of a union are together."""
     errors: dict[Path, list[ErrorDetails]] = {}
@@ -228,7 +224,7 @@ def _keys() -> list[str]:
 def _name(path: Path, data: object) -> str:
     """Return a path in words, such as `reports.size` of step `look`; positions are counted from 1."""
     words = [str(part + 1) if isinstance(part, int) else part for part in path]
-    if not _is_in_step(path):
+    if path[:1] != ("steps",) or len(path) == 1:
         return f"`{in_quotes('.'.join(words))}`" if words else "the file"
     step = _at(_at(data, "steps"), path[1])
     step_id = step.id if isinstance(step, StepDef) else _at(step, "id")

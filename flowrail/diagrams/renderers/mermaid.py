@@ -45,13 +45,13 @@ def quoted(*lines: str) -> str:
 
 
 def _escaped(text: str) -> str:
+    """Return *text* on one line; letters and digits of any script stay, all other characters are entities."""
+
+    def is_plain(char: str) -> bool:
+        return char in _PLAIN or (char > "\u00a0" and char.isprintable())
+
     folded = " ".join(text.split()) or " "
-    return "".join(char if char in _PLAIN or _is_letter(char) else f"#{ord(char)};" for char in folded)
-
-
-def _is_letter(char: str) -> bool:
-    """Return whether *char* is a printable character outside ASCII."""
-    return char > "\u00a0" and char.isprintable()
+    return "".join(char if is_plain(char) else f"#{ord(char)};" for char in folded)
 
 
 def _lines(picture: Picture) -> Iterator[str]:

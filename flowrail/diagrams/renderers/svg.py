@@ -107,7 +107,8 @@ def _line_class(arrow: Arrow) -> str:
 def _node(node: Node, placed: PlacedNode) -> str:
     state = f" {node.state}" if node.state else ""
     maybe = " maybe" if node.when is not None else ""
-    tooltip = f"<title>{xml_text(_tooltip(node))}</title>"
+    meaning = [] if node.number is None else [MEANING[node.kind]]
+    tooltip = f"<title>{xml_text('; '.join([node.heading, *node.notes, *meaning]))}</title>"
     return f'<g class="node {node.kind}{maybe}{state}">{tooltip}{shape(node.kind, placed)}{" ".join(_rows(node, placed))}</g>'
 
 
@@ -125,8 +126,3 @@ def _rows(node: Node, placed: PlacedNode) -> Iterator[str]:
 def _text(name: str, rows: Sequence[str], x: float, y: float, row_height: float) -> Iterator[str]:
     for number, row in enumerate(rows):
         yield f'<text class="{name}" x="{decimal(x)}" y="{decimal(y + number * row_height)}">{xml_text(row)}</text>'
-
-
-def _tooltip(node: Node) -> str:
-    meaning = [] if node.number is None else [MEANING[node.kind]]
-    return "; ".join([node.heading, *node.notes, *meaning])

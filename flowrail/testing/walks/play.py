@@ -76,7 +76,9 @@ class Player:
         prepared = self._prepare(reply, act)
         transition = _transition(prepared.data, act)
         if transition is None:
-            raise _WalkFailedError(f"no command for `{act.report}`{_with(act.facts)} is printed")
+            facts = ", ".join(f"{name}={value_text(value)}" for name, value in act.facts.items())
+            with_facts = f" with {facts}" if facts else ""
+            raise _WalkFailedError(f"no command for `{act.report}`{with_facts} is printed")
         printed: Command = transition["command"]
         self.stage.assume_evidence(passed=not act.lacks_evidence)
         after = self._run(printed.with_options(facts={**transition["facts"], **act.facts}))
@@ -143,9 +145,3 @@ def _transition(data: Mapping[str, Any], act: Act) -> Mapping[str, Any] | None:
         if transition["outcome"] == act.report and same:
             return dict(transition)
     return None
-
-
-def _with(facts: Mapping[str, object]) -> str:
-    return (
-        f" with {', '.join(f'{name}={value_text(value)}' for name, value in facts.items())}" if facts else ""
-    )
