@@ -75,7 +75,8 @@ def problems_of(folder: str, cited: Iterable[Citation], *, beside: str = "") -> 
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.split())
+    r"""Return *text* as it is compared: spaces are equal, and so are `|` and `\|`, which a row of a table needs."""
+    return " ".join(text.replace(r"\|", "|").split())
 
 
 def _lines_of(folder: str, path: str) -> list[str]:

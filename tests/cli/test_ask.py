@@ -59,6 +59,16 @@ def test_questions_are_put_and_the_block_to_return_is_printed(child: Any, text: 
     assert told("resume", child["session"])["status"] == "waiting"
 
 
+def test_the_main_agent_is_asked_to_put_its_questions_to_the_user_in_a_block_that_can_be_read_back() -> None:
+    put_lead()
+    session = told("step", "lead", "--new")["session"]
+
+    out = flow("ask", session, "-", stdin=BLOCK.encode()).out
+
+    assert out.splitlines()[1].startswith("<!-- Ask the user these questions")
+    assert flow("ask", session, "-", stdin=out.encode()).out == out
+
+
 def test_a_question_without_options_is_typed_as_json_and_answered_in_free_text(child: Any) -> None:
     out = flow("ask", child["session"], '{"question": "Which store?"}').out
 

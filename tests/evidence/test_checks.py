@@ -39,7 +39,7 @@ CONTENTS: list[tuple[dict[str, object], str, str]] = [
     # every cited line exists
     (CITED, "It starts at 10:30, see http://localhost:8080/a.py:9 and localhost:80.", "has 0 citations of code"),
     (CITED, "`app/run.py:3` and app/run.py:1-2", ""),
-    (CITED, "app/run.py:2-4 and app/run.py:0", "app/run.py:2-4 (the file has 3 lines), app/run.py:0 (the file has"),
+    (CITED, "app/run.py:2-5 and app/run.py:0", "app/run.py:2-5 (the file has 4 lines), app/run.py:0 (the file has"),
     (CITED, "app/gone.py:1, ../outside.py:1", "app/gone.py:1 (no such file from the project root), ../outside.py:1"),
     ({**CITED, "at_least": 2}, "app/run.py:1, and again app/run.py:1", "has 1 citation of code"),
     # the words quoted after a citation are in the cited lines
@@ -55,6 +55,8 @@ CONTENTS: list[tuple[dict[str, object], str, str]] = [
     (ITEMS, "## Evidence\n", NOTHING),
     (ITEMS, "## Evidence\n\n## Other\nE1: app/run.py:1 `one`\n", NOTHING),
     (ITEMS, "```\n## Evidence\nE1\n```\n", NOTHING),
+    # a row of a table needs a backslash before a bar, in a quotation, too
+    (ITEMS, '## Evidence\n| E1 | app/run.py:4 "four: int \\| None" |\n', ""),
     # a section names every item of another list
     (COVERS, f"{QUESTIONS}Q1: this. Q2: then.\n", "does not name Q10"),
     (COVERS, f"{QUESTIONS}Q1: this. Q2: then. Q10: nobody knows.\n", ""),
@@ -67,7 +69,7 @@ def test_a_file_must_contain_what_the_check_demands(
 ) -> None:
     demand({"id": "report", "file": "report.md", **check})
     session = begin()
-    write("app/run.py", "one\n  two\nthree\n")
+    write("app/run.py", "one\n  two\nthree\nfour: int | None\n")
     write("report.md", text)
 
     ran = flow("step", "built", "ok", "--session", session)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.evidence import begin, demand, report, write
-from support.sandbox import flow, process, put_python, refused, told
+from support.sandbox import flow, process, put_python, put_skill, refused, told
 from support.terminal import at_a_terminal
 
 PLAN = {"id": "plan", "file": "plan.md"}
@@ -139,3 +139,32 @@ def test_an_approval_and_a_waiver_count_for_one_attempt_and_end_the_question() -
     assert report(session) == {}
     told("step", "built", "iterate", "--session", session)
     assert report(session) == {"signed": "missing"}
+
+
+SURVEY = """\
+name: surveyed
+steps:
+  - id: survey
+    title: Survey
+    actions: [Draw the map.]
+    reports:
+      sure: {type: boolean, required: true}
+      answered: {type: boolean}
+    rules:
+      - {if: "sure and answered", outcome: skip}
+      - {if: "sure", outcome: ok}
+      - {outcome: iterate}
+    limit: 3
+    evidence:
+      ok: [{id: map, file: map.md}]
+      skip: [{id: map, file: map.md}]
+    next: {ok: null, skip: null, iterate: survey}
+"""
+
+
+def test_a_condition_that_another_one_includes_is_not_printed() -> None:
+    put_skill("surveyed", SURVEY)
+
+    printed = flow("step", "surveyed", "--new").out
+
+    assert '<check id="map" if="sure">' in printed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -111,7 +111,16 @@ def _condition(step: StepDef, outcomes: AbstractSet[str]) -> str:
         return "the gate passes" if Outcome.OK in outcomes else "the gate does not pass"
     if step.questions:
         return choices_for(step.questions, outcomes)
-    return " or ".join(rule.when or "no other rule holds" for rule in step.rules if rule.outcome in outcomes)
+    conditions = [rule.when or "no other rule holds" for rule in step.rules if rule.outcome in outcomes]
+    return " or ".join(_without_implied(conditions))
+
+
+def _without_implied(conditions: Sequence[str]) -> list[str]:
+    """Return *conditions* without `a and b` if `a` is one of them. One with `or` or brackets stays as it is."""
+    parts = [{text} if " or " in text or "(" in text else set(text.split(" and ")) for text in conditions]
+    return [
+        text for text, own in zip(conditions, parts, strict=True) if not any(other < own for other in parts)
+    ]
 
 
 def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, object]) -> str:
@@ -130,10 +139,16 @@ def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, o
     return f"a person to confirm: {fill(str(check.person), values)}"
 
 
+_ROOTS = "from the project root or beside this file"
+"""The folders from which the file of a citation is named."""
+
+
 def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
     contains = joined([repr(fill(text, values) or text) for text in check.contains])
     letter = check.items
-    citing = f"citing at least {count(check.at_least, 'line')} as FILE:LINE from the project root, each with what it quotes"
+    citing = (
+        f"citing at least {count(check.at_least, 'line')} as FILE:LINE {_ROOTS}, each with what it quotes"
+    )
     items = f"with at least {count(check.at_least, 'item')} {letter}1, {letter}2, …"
     conditions = [
         *([check.section] if check.section else []),
@@ -141,7 +156,7 @@ def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
         *([f"at least {count(check.min_bytes, 'byte')}"] if check.min_bytes > 1 else []),
         *([f"containing {contains}"] if check.contains else []),
         *([items] if letter else []),
-        *(['each citing FILE:LINE "words"'] if letter and check.citations else []),
+        *([f'each citing FILE:LINE "words" {_ROOTS}'] if letter and check.citations else []),
         *([citing] if check.citations and not letter else []),
         *([f"naming each item of {fill(check.covers, values)}"] if check.covers else []),
     ]

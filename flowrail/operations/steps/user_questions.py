@@ -46,10 +46,12 @@ class AskedUser:
     """The questions as the arguments of a host's question tool."""
     block: str
     """The block with the questions, and the command that records the answers."""
+    asks_itself: bool
+    """Whether the agent asks the user, because no other agent launched it."""
 
     def xml(self, show: Show = str) -> str:
         """Return the block."""
-        return as_xml(self.questions, answer=show(self.answer_command))
+        return as_xml(self.questions, answer=show(self.answer_command), asks_itself=self.asks_itself)
 
     def report(self) -> Report:
         """Return the block for a person."""
@@ -71,8 +73,8 @@ def ask(
     """Ask the user an agent's questions
 
     QUESTIONS is JSON, a needs_user_input block, a file with one of them, or - for standard input. A question without
-    options is answered in free text. The session waits for the answers. Prints the block that the agent returns as
-    its whole answer.
+    options is answered in free text. The session waits for the answers. Prints the block that a sub-agent returns as
+    its whole answer; the main agent asks the user and records the replies with the command in the block.
     """
     questions = parse_questions(asked, source="the questions")
     return ask_user(environment, session, questions, note=joined_notes(note))
@@ -277,7 +279,8 @@ def _pending(environment: Environment, session: Session, questions: Sequence[Ask
         answer_command=answer_command,
         resume_command=Command("resume", session.id, store=environment.store.address),
         host=as_host_questions(questions),
-        block=as_xml(questions, answer=str(answer_command)),
+        block=as_xml(questions, answer=str(answer_command), asks_itself=session.parent is None),
+        asks_itself=session.parent is None,
     )
 
 
