@@ -288,6 +288,8 @@ def ask(question: str, *, shown: str, hint: str | Hint, **details: Any) -> None:
             terminal.write(f"{question} Type yes: ".encode())
             answer = terminal.readline(64).strip().lower()
     except OSError:
-        raise TrustError("only a person at a terminal can approve this", hint=hint, **details) from None
+        raise TrustError(
+            "only a person at a terminal without an agent can approve this", hint=hint, **details
+        ) from None
     if answer != b"yes":
         raise TrustError("the person did not approve", hint=hint, **details)

@@ -97,7 +97,7 @@ class CommandFact:
     match: str
     """The regular expression that finds it in a line, such as (\\d+) failed. The last line that matches counts."""
     default: Scalar | None = None
-    """The value if no line matches."""
+    """The value if no line matches and the command passed. Without it, the fact is missing then."""
 
 
 @dataclass(frozen=True)

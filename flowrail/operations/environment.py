@@ -51,9 +51,12 @@ class Confirmation:
     """The digest of the content, if it is approved."""
 
 
+ONLY_A_PERSON = "only a person at a terminal without an agent can approve this"
+
+
 def refuse_without_terminal(asked: Confirmation) -> None:
     """Refuse, because nobody can be asked here."""
-    raise TrustError("only a person at a terminal can approve this", hint=asked.hint, digest=asked.digest)
+    raise TrustError(ONLY_A_PERSON, hint=asked.hint, digest=asked.digest)
 
 
 class Environment:
@@ -97,7 +100,7 @@ class Environment:
         self.clock = _this_moment
         self.stream = stream
         self.progress = progress
-        self.confirm = confirm
+        self._confirm = confirm
         self.at_terminal = at_terminal
         self._in_program = in_program
         self._cwd = cwd
@@ -106,6 +109,12 @@ class Environment:
         self._conversation = conversation
         self.extra = roots
         self.environ: Mapping[str, str] = os.environ
+
+    def confirm(self, asked: Confirmation) -> None:
+        """Ask the person at the terminal; raise `TrustError` unless the answer is yes. An agent's terminal is no person's."""
+        if self.conversation is not None:
+            refuse_without_terminal(asked)
+        self._confirm(asked)
 
     def replaced(self, **values: object) -> Environment:
         """Return a copy in which these attributes have other values. What was looked up stays as it is."""

@@ -204,8 +204,20 @@ def test_without_a_terminal_nobody_can_be_asked() -> None:
     ran = process("trust", "py", stdin="yes\n", before="import os; os.setsid()")
 
     assert ran.status == 7
-    assert "only a person at a terminal can approve this" in ran.err
+    assert "only a person at a terminal without an agent can approve this" in ran.err
     assert refused("step", "py")[0] == 7
+
+
+def test_an_agent_with_a_terminal_approves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_python("py")
+    digest = refused("trust", "py", "--digest", "0")[1]["details"]["digest"]
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "c1")
+
+    screen, ended = at_a_terminal(["trust", "py"], "yes")
+
+    assert ended == 7
+    assert "only a person at a terminal without an agent can approve this" in screen
+    assert refused("trust", "py", "--digest", digest)[0] == 7
 
 
 @pytest.mark.parametrize(("answer", "status"), [(" YES ", 0), ("y", 7), ("", 7)])

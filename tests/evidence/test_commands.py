@@ -133,6 +133,38 @@ def test_facts_are_taken_from_the_output_and_cannot_be_misreported() -> None:
     assert told(*step)["status"] == "completed"
 
 
+def test_the_default_of_a_fact_counts_only_if_the_command_passed() -> None:
+    put_skill("built", FACTS.replace("PYTHON", sys.executable))
+    write("check.py", "raise SystemExit('errors=1, by Ann')")
+    allow_commands()
+    session = begin()
+    flow("run", "tests", "--session", session)
+
+    refused = flow("step", "built", "done", "--session", session).err
+
+    assert "`failures` was not found in the output of `tests`: it exited with 1" in refused
+
+
+def test_a_fact_is_out_of_date_if_a_file_changed_that_its_command_reads() -> None:
+    repository()
+    put_skill(
+        "built",
+        FACTS.replace("PYTHON", sys.executable).replace("check.py],", "check.py], reads: ['src/**'],"),
+    )
+    write("check.py", "print('by Ann')")
+    write("src/a.py", "a = 1\n")
+    allow_commands()
+    session = begin()
+    run(session)
+    write("src/a.py", "a = 2\n")
+
+    refused = flow("step", "built", "done", "--session", session).err
+
+    assert "`failures` is out of date: src/a.py changed since `tests` ran" in refused
+    run(session)
+    assert told("step", "built", "done", "--session", session)["status"] == "completed"
+
+
 # --- once
 
 TEAM = """\

@@ -134,7 +134,7 @@ def test_a_folder_that_is_not_approved_is_refused_and_so_are_changed_settings() 
     changed = flow("fleet", "worker", "--program", PROGRAM)
 
     assert changed.status == 7
-    assert "only a person at a terminal can approve this" in changed.err
+    assert "only a person at a terminal without an agent can approve this" in changed.err
     assert "flow fleet worker" in changed.err
 
 

@@ -92,8 +92,7 @@ def configure(**limits: object) -> None:
 
 def approve_folder() -> None:
     """Approve the project for agents, as a person does at the terminal of a worker."""
-    environment = Environment()
-    environment.confirm = lambda _: None
+    environment = Environment(confirm=lambda _: None)
     folders.approve(environment)
 
 

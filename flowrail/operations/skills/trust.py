@@ -16,7 +16,7 @@ from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import FlowError, TrustError, UsageError
 from flowrail.machines.frozen import Frozen
-from flowrail.operations.environment import Confirmation, Environment
+from flowrail.operations.environment import ONLY_A_PERSON, Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill
 from flowrail.operations.sessions.accept import AcceptedSession, accept
@@ -143,6 +143,8 @@ def _approved(environment: Environment, name: str, digest: str | None, *, edits:
                 content.digest,
             )
         )
+    elif environment.conversation is not None:
+        raise TrustError(ONLY_A_PERSON, hint=approval.how_to_approve(name, named_root(skill)))
     elif digest != content.digest:
         raise TrustError(
             f"the digest is {content.digest}, not {digest[:80]}",

@@ -386,9 +386,17 @@ def _approved_program(environment: Environment, at: _AtStep) -> str:
 
 
 def facts_of(
-    workflow: Workflow, session: Session, step: StepDef, reported: Mapping[str, object]
+    environment: Environment,
+    workflow: Workflow,
+    session: Session,
+    step: StepDef,
+    reported: Mapping[str, object],
 ) -> dict[str, object]:
-    """Return the *reported* facts with those that the step takes from the output of its commands."""
+    """Return the *reported* facts with those that the step takes from the output of its commands.
+
+    A fact of a run whose files have changed since is refused. The default of a fact counts only if the command passed:
+    a test run that broke says nothing about the number of failures.
+    """
     facts = dict(reported)
     for fact, arg in step.reports.items():
         if arg.source is None:
@@ -403,10 +411,15 @@ def facts_of(
             if arg.required:
                 raise refused([f"`{fact}` has no value, because command `{name}` did not run"], hint=how)
             continue
+        changed = "" if run.is_once else first_change(environment, session, run)
+        if changed:
+            raise refused([f"`{fact}` is out of date: {changed} changed since `{name}` ran"], hint=how)
         text = run.facts.get(found)
-        value = step.commands[name].facts[found].default if text is None else text
+        value = step.commands[name].facts[found].default if text is None and run.passed else text
         if value is None:
-            raise refused([f"`{fact}` was not found in the output of `{name}`"], hint=f"look at it: {how}")
+            why = "" if run.passed else f": {run.result}"
+            hint = f"look at it, correct the cause, then {how}"
+            raise refused([f"`{fact}` was not found in the output of `{name}`{why}"], hint=hint)
         try:
             facts[fact] = arg.read(value) if isinstance(value, str) else value
         except ValueError as error:

@@ -287,7 +287,7 @@ def _facts(
     """Return the facts of a report, those from the output of commands included."""
     facts = read_values(reported.facts, fact_args(step))
     if step.commands and environment.demands_evidence:
-        return command_runs.facts_of(workflow, session, step, facts)
+        return command_runs.facts_of(environment, workflow, session, step, facts)
     return facts
 
 

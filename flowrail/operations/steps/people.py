@@ -34,10 +34,9 @@ def require_person(
     *what* is the decision, *typed* the command with which a person makes it. The person reads the *lines* before the
     *question*.
     """
-    if environment.conversation is None:
-        with suppress(TrustError):
-            environment.confirm(Confirmation(question, lines, Hint("a person runs: ", typed)))
-            return AT_TERMINAL
+    with suppress(TrustError):
+        environment.confirm(Confirmation(question, lines, Hint("a person runs: ", typed)))
+        return AT_TERMINAL
     raise person_needed(environment, what, typed, session_id)
 
 
