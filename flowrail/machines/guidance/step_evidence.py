@@ -158,6 +158,6 @@ def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
         *([items] if letter else []),
         *([f'each citing FILE:LINE "words" {_ROOTS}'] if letter and check.citations else []),
         *([citing] if check.citations and not letter else []),
-        *([f"naming each item of {fill(check.covers, values)}"] if check.covers else []),
+        *([f"naming each {letter or 'item'} of {fill(check.covers, values)}"] if check.covers else []),
     ]
     return f" ({', '.join(conditions)})" if conditions else ""
