@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flowrail.outcome import DONE, list_outcomes
+
 
 @dataclass(frozen=True)
 class ErrorCode:
@@ -154,7 +156,7 @@ CODES = {
     "UNKNOWN_OUTCOME": ErrorCode(
         2,
         "The reported word is not an outcome.",
-        "Report `ok`, `fail`, `skip`, `iterate`, or `done` if the step decides.",
+        f"Report {list_outcomes()}, or `{DONE}` if the step decides.",
     ),
     "UNKNOWN_RESOURCE": ErrorCode(
         2, "No resource, convention, workflow or step has that name.", "Fix the name, or write the file."

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from flowrail.conformance.transcripts import Call
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import COMPLETED, OPEN
 from flowrail.machines.statechart import transitions
 from flowrail.machines.transition import REPORTED, VERDICTS
 from flowrail.machines.workflow import Workflow
-from flowrail.rules.order_rule import OUTCOMES, Event, Form, OrderRule
+from flowrail.outcome import REPORTABLE, Outcome
+from flowrail.rules.order_rule import Event, Form, OrderRule
 from flowrail.rules.tools import SHELLS, forbidding
 
 _SESSION = re.compile(r'<step_output session="([^"]+)" revision="(\d+)" skill="([^"]+)" status="([^"]+)"')
@@ -210,7 +210,7 @@ class Judge:
             session.lost = "the workflow has changed since"
             return
         named = VERDICTS.get(word, word)
-        given = [Outcome(named)] if named in OUTCOMES and not step.decides else list(step.transitions)
+        given = [Outcome(named)] if named in REPORTABLE and not step.decides else list(step.transitions)
         outcomes = {
             str(Outcome.OK if transition.capped else outcome)
             for outcome in given

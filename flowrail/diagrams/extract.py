@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.graph import outcome_at_limit
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.statechart import is_limited
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import shortened
 

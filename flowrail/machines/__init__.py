@@ -10,7 +10,6 @@ from flowrail.machines.guidance.offers import OfferedTransition
 from flowrail.machines.loading.packages import discover_workflows, register_workflow
 from flowrail.machines.loading.skill_decorator import skill
 from flowrail.machines.loading.skill_folder import ResourceProvider
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.question_input import parse_questions
 from flowrail.machines.reported_values import OutcomeNotOpenError, SessionEndedError, ValuesError
@@ -39,6 +38,7 @@ from flowrail.machines.step import Rule, StepContext, StepDef, Variant
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg, BoundedInt, ChoiceSet, Constant
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 from flowrail.text.safe_text import Markup
 
 __all__ = [

@@ -13,7 +13,6 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.demanded_evidence import Verdict
 from flowrail.machines.evidence_results import CommandRun, Confirmation
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import (
     LONGEST_DESCRIPTION,
     LONGEST_LABEL,
@@ -34,6 +33,7 @@ from flowrail.machines.session import (
     Session,
 )
 from flowrail.machines.step import StepDef
+from flowrail.outcome import Outcome
 from flowrail.text import phrases, placeholders, safe_text
 from flowrail.text.safe_text import Markup, blanked, visible
 

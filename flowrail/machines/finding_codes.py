@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flowrail.outcome import Outcome, list_outcomes
+
 
 @dataclass(frozen=True)
 class FindingCode:
@@ -19,7 +21,8 @@ class FindingCode:
     """What to do, for findings that do not say it more precisely."""
 
 
-_TABLE = """\
+_TABLE = (
+    """\
 FR100 | error | The file cannot be read as a workflow. A file can only be checked if it can be read. | Fix the quotes, the brackets or the indentation in the line.
 FR101 | error | The entry step does not exist. A session would have no first step. | Name one of the steps in `entry`.
 FR102 | error | A transition leads to a step that does not exist. A session that takes this transition would stop with an error. Usually a step was renamed. | Use the id of a step; `null` ends the session.
@@ -33,7 +36,11 @@ FR109 | error | A loop has no limit and no exit. Each attempt would lead to the 
 FR110 | error | A step can decide on an outcome without a transition. The step would decide, and the session could not continue. | Add the outcome to `next`, or decide on one that is there.
 FR111 | error | The default transition is never taken. All outcomes already have a transition, so the default suggests a case that cannot occur. | Remove `_default` or one of the others.
 FR112 | error | A step has no transition. Nothing could be reported at this step. An end must be declared with `null`. | Say where it leads, `next: {ok: STEP}`, or that it ends the run, `next: {ok: null}`.
-FR113 | error | A transition has an unknown outcome. The keys of `next` are the outcomes `ok`, `fail`, `skip` and `iterate`, and `_default` for any other. | Use one of `ok`, `fail`, `skip`, `iterate`, or `_default` for all others.
+"""
+    f"""\
+FR113 | error | A transition has an unknown outcome. The keys of `next` are the outcomes {list_outcomes(" and ")}, and `{Outcome.DEFAULT}` for any other. | Use one of {list_outcomes()}, or `{Outcome.DEFAULT}` for all others.
+"""
+    """\
 FR114 | error | The workflow has no steps. There is nothing to run. | Add at least one step.
 FR115 | error | A step has no title or no instructions. An agent without instructions invents some. | Add a title of a few words, or instructions.
 FR116 | error | A conditional step has no transition for when it does not apply. If the step does not apply, the session must continue elsewhere. | Start with a step that always applies, or add a `skip` transition.
@@ -90,6 +97,7 @@ FR185 | warning | An answer that refuses leads where agreeing leads. The user's 
 FR186 | warning | Evidence asks for a changed file that the step forbids to change. No report could be accepted. | Forbid less, or ask for a file in `$work`.
 FR188 | warning | An agent may answer a question that leads to what is guarded or runs once. It could agree in the user's name. | Add `person: true` to the question.
 """
+)
 FINDING_CODES = {
     code: FindingCode(*row) for code, *row in (line.split(" | ") for line in _TABLE.splitlines())
 }

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.gate_config import GateConfig
-from flowrail.machines.outcome import DONE, Outcome
 from flowrail.machines.reported_values import ReviewPendingError
 from flowrail.machines.session import RecordedFinding, Session
 from flowrail.machines.severities import DEFAULT_POLICY, Severity, blocking_severities
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import DONE, Outcome
 from flowrail.text import phrases
 from flowrail.text.safe_text import shortened
 

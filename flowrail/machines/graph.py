@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.step import StepDef
+from flowrail.outcome import Outcome
 
 if TYPE_CHECKING:
     from flowrail.machines.workflow import Workflow

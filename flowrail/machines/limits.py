@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from flowrail.machines.graph import adjacency, edges, reach
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 GOVERNED = (Outcome.ITERATE, Outcome.FAIL)
 """The outcomes that a limit governs if they lead back to its step."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import COMPLETED, Session
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 from flowrail.rules.order_rule import Event, OrderRule
 from flowrail.rules.tools import ToolUse
 

@@ -21,7 +21,6 @@ from flowrail.errors import FlowError
 from flowrail.machines import expressions
 from flowrail.machines.expressions import EVIDENCE, RESULTS
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.outcome import REPORTABLE, Outcome
 from flowrail.machines.session import NOTES_FILE, Session, default_work_folder
 from flowrail.machines.step import (
     NO_RESOURCES,
@@ -33,6 +32,7 @@ from flowrail.machines.step import (
 )
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import REPORTABLE, Outcome
 from flowrail.text import json as strict_json
 from flowrail.text import placeholders
 from flowrail.text.safe_text import Markup, parts

@@ -14,7 +14,7 @@ from flowrail.machines.frozen import (
     freeze_items,
     put,
 )
-from flowrail.machines.outcome import Reportable
+from flowrail.outcome import Reportable
 from flowrail.text.safe_text import visible
 
 MOST_QUESTIONS = 3

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from flowrail.machines.evidence_results import CommandRun, EvidenceResult, StepEvidence
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import OWN_WORDS, Question
+from flowrail.outcome import Outcome
 
 T = TypeVar("T")
 

@@ -28,9 +28,9 @@ from flowrail.machines.frozen import (
     put,
 )
 from flowrail.machines.gate_config import GateConfig
-from flowrail.machines.outcome import REPORTABLE, Outcome, Reportable
 from flowrail.machines.question import Question
 from flowrail.machines.values import Arg, Kind
+from flowrail.outcome import REPORTABLE, Outcome, Reportable
 
 if TYPE_CHECKING:
     from flowrail.machines.loading.skill_folder import ResourceProvider

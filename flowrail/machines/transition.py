@@ -18,7 +18,6 @@ from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.gate_verdict import decide_gate
 from flowrail.machines.graph import reviews
-from flowrail.machines.outcome import DONE, Outcome
 from flowrail.machines.outcome_decision import Decision, decide, name_of, names_at, session_context
 from flowrail.machines.reported_values import (
     EvidenceMissingError,
@@ -47,6 +46,7 @@ from flowrail.machines.statechart import (
 )
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import DONE, Outcome
 from flowrail.text.phrases import did_you_mean, listed
 from flowrail.text.safe_text import shortened
 

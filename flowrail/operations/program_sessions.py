@@ -19,7 +19,6 @@ from flowrail.errors import ChangedError, UsageError
 from flowrail.formatters.guidance.step_output import pieces
 from flowrail.handoff.handoff import INTERNAL
 from flowrail.machines.agents import find_dispatch
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.plain_form import to_plain
 from flowrail.machines.question import Question
 from flowrail.machines.session_record import Record
@@ -33,6 +32,7 @@ from flowrail.operations.steps.new_session import begin
 from flowrail.operations.steps.session_workflow import of_program, open_folder, open_skill
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.operations.steps.user_questions import answer_questions, ask_user
+from flowrail.outcome import Outcome
 from flowrail.text.safe_text import visible
 
 WAIT_SECONDS = 10.0

@@ -18,20 +18,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from flowrail.outcome import REPORTABLE
 from flowrail.rules import tools
 from flowrail.text.phrases import did_you_mean, near
 
-OUTCOMES = ("ok", "fail", "skip", "iterate")
 WATCHED = "watched"
 """The file in a session's folder that says that hooks see the tool calls of its conversation."""
-_SIDE = rf'"[^"\n]*"|(?:{"|".join(OUTCOMES)}) of [^\s"]+|[^\s"]+'
+_SIDE = rf'"[^"\n]*"|(?:{"|".join(REPORTABLE)}) of [^\s"]+|[^\s"]+'
 _FORMS = (
     rf"never (?P<then>{_SIDE}) after (?P<first>{_SIDE})(?: until (?P<until>{_SIDE}))?",
     rf"at most (?P<most>[1-9]\d?) (?P<first>{_SIDE})(?: per attempt of (?P<per>[^\s\"]+))?",
     rf"(?P<first>{_SIDE}) before (?P<each>each )?(?P<then>{_SIDE})",
     rf"(?P<then>{_SIDE}) after (?P<first>{_SIDE})",
 )
-_WORDS = ("before", "each", "never", "after", "until", "at", "most", "per", "attempt", "of", *OUTCOMES)
+_WORDS = ("before", "each", "never", "after", "until", "at", "most", "per", "attempt", "of", *REPORTABLE)
 _HOW = (
     "write `A before B`, `A before each B`, `never A after B until C`, `A after B`, or `at most 1 A per attempt of STEP`; "
     'A, B and C are steps, `fail of STEP`, or patterns in quotes such as "Bash(git push*)"'

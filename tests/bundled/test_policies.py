@@ -11,10 +11,10 @@ from functools import partial
 
 import pytest
 
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import Session
 from flowrail.machines.transition import start
 from flowrail.machines.walks.actions import acts, perform, starts
+from flowrail.outcome import Outcome
 from flowrail.skills.catalog import listing, workflows
 from flowrail.skills.loader import Loader
 

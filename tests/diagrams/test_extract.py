@@ -10,11 +10,11 @@ from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import NodeKind, Picture
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.step import Rule
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 
 def kinds(drawn: Picture) -> dict[str, NodeKind]:

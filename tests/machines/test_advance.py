@@ -13,13 +13,13 @@ from support.workflows import linear, step, workflow
 
 from flowrail.errors import ConflictError
 from flowrail.machines.frozen import freeze_deep
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.outcome_decision import HandlerError
 from flowrail.machines.session import Report, Session
 from flowrail.machines.statechart import compile_workflow, event_name, position
 from flowrail.machines.step import StepContext
 from flowrail.machines.transition import advance, start
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 STEPS = 8
 

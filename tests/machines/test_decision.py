@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import pytest
 from support.workflows import step, workflow
 
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.outcome_decision import (
     Decision,
     HandlerError,
@@ -25,6 +24,7 @@ from flowrail.machines.outcome_decision import (
 )
 from flowrail.machines.step import StepContext, StepDef
 from flowrail.machines.values import Arg
+from flowrail.outcome import Outcome
 
 
 def context(step_def: StepDef | None = None, **state: Any) -> StepContext:

@@ -10,13 +10,13 @@ import pytest
 from support.workflows import step
 
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import Report
 from flowrail.machines.statechart import compile_workflow
 from flowrail.machines.step import StepContext, StepDef
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 # --- steps
 

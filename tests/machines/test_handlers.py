@@ -10,13 +10,13 @@ import pytest
 from support.workflows import step, workflow
 
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.reported_values import ValuesError
 from flowrail.machines.session import Report, Session
 from flowrail.machines.step import StepContext
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 Decision = Annotated[str, Arg(description="What to examine", required=True)]
 LOOP = {"ok": None, "iterate": "only"}

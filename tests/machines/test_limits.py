@@ -13,12 +13,12 @@ from support.workflows import answered, report, step, workflow
 from flowrail.machines.asked_questions import ANOTHER, STOP
 from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.gate_config import GateConfig
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import Report, Session
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import advance, start
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 MOST_MOVES = 3_000
 

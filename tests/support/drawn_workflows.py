@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.step import Rule, StepDef
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 PHASES = ("prepare", "look around", "design", "build", "verify", "review", "document", "deliver")
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from support.loop_model import counted, loop_of, reached_from
 from support.workflows import DEFAULT, FAIL, ITERATE, OK, REPORTED, SKIP, step, workflow
 
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import Report
 from flowrail.machines.step import StepContext, StepDef
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 NAMES = (
     *("look", "send", "class", "model", "ok", "report_ok", "step_ok", "end_completed", "state", "states"),

@@ -9,7 +9,6 @@ from flowrail.machines import asked_questions as engine_questions
 from flowrail.machines import gate_verdict
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import AskedQuestion, Report, Session
 from flowrail.machines.step import StepDef
@@ -17,6 +16,7 @@ from flowrail.machines.transition import advance
 from flowrail.machines.values import Arg
 from flowrail.machines.walks.actions import ended_children
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 OK, FAIL, SKIP, ITERATE, DEFAULT = (str(each) for each in Outcome)
 REPORTED = (OK, FAIL, SKIP, ITERATE)

@@ -9,10 +9,10 @@ import pytest
 from support.workflows import linear, step, workflow
 
 from flowrail.machines.loading import workflow_source
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.step import StepContext
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 from flowrail.skills.catalog import find, workflow_file
 from flowrail.testing import generate_inputs, run_skill_invocation
 

@@ -14,6 +14,7 @@ from flowrail.diagrams.layout.lines import decimal
 from flowrail.diagrams.model import ENDS, MEANING, Arrow, Node, Picture
 from flowrail.diagrams.renderers.shapes import rectangle, shape
 from flowrail.diagrams.renderers.style import style
+from flowrail.outcome import REPORTABLE
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import xml_text
 
@@ -99,7 +100,7 @@ def _label(arrow: Arrow, label: Label) -> str:
 
 def _line_class(arrow: Arrow) -> str:
     first = arrow.outcomes[0].split()[0] if arrow.outcomes else "begin"
-    kind = first if len(arrow.outcomes) == 1 and first in {"ok", "fail", "skip", "iterate"} else "other"
+    kind = first if len(arrow.outcomes) == 1 and first in REPORTABLE else "other"
     taken = "" if arrow.taken is None else " taken" if arrow.taken else " never"
     return f"line {kind}{taken}"
 

@@ -10,7 +10,6 @@ from flowrail.machines.agents import Join, cut
 from flowrail.machines.guidance.agent_work import PENDING, AgentWork, QuestionToUser
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.step_evidence import DeclaredCommand, DemandedCheck
-from flowrail.machines.outcome import DONE
 from flowrail.machines.question import Option
 from flowrail.machines.session import (
     BY_AGENT,
@@ -20,6 +19,7 @@ from flowrail.machines.session import (
     GivenAnswer,
     RecordedFinding,
 )
+from flowrail.outcome import DONE
 from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import one_line, shortened
 

@@ -15,7 +15,6 @@ from flowrail.machines.checks.table import Analysis, Check, Rows
 from flowrail.machines.demanded_evidence import KINDS, PER_ATTEMPT, Evidence
 from flowrail.machines.dispatch import MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.findings import UnplacedFinding
-from flowrail.machines.outcome import REPORTABLE, Outcome
 from flowrail.machines.parts import Part
 from flowrail.machines.question import problems_in
 from flowrail.machines.severities import DEFAULT_POLICY, POLICIES
@@ -32,6 +31,7 @@ from flowrail.machines.step import (
     handler_signature,
 )
 from flowrail.machines.values import Arg, kind_of, misfit, same
+from flowrail.outcome import REPORTABLE, Outcome
 from flowrail.rules import tools
 from flowrail.text import phrases, placeholders
 from flowrail.text.safe_text import in_quotes

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from inspect import Parameter
 from types import UnionType
 
-from flowrail.machines.outcome import REPORTABLE, Outcome
 from flowrail.machines.parts import Part
 from flowrail.machines.step import StepContext, hints_of, parameters_of
+from flowrail.outcome import REPORTABLE, Outcome
 
 _MAY_DECIDE = {tuple, object, UnionType, typing.Any}
 """Return annotations that can be an outcome, besides `Outcome`."""

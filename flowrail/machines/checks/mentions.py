@@ -10,8 +10,8 @@ import re
 
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.checks.table import Rows
-from flowrail.machines.outcome import DONE, REPORTABLE
 from flowrail.machines.parts import Part
+from flowrail.outcome import DONE, REPORTABLE
 from flowrail.text import phrases
 from flowrail.text.placeholders import BLOCK_PREFIX, fences
 

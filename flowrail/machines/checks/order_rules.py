@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from flowrail.machines import graph
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.findings import Path, UnplacedFinding
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 from flowrail.rules import tools
 from flowrail.rules.order_rule import OrderSyntaxError, Side, parse_rule
 

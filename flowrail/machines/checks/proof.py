@@ -20,11 +20,11 @@ from flowrail.machines.checks.scope import Scope
 from flowrail.machines.expressions import RuleError, parse
 from flowrail.machines.findings import UnplacedFinding
 from flowrail.machines.graph import decided_outcomes
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.statechart import is_limited, transitions
 from flowrail.machines.step import StepDef
 from flowrail.machines.values import Arg, BoundedInt, ChoiceSet
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 from flowrail.rules import tools
 from flowrail.rules.order_rule import Event, Matched, OrderRule
 

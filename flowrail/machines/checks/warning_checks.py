@@ -17,10 +17,10 @@ from flowrail.machines.demanded_evidence import Evidence
 from flowrail.machines.expressions import parse
 from flowrail.machines.findings import UnplacedFinding
 from flowrail.machines.limits import GOVERNED
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.parts import Part, conditions_of, instructions_of, texts_of
 from flowrail.machines.statechart import is_limited
 from flowrail.machines.step import StepDef
+from flowrail.outcome import Outcome
 from flowrail.rules.tools import ToolUse, forbidding
 from flowrail.text import placeholders
 from flowrail.text.placeholders import fences

@@ -10,7 +10,6 @@ from flowrail.command import Command
 from flowrail.machines import agents, asked_questions
 from flowrail.machines.agents import Children, Join
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.outcome_decision import names_at
 from flowrail.machines.question import Option
 from flowrail.machines.session import (
@@ -25,6 +24,7 @@ from flowrail.machines.session import (
 )
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 from flowrail.text.phrases import count, in_words
 
 PENDING = "pending"

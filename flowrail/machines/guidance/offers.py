@@ -14,7 +14,6 @@ from flowrail.machines.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.gate_verdict import decide_gate
 from flowrail.machines.limits import counted_again
-from flowrail.machines.outcome import DONE, Outcome
 from flowrail.machines.outcome_decision import HandlerError, applies, names_in, session_context
 from flowrail.machines.reported_values import ReviewPendingError
 from flowrail.machines.session import AskedQuestion, Session
@@ -23,6 +22,7 @@ from flowrail.machines.step import StepDef, fact_args
 from flowrail.machines.transition import reportable_outcomes
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import DONE, Outcome
 from flowrail.text.phrases import listed
 from flowrail.text.safe_text import is_shown
 

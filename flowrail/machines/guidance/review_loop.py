@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flowrail.machines.gate_verdict import GateVerdict, blocking_now, gates, round_findings, verdict
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.outcome_decision import name_of, session_context
 from flowrail.machines.reported_values import ReviewPendingError
 from flowrail.machines.session import RecordedFinding, Session
 from flowrail.machines.severities import Severity
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 REVIEW, PASSED, FAILED, ASK_USER, REVERIFY, FIX = "review", "passed", "failed", "ask-user", "re-verify", "fix"
 

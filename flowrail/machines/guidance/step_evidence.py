@@ -12,11 +12,11 @@ from flowrail.machines.asked_questions import choices_for, confirmation_question
 from flowrail.machines.demanded_evidence import Evidence, Verdict
 from flowrail.machines.evidence_results import EvidenceResult, StepEvidence
 from flowrail.machines.guidance.agent_work import QuestionToUser
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import Session
 from flowrail.machines.statechart import effective_outcome
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill
 

@@ -13,11 +13,11 @@ from typing import Any
 from flowrail.errors import UsageError
 from flowrail.machines.expressions import RuleError, parse
 from flowrail.machines.frozen import freeze_deep
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.outcome_decision import HandlerError, applies
 from flowrail.machines.step import StepContext, StepDef, fact_args
 from flowrail.machines.values import Arg, BoundedInt, Constant, Domain
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 STEP, TOTAL, ITERATION = "step", "total_steps", "iteration"
 RESERVED = frozenset({STEP, TOTAL, ITERATION})

@@ -42,6 +42,7 @@ from flowrail.operations.steps.held_session import HeldSession, hold
 from flowrail.operations.steps.new_session import begin
 from flowrail.operations.steps.revision_conflict import check_expected, has_raised_limit_question, is_repeated
 from flowrail.operations.steps.shown_step import ShownStep, show_record, show_step
+from flowrail.outcome import DONE, list_outcomes
 from flowrail.text.safe_text import one_line, shortened
 
 
@@ -57,7 +58,7 @@ def step(
     skill: OptionalSkill = None,
     outcome: Annotated[
         str | None,
-        Help("ok, fail, skip or iterate; done if the step itself decides."),
+        Help(f"{list_outcomes(' or ', quote='')}; {DONE} if the step itself decides."),
     ] = None,
     *,
     session: Annotated[str | None, Help("The session, if several are open.", metavar="ID")] = None,

@@ -15,7 +15,6 @@ from flowrail.evidence.project_files import UnreadableError
 from flowrail.evidence.shell_history import ShellCommand, last
 from flowrail.machines.asked_questions import CONFIRM
 from flowrail.machines.guidance.agent_work import QuestionToUser
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.outcome_decision import names_at
 from flowrail.machines.session import Move, RecordedFinding, Session
 from flowrail.machines.statechart import transitions
@@ -25,6 +24,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.steps import command_runs, step_checks, user_questions, working_files
 from flowrail.operations.steps.command_runs import RanCommand
 from flowrail.operations.steps.current_step import look
+from flowrail.outcome import Outcome
 from flowrail.text.placeholders import fill
 
 MOST_FILES = 12

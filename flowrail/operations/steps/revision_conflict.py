@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, FlowError
-from flowrail.machines.outcome import DONE, Outcome
 from flowrail.machines.reported_values import read_values
 from flowrail.machines.session import Report, Session
 from flowrail.machines.step import StepDef, fact_args
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
+from flowrail.outcome import DONE, Outcome
 from flowrail.text.safe_text import one_line
 
 _LOOKED_BACK = 2_000

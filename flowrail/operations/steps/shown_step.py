@@ -9,7 +9,6 @@ from flowrail.formatters.block import Show
 from flowrail.formatters.guidance import step_output
 from flowrail.handoff.handoff import INTERNAL
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.workflow import Workflow
@@ -19,6 +18,7 @@ from flowrail.operations.steps.briefing import with_past
 from flowrail.operations.steps.dispatched_work import children_of, lost_dispatch
 from flowrail.operations.steps.people import page_address
 from flowrail.operations.steps.session_workflow import open_session
+from flowrail.outcome import Outcome
 from flowrail.text.report import Report
 
 

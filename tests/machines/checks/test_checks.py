@@ -19,11 +19,11 @@ from flowrail.machines.checks.check import check_workflow
 from flowrail.machines.checks.error_checks import MOST_TRANSITIONS
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.question import Option, Question
 from flowrail.machines.step import StepContext, StepDef, Variant
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
+from flowrail.outcome import Outcome
 
 
 def asks(ctx: StepContext, topic: str) -> Outcome:

@@ -8,9 +8,9 @@ import pytest
 from support.workflows import loop, step, workflow
 
 from flowrail.errors import UsageError
-from flowrail.machines.outcome import Outcome
 from flowrail.machines.step import StepContext
 from flowrail.machines.values import Arg
+from flowrail.outcome import Outcome
 from flowrail.testing import extract_schema, generate_inputs
 
 MODES = Arg(choices=("quick", "full"), default="full")

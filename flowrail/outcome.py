@@ -24,3 +24,9 @@ Reportable: TypeAlias = Literal["ok", "fail", "skip", "iterate"]
 REPORTABLE: tuple[Outcome, ...] = tuple(outcome for outcome in Outcome if outcome is not Outcome.DEFAULT)
 DONE = "done"
 """The word that an agent reports if the step itself decides the outcome."""
+
+
+def list_outcomes(before_last: str = ", ", *, quote: str = "`") -> str:
+    """Return the outcomes that a step can have, as a text lists them; *before_last* precedes the last one."""
+    *others, last = (f"{quote}{outcome}{quote}" for outcome in REPORTABLE)
+    return f"{', '.join(others)}{before_last}{last}"
