@@ -22,7 +22,7 @@ class ErrorCode:
 CODES = {
     "BROKEN_MODULE": ErrorCode(
         1,
-        "A module with a workflow could not be imported, or contains another workflow than expected.",
+        "A module with a workflow could not be imported, or contains an unexpected workflow.",
         "Fix the module in the message.",
     ),
     "CODE_NOT_KEPT": ErrorCode(
@@ -50,7 +50,7 @@ CODES = {
         "Fix the file at the line in the message.",
     ),
     "PICTURE_OUTDATED": ErrorCode(
-        1, "A file with a picture differs from the workflow.", "Draw it again: `flow diagram SKILL`."
+        1, "A diagram file does not match the workflow.", "Draw it again: `flow diagram SKILL`."
     ),
     "BAD_ANSWER": ErrorCode(
         2,
@@ -64,16 +64,16 @@ CODES = {
     ),
     "BAD_HEAD": ErrorCode(
         2,
-        "The given head of the journal has the wrong form.",
+        "The given journal head has the wrong format.",
         "Use the head that `flow audit --verify` printed.",
     ),
     "BAD_QUESTIONS": ErrorCode(
         2,
-        "A text does not contain valid questions; `details` list the problems.",
+        "The text does not contain valid questions; `details` lists the problems.",
         "Correct the questions, then ask again.",
     ),
     "BAD_RECORD": ErrorCode(
-        2, "The page was asked for a record whose number is not valid.", "Follow a link of the page."
+        2, "The page was asked for an invalid record number.", "Follow a link on the page."
     ),
     "BAD_VALUES": ErrorCode(
         2,
@@ -83,7 +83,7 @@ CODES = {
     "CHANGED_STEP": ErrorCode(
         2,
         "An act has results or answers for dispatches or questions that the step does not have.",
-        "Change the act of the test.",
+        "Fix the act in the test.",
     ),
     "DOCUMENT": ErrorCode(
         2, "A file cannot be read; `place` is its path, with a line if known.", "Fix the file."
@@ -102,7 +102,7 @@ CODES = {
     "FILE_UNREADABLE": ErrorCode(2, "The system refuses to read the file.", "Check its permissions."),
     "GIT_FAILED": ErrorCode(
         2,
-        "A call of git failed, or the folder is not in a git repository.",
+        "A git command failed, or the folder is not in a git repository.",
         "Run the command in a git repository.",
     ),
     "JSON_REFUSED": ErrorCode(
@@ -113,8 +113,8 @@ CODES = {
     "JSON_SYNTAX": ErrorCode(2, "The text is not JSON.", "Fix the line in the message."),
     "NOTE_TOO_LONG": ErrorCode(
         2,
-        "A note is longer than a session may keep.",
-        "Write it to a file of the session, and note the path.",
+        "A note is longer than a session allows.",
+        "Write it to a session file, and note the path.",
     ),
     "NOT_A_NAME": ErrorCode(2, "A skill cannot have this name.", "Use lower-case words with hyphens."),
     "NOT_INSTALLED": ErrorCode(
@@ -125,7 +125,7 @@ CODES = {
     ),
     "PICTURE_TOO_LARGE": ErrorCode(
         2,
-        "The picture has too many lines beside the steps, or too many pixels.",
+        "The diagram has too many side lines, or too many pixels.",
         "Draw it as Mermaid or text.",
     ),
     "REGISTRY_INVALID": ErrorCode(
@@ -169,7 +169,7 @@ CODES = {
     ),
     "UNKNOWN_SKILL": ErrorCode(2, "No location has a skill of that name.", "List the skills: `flow list`."),
     "UNKNOWN_STEP": ErrorCode(
-        2, "The workflow has no step of that id.", "List the steps: `flow show SKILL`."
+        2, "The workflow has no step with that id.", "List the steps: `flow show SKILL`."
     ),
     "UNKNOWN_STEP_COMMAND": ErrorCode(
         2, "The current step declares no such command.", "Run a command that the step lists."
@@ -177,7 +177,7 @@ CODES = {
     "USAGE": ErrorCode(2, "An unknown name, or a wrong value.", "Follow the hint."),
     "WRONG_TOTAL": ErrorCode(
         2,
-        "The workflow has another number of steps than the caller expects.",
+        "The number of steps differs from what the caller expects.",
         "Correct the number, or leave it out.",
     ),
     "WRONG_USE": ErrorCode(
@@ -202,18 +202,16 @@ CODES = {
     ),
     "JOURNAL_DAMAGED": ErrorCode(
         3,
-        "A journal was changed or damaged; the message contains file and line.",
+        "A journal was changed or damaged; the message says where.",
         "Restore it from a backup, or start a new session.",
     ),
     "JOURNAL_FULL": ErrorCode(
         3, "The journal has no room for another record.", "End the session, and continue in a new one."
     ),
     "PAYLOAD_EXISTS": ErrorCode(
-        3, "Another file has the name of the payload.", "Move it away, then run the command again."
+        3, "Another file has the payload's name.", "Move it away, then run the command again."
     ),
-    "SCHEMA_DIFFERS": ErrorCode(
-        3, "The database has no tables of flowrail.", "Create them: `flow store init`."
-    ),
+    "SCHEMA_DIFFERS": ErrorCode(3, "The database has no flowrail tables.", "Create them: `flow store init`."),
     "STORAGE": ErrorCode(
         3,
         "The disk or the store failed; nothing was recorded.",
@@ -234,7 +232,7 @@ CODES = {
     ),
     "ARGUMENT_REFUSED": ErrorCode(
         4,
-        "A value cannot become an argument of a command.",
+        "A value cannot become a command argument.",
         "Use another value, or write `--` before the argument in the workflow.",
     ),
     "CHANGED_MEANWHILE": ErrorCode(
@@ -242,12 +240,12 @@ CODES = {
     ),
     "COMMAND_NOT_REPEATED": ErrorCode(
         4,
-        "A command that must not run twice failed, or its end is unknown: the user decides.",
+        "A command that must not run twice failed, or its result is unknown: the user decides.",
         "Ask the user, as the step says.",
     ),
     "CALL_DENIED": ErrorCode(
         4,
-        "A guard of a skill, or `forbids` of the step, denies the command that would be run.",
+        "A skill's guard, or the step's `forbids`, denies the command.",
         "Follow the skill that guards it: `flow step SKILL`.",
     ),
     "COMMAND_RUNNING": ErrorCode(
@@ -258,7 +256,7 @@ CODES = {
     ),
     "DIFFERENT_SESSION": ErrorCode(
         4,
-        "The other store has a session or handoff of that id with other records.",
+        "The other store has a session or handoff with that id but different records.",
         "Copy to an empty store.",
     ),
     "DISPATCH_GONE": ErrorCode(
@@ -271,7 +269,7 @@ CODES = {
     ),
     "EVIDENCE_MISSING": ErrorCode(
         4,
-        "The evidence that an outcome needs is missing; `results` are those of all checks of the step.",
+        "The evidence that an outcome needs is missing; `results` has the result of each of the step's checks.",
         "Provide each missing item, then report again.",
     ),
     "EXISTS": ErrorCode(
@@ -293,7 +291,7 @@ CODES = {
     ),
     "NOT_WAITING": ErrorCode(4, "No question is open.", "Look at the step: `flow resume`."),
     "NO_OPEN_SESSION": ErrorCode(
-        4, "No session is open, or only those of other conversations are.", "Start one: `flow step SKILL`."
+        4, "No session is open, or only in other conversations.", "Start one: `flow step SKILL`."
     ),
     "OTHER_CONVERSATION": ErrorCode(
         4,
@@ -319,7 +317,7 @@ CODES = {
         "Look at the handoff: `flow handoff status ID`.",
     ),
     "PLACE_ELSEWHERE": ErrorCode(
-        4, "The folder of the project's skills is a link out of the project.", "Replace the link by a folder."
+        4, "The project's skills folder links outside the project.", "Replace the link with a folder."
     ),
     "QUESTION_OPEN": ErrorCode(4, "The user has to answer first.", "Ask the user, then run `flow answer`."),
     "REGISTRY_CHANGED": ErrorCode(
@@ -345,9 +343,7 @@ CODES = {
     "SEVERAL_OPEN": ErrorCode(
         4, "Several sessions are open and the command names none.", "Name one with `--session ID`."
     ),
-    "TOO_DEEP": ErrorCode(
-        4, "Sub-agents dispatched further sub-agents, deeper than the limit.", "Do the work in this session."
-    ),
+    "TOO_DEEP": ErrorCode(4, "Sub-agents are nested deeper than the limit.", "Do the work in this session."),
     "WORKER_REPLACED": ErrorCode(
         4,
         "The worker sent no heartbeat for too long, so other workers have taken over its jobs.",
