@@ -12,6 +12,7 @@ from pathlib import Path
 import flowrail.hosts
 from flowrail import __version__
 from flowrail.discovery.scan import SKILL_FILE
+from flowrail.hosts.host import CLAUDE_CODE
 from flowrail.hosts.settings import hooks
 from flowrail.skills.bundled_copies import shipped
 from flowrail.skills.install import bundled
@@ -40,7 +41,7 @@ def contents() -> dict[str, bytes]:
         ".claude-plugin/marketplace.json": _json(market),
         f"{ROOT}/.claude-plugin/plugin.json": _json({**plugin, "author": author, "keywords": keywords}),
         f"{ROOT}/hooks/hooks.json": _json(
-            {"description": ABOUT, "hooks": {name: [entry] for name, entry in hooks().items()}}
+            {"description": ABOUT, "hooks": {name: [entry] for name, entry in hooks(CLAUDE_CODE).items()}}
         ),
     }
     cards = {f"{ROOT}/skills/{name}/{SKILL_FILE}": shipped(name).contents[SKILL_FILE] for name in bundled()}

@@ -18,10 +18,11 @@ from enum import StrEnum
 
 from flowrail import git
 from flowrail.discovery.git_root import ancestors, is_repository, owners_of
+from flowrail.hosts.host import CLAUDE_CODE, HOSTS
 
 OFFERED = "available-workflows.yaml"
 """The name of a session's cache of skills; see `menu_cache`."""
-FOLDERS = (".claude/skills", ".agents/skills")
+FOLDERS = tuple(dict.fromkeys(host.skills for host in HOSTS))
 """The folders for a project's skills: the one of Claude Code, and the one that several hosts share."""
 GIT_SECONDS = 5.0
 """The time that git and its child processes get in total."""
@@ -112,14 +113,17 @@ def look(cwd: str, home: str, environ: Mapping[str, str], extra: Iterable[str] =
 
 def config_folder(home: str, environ: Mapping[str, str]) -> str:
     """Return the user's configuration folder: `~/.claude`, or the one that ``CLAUDE_CONFIG_DIR`` names."""
-    moved = environ.get("CLAUDE_CONFIG_DIR", "")
-    return os.path.join(home, expand(moved, home)) if moved else os.path.join(home, ".claude")
+    return CLAUDE_CODE.in_home(CLAUDE_CODE.folder, home, environ)
 
 
 def _home_folders(home: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    origin = "CLAUDE_CONFIG_DIR" if environ.get("CLAUDE_CONFIG_DIR") else "home"
-    yield os.path.join(config_folder(home, environ), "skills"), origin
-    yield os.path.join(home, FOLDERS[1]), "home"
+    """Yield each folder with skills in the user's home, and where its path comes from."""
+    origins: dict[str, str] = {}
+    for host in HOSTS:
+        is_moved = environ.get(host.moved_by) and host.skills.startswith(f"{host.folder}/")
+        path = host.in_home(host.skills, home, environ)
+        origins.setdefault(path, host.moved_by if is_moved else "home")
+    yield from origins.items()
 
 
 def _scope_and_origin(folder: str, cwd: str, top: str | None, superproject: str | None) -> tuple[Scope, str]:

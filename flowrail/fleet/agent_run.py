@@ -15,6 +15,7 @@ from enum import StrEnum
 
 from flowrail.fleet import process, programs, targets
 from flowrail.hosts.conversation import FLEET
+from flowrail.hosts.host import HOSTS
 from flowrail.machines.agents import DispatchGoneError, parent_of
 from flowrail.machines.guidance.agent_work import PENDING
 from flowrail.machines.session import COMPLETED
@@ -26,7 +27,7 @@ from flowrail.storage.files import make_private_dir, write_atomic
 from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import visible
 
-NOT_INHERITED = ("CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
+NOT_INHERITED = frozenset(mark for host in HOSTS for mark in host.marks)
 """Variables that mark a program as started inside a conversation of another one."""
 _OURS = "f1ee7000"
 """What the ids of the conversations of all runs begin with."""

@@ -13,16 +13,11 @@ from flowrail import approval
 from flowrail.approval import FolderContent
 from flowrail.command import Command, Hint
 from flowrail.errors import TrustError
+from flowrail.hosts.host import HOSTS
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.storage.files import MissingFileError, read_bounded, sha256_hex
 
-HOST_FILES = (
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".mcp.json",
-    ".codex/config.toml",
-    ".codex/hooks.json",
-)
+HOST_FILES = tuple(dict.fromkeys(path for host in HOSTS for path in host.approved_files))
 """The files of a project in which host programs find commands that they run by themselves."""
 _ABSENT = "-"
 _HINT = Hint("a person runs at a terminal: ", Command("fleet worker"))

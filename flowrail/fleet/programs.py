@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from flowrail.errors import UsageError
+from flowrail.hosts.host import CLAUDE_CODE
 from flowrail.hosts.settings import PERMISSIONS, hooks
 from flowrail.storage.configuration import FleetLimits
 
@@ -54,7 +55,7 @@ def command_of(program: str, limits: FleetLimits, *, conversation: str, model: s
     if program == CLAUDE:
         settings = {
             "permissions": {"allow": list(PERMISSIONS)},
-            "hooks": {name: [entry] for name, entry in hooks().items()},
+            "hooks": {name: [entry] for name, entry in hooks(CLAUDE_CODE).items()},
         }
         words = ["claude", "-p", "--session-id", conversation, "--output-format", "stream-json", "--verbose"]
         words += ["--settings", json.dumps(settings), *(["--model", model] if model else [])]

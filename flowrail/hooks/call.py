@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from flowrail.hosts.host import Host, calling_host
 from flowrail.rules.tools import EDITS, SHELLS, ToolUse
 from flowrail.text.safe_text import in_quotes, shortened
 
@@ -21,6 +22,8 @@ _CONVERSATION = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z"
 class Call(NamedTuple):
     """What happens in a host, and in which environment."""
 
+    host: Host
+    """A host whose hooks have this form of input and answers."""
     environ: Mapping[str, str]
     home: str
     state: str
@@ -68,28 +71,31 @@ class Pending(NamedTuple):
 
 
 def read_call(
-    data: bytes, *, environ: Mapping[str, str], home: str, state: str, now: str, cwd: str
+    event: str, data: bytes, *, environ: Mapping[str, str], home: str, state: str, now: str, cwd: str
 ) -> Call | None:
-    """Return the call with the input *data*, or `None` if it is not an object."""
+    """Return the call at *event* with the input *data*, or `None` if it is not an object."""
     try:
         received = json.loads(data)
     except (ValueError, RecursionError):
         return None
     if not isinstance(received, dict):
         return None
-    named, tasks = _text(received, "cwd"), received.get("background_tasks")
+    host = calling_host(event, received)
+    keys = host.input_keys
+    named, tasks = _text(received, keys.cwd), received.get(keys.background_tasks)
     return Call(
+        host,
         environ,
         home,
         state,
         now,
         named if os.path.isabs(named) else cwd,
-        _id(received, "session_id"),
-        _id(received, "agent_id"),
-        _text(received, "tool_name"),
-        _object(received, "tool_input"),
-        _object(received, "tool_response"),
-        received.get("is_interrupt") is True,
+        _id(received, keys.conversation),
+        _id(received, keys.agent),
+        _text(received, keys.tool),
+        _object(received, keys.tool_input),
+        _object(received, keys.response),
+        received.get(keys.interrupted) is True,
         bool(tasks) if isinstance(tasks, list) else None,
     )
 

@@ -19,7 +19,6 @@ from flowrail.hooks.first_look import (
     with_ancestors,
 )
 from flowrail.hooks.stored import is_at, record_call, stored_sessions
-from flowrail.hosts.host import denied_tool
 from flowrail.skills.guard_index import Guard, matching, take_lift
 from flowrail.skills.guard_scan import guards_of
 from flowrail.text.safe_text import in_quotes
@@ -29,7 +28,7 @@ def answer(event: str, call: Call, *found: Denial | GuardedCall | CountedCall) -
     """Return the answer that denies the tool, or an empty one."""
     del event
     reason = next(filter(None, (_reason(each, call) for each in found)), "")
-    return denied_tool(reason) if reason else {}
+    return call.host.denied_tool(reason) if reason else {}
 
 
 def _reason(found: Denial | GuardedCall | CountedCall, call: Call) -> str | None:

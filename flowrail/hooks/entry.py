@@ -16,7 +16,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from flowrail.hooks.call import Call, Pending, read_call
-from flowrail.rules.tools import QUESTIONS, SKILL_TOOL
+from flowrail.rules.tools import QUESTIONS, SKILL_TOOLS
 from flowrail.storage.user_folders import state_folder
 from flowrail.text import size_limits
 
@@ -27,7 +27,7 @@ _LOOKS = {
     **dict.fromkeys(("post-tool-use", "post-tool-use-failure"), "after_tool"),
 }
 """The module that looks at each event. Only that one is imported."""
-_AFTER = {SKILL_TOOL: "skill_call", **dict.fromkeys(QUESTIONS, "question_tool")}
+_AFTER = {**dict.fromkeys(SKILL_TOOLS, "skill_call"), **dict.fromkeys(QUESTIONS, "question_tool")}
 """The module that answers after a tool, if it is not the same as for other tools."""
 
 
@@ -48,7 +48,7 @@ def answer_of(event: str) -> Mapping[str, object]:
         home = os.path.expanduser("~")
         state = state_folder(os.environ, home)
         if len(data) <= size_limits.HOOK_INPUT_BYTES:
-            call = read_call(data, environ=os.environ, home=home, state=state, now=_now(), cwd=_cwd())
+            call = read_call(event, data, environ=os.environ, home=home, state=state, now=_now(), cwd=_cwd())
             return _answer(event, call) if call is not None else {}
     return {}
 

@@ -18,6 +18,7 @@ from flowrail.discovery.git_root import find_project_root
 from flowrail.hooks import subagents
 from flowrail.hooks.call import Call
 from flowrail.hooks.subagents import SESSION_ID
+from flowrail.hosts.host import named_project
 from flowrail.skills.guard_index import Guard, known_guards, matching
 from flowrail.storage.user_folders import configuration_path
 
@@ -88,8 +89,8 @@ def store_folders(call: Call) -> list[StoreFolder]:
         path = os.path.abspath(os.path.join(call.cwd, named))
         return [StoreFolder(path, path)]
     folders = [StoreFolder(os.path.join(find_project_root(call.cwd), ".flow"), None)]
-    project = call.environ.get("CLAUDE_PROJECT_DIR", "")
-    if os.path.isabs(project):
+    project = named_project(call.environ)
+    if project:
         path = os.path.join(find_project_root(project), ".flow")
         folders += [StoreFolder(path, path)] if path != folders[0].path else []
     return folders
@@ -168,8 +169,7 @@ def project_of(found: FoundSession, call: Call) -> str:
     """Return the project of a session: rules name paths relative to it."""
     if not call.environ.get("FLOW_STORE"):
         return os.path.dirname(found.store.path)
-    project = call.environ.get("CLAUDE_PROJECT_DIR", "")
-    return find_project_root(project if os.path.isabs(project) else call.cwd)
+    return find_project_root(named_project(call.environ) or call.cwd)
 
 
 def _found(folder: StoreFolder, marks: Sequence[bytes], statuses: Sequence[str]) -> Iterator[FoundSession]:
@@ -251,8 +251,7 @@ def may_guard(call: Call) -> bool:
 
 def projects_of(call: Call) -> list[str]:
     """Return the project of the folder, and that of the host if it is another one."""
-    named = call.environ.get("CLAUDE_PROJECT_DIR", "")
-    folders = [call.cwd, *([named] if os.path.isabs(named) else ())]
+    folders = filter(None, (call.cwd, named_project(call.environ)))
     return list(dict.fromkeys(find_project_root(folder) for folder in folders))
 
 

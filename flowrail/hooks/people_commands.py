@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from flowrail.hooks.call import Call
+from flowrail.hosts.conversation import VARIABLES
+from flowrail.hosts.host import HOSTS
 from flowrail.rules.shell import simple_commands, without_prefixes
 from flowrail.rules.tools import written_files
 
@@ -20,7 +22,8 @@ _TERMINALS = frozenset(
     {"script", "setsid", "expect", "unbuffer", "tmux", "screen", "socat", "dtach", "xargs", "at"}
 )
 """Programs that run a command at another terminal, or in another environment."""
-_VARIABLE = r"(?:FLOW_HOST_SESSION|CLAUDE\w*|CODEX\w*)"
+_PREFIXES = "|".join(rf"{re.escape(host.variable_prefix)}\w*" for host in HOSTS if host.variable_prefix)
+_VARIABLE = rf"(?:{'|'.join(VARIABLES)}|{_PREFIXES})"
 _CHANGES_CONVERSATION = re.compile(
     rf"(?:^|\s){_VARIABLE}=|(?:\bunset|--unset[= ]|\s-u)\s*{_VARIABLE}"
     r"|\benv\s+(?:-\S+\s+)*(?:-i|-|--ignore-environment)\s"

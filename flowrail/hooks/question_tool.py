@@ -16,7 +16,7 @@ from flowrail.hooks import stored
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import is_in_database, own_sessions
 from flowrail.hooks.stored import HookSession
-from flowrail.hosts.host import added_context
+from flowrail.hosts.host import HOSTS
 from flowrail.machines.asked_questions import ACCEPTED, NEEDS_REASON
 from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.question import OWN_WORDS
@@ -27,20 +27,18 @@ from flowrail.text.phrases import listed
 
 _OF_THE_USER = frozenset({"questions", "answers", "annotations"})
 """What the host reports if the user answered. Any other key means that it ended the question in another way."""
-_SHELL = "CLAUDECODE"
-"""A variable that the host sets for the shells of an agent, and not for hooks."""
 
 
 def answer(event: str, call: Call) -> Mapping[str, object]:
     """Record the answers that the user gave; return the answer that says so, or an empty one."""
     said = _record_answers(call)
-    return added_context(event, said) if said else {}
+    return call.host.added_context(event, said) if said else {}
 
 
 def _record_answers(call: Call) -> str:
     answers = call.response.get("answers")
     if (
-        call.environ.get(_SHELL)
+        any(call.environ.get(host.shell_mark) for host in HOSTS)
         or not isinstance(answers, dict)
         or not answers
         or call.response.keys() - _OF_THE_USER

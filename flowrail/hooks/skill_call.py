@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.hooks.call import Call
-from flowrail.hosts.host import added_context
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import current_step, session_workflow
 from flowrail.skills.catalog import UnknownSkillError
@@ -17,7 +16,7 @@ from flowrail.text.safe_text import in_quotes
 def answer(event: str, call: Call) -> Mapping[str, object]:
     """Return the answer that shows the session of the skill, or an empty one."""
     said = _opened_session(call) if call.agent is None else ""
-    return added_context(event, said) if said else {}
+    return call.host.added_context(event, said) if said else {}
 
 
 def _opened_session(call: Call) -> str:

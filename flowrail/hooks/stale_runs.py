@@ -12,7 +12,6 @@ from flowrail.evidence import project_files
 from flowrail.hooks.after_tool import MaybeStale
 from flowrail.hooks.call import Call, plain
 from flowrail.hooks.first_look import FoundSession
-from flowrail.hosts.host import added_context
 
 _SAID = "stale-said"
 """The file in the folder of a run that says that its result is stale, and that the agent was told so."""
@@ -20,9 +19,8 @@ _SAID = "stale-said"
 
 def answer(event: str, call: Call, *found: MaybeStale) -> Mapping[str, object]:
     """Return the answer that names stale results, or an empty one."""
-    del call
     said = " ".join(_stale_commands(found))
-    return added_context(event, said) if said else {}
+    return call.host.added_context(event, said) if said else {}
 
 
 def _stale_commands(found: tuple[MaybeStale, ...]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from flowrail.hooks.denials import guards_overview
 from flowrail.hooks.first_look import FoundSession
 from flowrail.hooks.stored import HookSession
 from flowrail.hosts.conversation import FLEET, HELD
-from flowrail.hosts.host import LONGEST_ANSWER, added_context, blocked_stop
+from flowrail.hosts.host import LONGEST_ANSWER
 from flowrail.machines.agents import Children
 from flowrail.machines.guidance.agent_work import PENDING
 from flowrail.machines.session import ABANDONED, ACTIVE, COMPLETED, WAITING, Session
@@ -46,12 +46,12 @@ def _in_database(event: str, call: Call) -> list[HookSession]:
 def _answer(event: str, call: Call, sessions: list[HookSession]) -> Mapping[str, object]:
     if event == "session-start":
         text = "\n".join(filter(None, [_sessions_overview(sessions, call), guards_overview(call)]))
-        return added_context(event, text) if text else {}
+        return call.host.added_context(event, text) if text else {}
     if event == "session-end":
         _release_sessions(sessions, call)
         return {}
     reason = _reason_to_continue(sessions, call)
-    return blocked_stop(reason) if reason else {}
+    return call.host.blocked_stop(reason) if reason else {}
 
 
 def _sessions_overview(sessions: Iterable[HookSession], call: Call) -> str:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from flowrail.hooks import first_look, subagents
 from flowrail.hooks.call import Call, Pending
 from flowrail.hooks.first_look import ENDED, FoundSession
+from flowrail.hosts.host import HOSTS
 
 MOST_READ = 200
 """When a conversation begins, at most this many sessions are read, newest first."""
@@ -47,8 +48,8 @@ def _sessions(event: str, call: Call) -> list[FoundSession]:
 
 def _export_conversation(call: Call) -> None:
     """Export the conversation's id to its shell, if the host offers a file for that and does not export it."""
-    path = call.environ.get("CLAUDE_ENV_FILE", "")
-    if call.conversation is None or not os.path.isabs(path) or call.environ.get("CLAUDE_CODE_SESSION_ID"):
-        return
-    with suppress(OSError), open(path, "a", encoding="utf-8") as file:
-        file.write(f"export FLOW_HOST_SESSION={call.conversation}\n")
+    for host in HOSTS if call.conversation is not None else ():
+        path = call.environ.get(host.shell_file, "")
+        if os.path.isabs(path) and not call.environ.get(host.conversation):
+            with suppress(OSError), open(path, "a", encoding="utf-8") as file:
+                file.write(f"export FLOW_HOST_SESSION={call.conversation}\n")

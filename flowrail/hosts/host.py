@@ -1,13 +1,14 @@
-"""The programs that run agents, as values: folders, settings, and the events at which they call hooks; and the answers.
+"""The programs that run agents, as values: folders, settings, variables, events and tools; and their answers.
 
-To support another host, add its value here, and the names of its tools in `rules.tools` if they are new.
+To support another host, add its value here. Everything that lists hosts, their variables or their tools derives from
+`HOSTS`. No dataclasses: importing them takes as long as starting Python, and a host calls a hook for every tool.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from flowrail.errors import UsageError
 from flowrail.text.phrases import did_you_mean
@@ -30,29 +31,60 @@ LONGEST_ANSWER = 4_000
 """The most characters of an answer's text, which becomes part of the agent's context."""
 
 
-def added_context(event: str, text: str) -> Answer:
-    """Return the answer to *event* that adds *text* to the agent's context."""
-    return {"hookSpecificOutput": {"hookEventName": EVENTS[event], "additionalContext": _bounded(text)}}
+class ToolNames(NamedTuple):
+    """The names that a host gives its tools."""
+
+    shells: frozenset[str] = frozenset()
+    """Tools that run shell commands."""
+    edits: frozenset[str] = frozenset()
+    """Tools that change files."""
+    reads: frozenset[str] = frozenset()
+    """Tools that read files."""
+    agents: frozenset[str] = frozenset()
+    """Tools that start sub-agents."""
+    questions: frozenset[str] = frozenset()
+    """Tools in which the host asks the user an agent's questions."""
+    skills: frozenset[str] = frozenset()
+    """Tools with which an agent reads a skill."""
+
+    def of_event(self, event: str) -> frozenset[str]:
+        """Return the tools that *event* is for; none if it is for all, or is not about tools."""
+        if event == POST_TOOL_USE:
+            return self.shells | self.edits | self.questions | self.skills
+        return self.shells if event == POST_TOOL_USE_FAILURE else frozenset()
 
 
-def denied_tool(reason: str) -> Answer:
-    """Return the answer that keeps a tool from being used."""
-    output = {
-        "hookEventName": EVENTS[PRE_TOOL_USE],
-        "permissionDecision": "deny",
-        "permissionDecisionReason": _bounded(reason),
-    }
-    return {"hookSpecificOutput": output}
+TOOLS = ToolNames(
+    shells=frozenset({"Bash", "shell", "local_shell", "exec_command"}),
+    edits=frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"}),
+    reads=frozenset({"Read", "Grep", "Glob", "LS"}),
+    agents=frozenset({"Agent", "Task"}),
+    questions=frozenset({"AskUserQuestion"}),
+    skills=frozenset({"Skill"}),
+)
+"""The names in Claude Code and Codex. Codex also accepts names of Claude Code."""
 
 
-def blocked_stop(reason: str) -> Answer:
-    """Return the answer that keeps an agent from ending its turn."""
-    return {"decision": "block", "reason": _bounded(reason)}
+class InputKeys(NamedTuple):
+    """The keys in the input of a host's hooks, with the names in Claude Code and Codex."""
+
+    event: str = "hook_event_name"
+    conversation: str = "session_id"
+    agent: str = "agent_id"
+    """The id of the sub-agent."""
+    cwd: str = "cwd"
+    tool: str = "tool_name"
+    tool_input: str = "tool_input"
+    response: str = "tool_response"
+    interrupted: str = "is_interrupt"
+    background_tasks: str = "background_tasks"
 
 
-@dataclass(frozen=True)
-class Host:
-    """A program that runs agents. Its paths are relative to a project, and to the user's home."""
+class Host(NamedTuple):
+    """A program that runs agents. Its paths are relative to a project, and to the user's home.
+
+    A host that reads other answers than Claude Code is a subclass with its own.
+    """
 
     name: str
     """The name that `--host` takes."""
@@ -72,18 +104,64 @@ class Host:
     """The file with the settings of one user in a project."""
     takes_permissions: bool = False
     """Whether its settings allow commands."""
+    other_settings: tuple[str, ...] = ()
+    """More files of a project in which the host finds commands that it runs by itself."""
+    events: Mapping[str, str] = {}
+    """The host's name of each of our events at which it calls hooks."""
+    input_keys: InputKeys = InputKeys()
+    """The keys in the input of its hooks."""
+    tools: ToolNames = ToolNames()
+    """The names of its tools."""
     conversation: str = ""
     """The environment variable with the id of the conversation in which a command runs."""
+    shell_mark: str = ""
+    """A variable that the host sets for the shells of an agent, and not for hooks."""
+    other_marks: tuple[str, ...] = ()
+    """More variables that mark a program as started inside a conversation."""
+    variable_prefix: str = ""
+    """What the names of the host's own variables begin with."""
+    project: str = ""
+    """The variable of hooks with the project."""
+    shell_file: str = ""
+    """The variable of hooks with a file whose lines run in the agent's shells."""
     after_setup: str = ""
     """What the user does after the hooks were written."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The variables that mark a program as started inside a conversation."""
+        return tuple(filter(None, (self.conversation, self.shell_mark, *self.other_marks)))
+
+    @property
+    def approved_files(self) -> tuple[str, ...]:
+        """The files of a project in which the host finds commands that it runs by itself."""
+        return tuple(filter(None, (self.settings, self.local_settings, *self.other_settings)))
 
     def in_home(self, path: str, home: str, environ: Mapping[str, str]) -> str:
         """Return one of the host's paths in the user's home."""
         moved = environ.get(self.moved_by, "") if self.moved_by else ""
         if moved and f"{path}/".startswith(f"{self.folder}/"):
-            moved = os.path.join(home, moved[2:]) if moved.startswith("~/") else os.path.join(home, moved)
+            moved = home + moved[1:] if moved == "~" or moved.startswith("~/") else os.path.join(home, moved)
             return os.path.join(moved, os.path.relpath(path, self.folder)) if path != self.folder else moved
         return os.path.join(home, path)
+
+    def added_context(self, event: str, text: str) -> Answer:
+        """Return the answer to *event* that adds *text* to the agent's context."""
+        output = {"hookEventName": self.events[event], "additionalContext": _bounded(text)}
+        return {"hookSpecificOutput": output}
+
+    def denied_tool(self, reason: str) -> Answer:
+        """Return the answer that keeps a tool from being used."""
+        output = {
+            "hookEventName": self.events[PRE_TOOL_USE],
+            "permissionDecision": "deny",
+            "permissionDecisionReason": _bounded(reason),
+        }
+        return {"hookSpecificOutput": output}
+
+    def blocked_stop(self, reason: str) -> Answer:
+        """Return the answer that keeps an agent from ending its turn."""
+        return {"decision": "block", "reason": _bounded(reason)}
 
 
 CLAUDE_CODE = Host(
@@ -96,7 +174,15 @@ CLAUDE_CODE = Host(
     settings=".claude/settings.json",
     local_settings=".claude/settings.local.json",
     takes_permissions=True,
+    other_settings=(".mcp.json",),
+    events=EVENTS,
+    tools=TOOLS,
     conversation="CLAUDE_CODE_SESSION_ID",
+    shell_mark="CLAUDECODE",
+    other_marks=("CLAUDE_CODE_ENTRYPOINT",),
+    variable_prefix="CLAUDE",
+    project="CLAUDE_PROJECT_DIR",
+    shell_file="CLAUDE_ENV_FILE",
     after_setup="Restart Claude Code: a running conversation keeps the hooks that it started with.",
 )
 CODEX = Host(
@@ -107,7 +193,11 @@ CODEX = Host(
     moved_by="CODEX_HOME",
     program="codex",
     settings=".codex/hooks.json",
+    other_settings=(".codex/config.toml",),
+    events=EVENTS,
+    tools=TOOLS,
     conversation="CODEX_THREAD_ID",
+    variable_prefix="CODEX",
     after_setup="Restart Codex and type /hooks: Codex runs hooks only after you have reviewed them.",
 )
 AGENTS = Host(
@@ -135,6 +225,20 @@ def host_named(name: str) -> Host:
         hint = did_you_mean(name[:40], names, f"use one of {', '.join(names)}")
         raise UsageError(f"unknown host `{name[:40]}`", hint=hint)
     return HOSTS[names.index(name)]
+
+
+def calling_host(event: str, received: Mapping[str, object]) -> Host:
+    """Return the host that calls a hook at *event* with this input; Claude Code if the input does not name the event."""
+    callers = (host for host in HOSTS if event in host.events)
+    return next(
+        (host for host in callers if received.get(host.input_keys.event) == host.events[event]), CLAUDE_CODE
+    )
+
+
+def named_project(environ: Mapping[str, str]) -> str:
+    """Return the absolute path of the project that a host names to its hooks, or nothing."""
+    named = (environ.get(host.project, "") for host in HOSTS if host.project)
+    return next(filter(os.path.isabs, named), "")
 
 
 def _bounded(text: str) -> str:

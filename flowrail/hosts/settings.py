@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowrail.errors import ConflictError, DocumentError
-from flowrail.hosts.host import EVENTS, POST_TOOL_USE, POST_TOOL_USE_FAILURE, SESSION_START, Host
-from flowrail.rules.tools import EDITS, QUESTIONS, SHELLS, SKILL_TOOL
+from flowrail.hosts.host import SESSION_START, Host
 from flowrail.storage import files
 from flowrail.text import json as strict_json
 from flowrail.text import size_limits
@@ -40,8 +39,6 @@ _MISSING = json.dumps(
         "Install flowrail, or remove its hooks from the settings."
     }
 )
-_OF_TOOLS = {POST_TOOL_USE: SHELLS | EDITS | QUESTIONS | {SKILL_TOOL}, POST_TOOL_USE_FAILURE: SHELLS}
-"""The tools that an event is for, if it is not for all."""
 Settings = dict[str, Any]
 
 
@@ -63,7 +60,7 @@ class SettingsFile:
     @property
     def missing(self) -> list[str]:
         """The events whose hooks are missing or not as this version writes them."""
-        return [name for name, entry in hooks().items() if not _has(self.settings, name, entry)]
+        return [name for name, entry in hooks(self.host).items() if not _has(self.settings, name, entry)]
 
     @property
     def is_switched_off(self) -> bool:
@@ -112,14 +109,14 @@ def inside_project(path: str, project: str, home: str, *, instead: str) -> str:
     return path
 
 
-def hooks() -> dict[str, Settings]:
-    """Return our entry for each event, by the name that hosts give it."""
+def hooks(host: Host) -> dict[str, Settings]:
+    """Return our entry for each event at which *host* calls hooks, by its own name of the event."""
     entries: dict[str, Settings] = {}
-    for event, name in EVENTS.items():
+    for event, name in host.events.items():
         command = {"type": "command", "command": hook_command(event), "timeout": TIMEOUT}
         entries[name] = {"hooks": [command]}
-        if event in _OF_TOOLS:
-            entries[name] = {"matcher": "|".join(sorted(_OF_TOOLS[event])), **entries[name]}
+        if tools := host.tools.of_event(event):
+            entries[name] = {"matcher": "|".join(sorted(tools)), **entries[name]}
     return entries
 
 
@@ -135,7 +132,7 @@ def hook_command(event: str) -> str:
 def with_ours(settings: Settings, host: Host) -> Settings:
     """Return *settings* with our hooks and permissions; hooks of a different version are replaced."""
     result = copy.deepcopy(settings)
-    entries = hooks()
+    entries = hooks(host)
     if not all(_has(settings, name, entry) for name, entry in entries.items()):
         result = without_ours(settings)
         for name, entry in entries.items():
@@ -187,7 +184,7 @@ def _is_ours(hook: Mapping[str, object]) -> bool:
 
 
 def _parse(text: str, source: str, host: Host) -> Settings:
-    lines = json.dumps({"hooks": {name: [entry] for name, entry in hooks().items()}}, indent=2)
+    lines = json.dumps({"hooks": {name: [entry] for name, entry in hooks(host).items()}}, indent=2)
     hint = f"settings must be plain JSON without comments; fix the file, or add these lines by hand:\n{lines}"
     try:
         settings: Any = strict_json.load(text, source=source) if text.strip() else {}

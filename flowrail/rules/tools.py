@@ -2,7 +2,7 @@
 
 ``Edit`` names a tool, ``Bash(git push*)`` a tool and its argument, ``mcp__server__*`` several tools. A rule helps
 an agent to follow its step. It is not a sandbox, because a shell has many forms of the same command. A rule that
-cannot be evaluated does not match. Standard library only: hooks import this module for every tool that an agent uses.
+cannot be evaluated does not match. Hooks import this module for every tool that an agent uses.
 """
 
 from __future__ import annotations
@@ -17,25 +17,17 @@ from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from flowrail.hosts.host import HOSTS
+
 LONGEST = 200
 _LONGEST_COMMAND = 20_000
 _RULE = r"(?P<tool>[A-Za-z_][A-Za-z0-9_.*-]*)(?:\((?P<argument>[^\n]*)\))?\Z"
-_SAME = {
-    "Edit": frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"}),
-    "Read": frozenset({"Read", "Grep", "Glob", "LS"}),
-    "Agent": frozenset({"Agent", "Task"}),
-    "Task": frozenset({"Agent", "Task"}),
-    "Bash": frozenset({"Bash", "shell", "local_shell", "exec_command"}),
-}
+SHELLS, EDITS, READS, AGENT_TOOLS, QUESTIONS, SKILL_TOOLS = (
+    frozenset[str]().union(*names) for names in zip(*(host.tools for host in HOSTS), strict=True)
+)
+"""The tools of all hosts, in the order of `ToolNames`."""
+_SAME = {"Edit": EDITS, "Read": READS, "Agent": AGENT_TOOLS, "Task": AGENT_TOOLS, "Bash": SHELLS}
 """The tools that a rule for a tool matches. Every tool that changes files counts as an edit."""
-SHELLS = _SAME["Bash"]
-"""The tools that run shell commands, under the names that hosts give them."""
-EDITS = _SAME["Edit"]
-"""The tools that change files."""
-QUESTIONS = frozenset({"AskUserQuestion"})
-"""The tools in which a host asks the user an agent's questions."""
-SKILL_TOOL = "Skill"
-"""The tool with which an agent reads a skill."""
 _NAMED_BY = {"Agent": "subagent_type", "Task": "subagent_type", "Skill": "skill", "WebSearch": "query"}
 _PATHS = ("file_path", "path", "notebook_path")
 _OWN_TOOL = r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z"
@@ -118,12 +110,12 @@ def _matches(rule: object, used: ToolUse) -> bool:
         return False
     tool, argument = parsed
     is_any = argument.strip() == "*"
-    if used.tool in SHELLS and tool in _SAME["Edit"]:
+    if used.tool in SHELLS and tool in EDITS:
         paths = _not_in_work(_redirected(_command(used)), used)
         return any(_is_path("**" if is_any else argument, path, used) for path in paths)
     if not _is_tool(tool, used.tool):
         return False
-    if used.tool in _SAME["Edit"]:
+    if used.tool in EDITS:
         paths = _not_in_work(_files(used), used)
         return (is_any and (bool(paths) or not _files(used))) or any(
             not is_any and _is_path(argument, path, used) for path in paths

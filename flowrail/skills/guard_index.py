@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from flowrail.hosts.host import HOSTS
 from flowrail.rules.tools import ToolUse, forbidding
 from flowrail.storage.user_folders import read_state, write_state
 
@@ -36,7 +37,7 @@ def known_guards(
     project: str, *, state: str, environ: Mapping[str, str], home: str
 ) -> tuple[Guard, ...] | None:
     """Return the guards of the skills of a project and of the user; `None` if the index is not up to date."""
-    key = [project, home, environ.get("CLAUDE_CONFIG_DIR", "")]
+    key = _key(project, home, environ)
     with suppress(OSError, ValueError, KeyError, TypeError):
         index = read_state(_path(state, key))
         if index["of"] == key and all(stamp(path) == before for path, before in index["stamps"].items()):
@@ -54,7 +55,7 @@ def write_index(
     home: str,
 ) -> None:
     """Replace the index. *paths* are the files and folders whose change can change the guards."""
-    key = [project, home, environ.get("CLAUDE_CONFIG_DIR", "")]
+    key = _key(project, home, environ)
     stamps = {path: stamp(path) for path in paths}
     write_state(_path(state, key), {"of": key, "stamps": stamps, "guards": list(guards)})
 
@@ -100,6 +101,11 @@ def take_lift(state: str, project: str, pattern: str) -> bool:
         os.unlink(path)
         return is_new and is_meant
     return False
+
+
+def _key(project: str, home: str, environ: Mapping[str, str]) -> list[str]:
+    """Return what the folders of skills depend on."""
+    return [project, home, *(environ.get(host.moved_by, "") for host in HOSTS)]
 
 
 def _path(state: str, key: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from flowrail import approval
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
-from flowrail.hosts.host import AGENTS, CLAUDE_CODE
+from flowrail.hosts.host import CLAUDE_CODE, HOSTS
 from flowrail.machines.loading import workflow_source
 from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError, WorkflowFile
@@ -123,5 +123,6 @@ def _why_not(skill: Skill, copy: BundledCopy | None) -> tuple[str, str | Hint]:
     if copy is None:
         return f"of this project overrides your own at {skill.hides[-1].folder}", ""
     why = f"of this project overrides the bundled one and differs from it: {joined(copy.changes)}"
-    host = AGENTS if os.path.dirname(skill.folder).endswith(AGENTS.skills) else CLAUDE_CODE
+    folder = os.path.dirname(skill.folder)
+    host = next((host for host in reversed(HOSTS) if folder.endswith(host.skills)), CLAUDE_CODE)
     return why, Hint("or replace it: ", Command("setup", skill.name, host=host.name, force=True))

@@ -11,6 +11,7 @@ from support.sandbox import BUNDLED
 
 from flowrail import __version__
 from flowrail.discovery.locations import bundled_folder
+from flowrail.hosts.host import CLAUDE_CODE
 from flowrail.hosts.settings import hooks
 from flowrail.text import yaml as yaml_text
 
@@ -45,7 +46,7 @@ def test_names_versions_and_paths_agree(built: Path) -> None:
     assert entry["name"] == plugin["name"] == "flowrail"
     assert entry["version"] == plugin["version"] == __version__
     assert (built / entry["source"] / ".claude-plugin" / "plugin.json").is_file()
-    assert told_hooks["hooks"] == {name: [entry] for name, entry in hooks().items()}
+    assert told_hooks["hooks"] == {name: [entry] for name, entry in hooks(CLAUDE_CODE).items()}
     assert "hooks" not in plugin, "the host finds hooks/hooks.json by itself, and refuses it twice"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.sandbox import flow, refused, told
 
-from flowrail.hosts.host import EVENTS
+from flowrail.hosts.host import CLAUDE_CODE, EVENTS
 from flowrail.hosts.settings import PERMISSIONS, hook_command, hooks
 
 PROJECT, LOCAL = Path(".claude/settings.json"), Path(".claude/settings.local.json")
@@ -42,7 +42,7 @@ def findings() -> list[dict[str, Any]]:
 
 def entries() -> dict[str, Any]:
     """Return our entries as a host's settings hold them."""
-    return {name: [entry] for name, entry in hooks().items()}
+    return {name: [entry] for name, entry in hooks(CLAUDE_CODE).items()}
 
 
 def test_one_command_writes_hooks_permissions_and_the_skill_and_another_removes_them() -> None:
