@@ -321,7 +321,7 @@ def test_after_a_kill_of_the_supervisor_the_user_says_whether_the_command_ran() 
     out, err = first.communicate()
     question = told("resume", session)["questions"][0]
 
-    assert (first.returncode, b"its end is unknown" in err) == (4, True), (out, err)
+    assert (first.returncode, b"its result is unknown" in err) == (4, True), (out, err)
     assert [option["label"] for option in question["options"]] == ["It ran", "It did not run", "Run it again"]
     assert told("sessions", session)["history"][-1]["revision"] == 0
     decided("answer", session, f"{question['id']}=It ran")

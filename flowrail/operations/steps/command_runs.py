@@ -67,7 +67,7 @@ class RanCommand(CommandRun):
 
     @property
     def exit_status(self) -> int:
-        """0 if it passed, 1 if it failed, 4 if its end is unknown."""
+        """0 if it passed, 1 if it failed, 4 if its result is unknown."""
         return {Verdict.PASS: 0, Verdict.FAIL: 1}.get(Verdict(self.verdict), 4)
 
     def report(self) -> Report:
@@ -86,7 +86,7 @@ def run_command(
 
     A person must have approved the commands of the skill with `flow trust`. The command runs to its end even if this
     process is killed: run it again to attach. A command that may run only once is not repeated; its recorded output is
-    printed. Exits with 0 if it passed, 1 if it failed, 4 if its end is unknown, 7 if it is not approved.
+    printed. Exits with 0 if it passed, 1 if it failed, 4 if its result is unknown, 7 if it is not approved.
     """
     if session is None:
         session = own_session(

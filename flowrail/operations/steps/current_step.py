@@ -70,7 +70,7 @@ def step(
     again: Annotated[
         str | None,
         Help(
-            "Replace the agent of dispatch N of the session's step by a new one, in a session of its own.",
+            "Replace the agent of dispatch N with a new one, in its own session.",
             metavar="N",
         ),
     ] = None,
