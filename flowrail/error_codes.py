@@ -30,7 +30,7 @@ CODES = {
         "The stored workflow needs Python functions, and these are not stored.",
         "Install the skill again, with its functions.",
     ),
-    "FAILED": ErrorCode(1, "The command failed for a reason without a code of its own.", "Follow the hint."),
+    "FAILED": ErrorCode(1, "The command failed for a reason without its own code.", "Follow the hint."),
     "HANDLER_FAILED": ErrorCode(
         1,
         "An author's function or rule failed; the session is unchanged.",
