@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from flowrail.conformance.transcripts import Call
-from flowrail.machines.session import COMPLETED, OPEN
 from flowrail.machines.statechart import transitions
 from flowrail.machines.transition import REPORTED, VERDICTS
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import REPORTABLE, Outcome
 from flowrail.rules.order_rule import Event, Form, OrderRule
 from flowrail.rules.tools import SHELLS, forbidding
+from flowrail.session_status import COMPLETED, OPEN
 
 _SESSION = re.compile(r'<step_output session="([^"]+)" revision="(\d+)" skill="([^"]+)" status="([^"]+)"')
 _STEP = re.compile(r'<step_header id="([^"]+)"')

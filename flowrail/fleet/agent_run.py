@@ -18,10 +18,10 @@ from flowrail.hosts.conversation import FLEET
 from flowrail.hosts.host import HOSTS
 from flowrail.machines.agents import DispatchGoneError, parent_of
 from flowrail.machines.guidance.agent_work import PENDING
-from flowrail.machines.session import COMPLETED
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps.current_step import look
 from flowrail.operations.steps.dispatched_work import lost_dispatch
+from flowrail.session_status import COMPLETED
 from flowrail.storage.configuration import FleetLimits
 from flowrail.storage.files import make_private_dir, write_atomic
 from flowrail.text.phrases import iso_time

@@ -19,12 +19,12 @@ from flowrail.hooks import subagents
 from flowrail.hooks.call import Call
 from flowrail.hooks.subagents import SESSION_ID
 from flowrail.hosts.host import named_project
+from flowrail.session_status import OPEN
 from flowrail.skills.guard_index import Guard, known_guards, matching
 from flowrail.storage.user_folders import configuration_path
 
 MOST_SESSIONS = 5_000
-OPEN, ENDED = ("active", "waiting"), ("completed", "failed")
-_OPEN_MARKS = (b'"status":"active"', b'"status":"waiting"')
+_OPEN_MARKS = tuple(f'"status":"{status}"'.encode() for status in OPEN)
 _JOURNAL = "journal.jsonl"
 _SHORT, _LARGEST = 32_768, 64 * 1024 * 1024
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration)

@@ -16,10 +16,11 @@ from flowrail.hosts.conversation import FLEET, HELD
 from flowrail.hosts.host import LONGEST_ANSWER
 from flowrail.machines.agents import Children
 from flowrail.machines.guidance.agent_work import PENDING
-from flowrail.machines.session import ABANDONED, ACTIVE, COMPLETED, WAITING, Session
+from flowrail.machines.session import Session
 from flowrail.operations.steps.dispatched_work import check_still_working, children_of
 from flowrail.operations.steps.session_choice import RESULT_SECONDS
 from flowrail.operations.steps.session_ownership import release
+from flowrail.session_status import ABANDONED, ACTIVE, COMPLETED, WAITING
 from flowrail.storage.files import sha256_hex
 from flowrail.storage.lock import LockTimeoutError
 from flowrail.text.phrases import ago, seconds_between
@@ -178,7 +179,7 @@ def _has_work(each: HookSession, session: Session, children: Children, call: Cal
     if session.parent:
         check_still_working(each.store, session)
     missing = session.evidence.missing if session.evidence is not None else ()
-    if any(child.status == WAITING for child in children.values()):
+    if any(child.needs_person for child in children.values()):
         return False
     if missing and all(result.kind == "person" for result in missing):
         return False

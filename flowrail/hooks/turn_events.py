@@ -7,11 +7,13 @@ from contextlib import suppress
 
 from flowrail.hooks import first_look, subagents
 from flowrail.hooks.call import Call, Pending
-from flowrail.hooks.first_look import ENDED, FoundSession
+from flowrail.hooks.first_look import FoundSession
 from flowrail.hosts.host import HOSTS
+from flowrail.session_status import ABANDONED, ACTIVE, ENDED
 
 MOST_READ = 200
 """When a conversation begins, at most this many sessions are read, newest first."""
+_WITH_RESULT = tuple(status for status in ENDED if status != ABANDONED)
 
 
 def look(event: str, call: Call) -> Pending | None:
@@ -36,14 +38,14 @@ def _sessions(event: str, call: Call) -> list[FoundSession]:
     elif event == "session-start":
         ended = [call.conversation] if call.conversation is not None else []
         found = [each for folder in folders for each in first_look.all_open(folder)]
-        found += [each for folder in folders for each in first_look.sessions_of(folder, ended, ENDED)]
+        found += [each for folder in folders for each in first_look.sessions_of(folder, ended, _WITH_RESULT)]
         found.sort(key=lambda each: str(each.data["moved_at"]), reverse=True)
         found = [each for each in found if not each.is_child][:MOST_READ]
     else:
         found = [each for folder in folders for each in first_look.sessions_of(folder, call.conversations)]
     if event == "stop":
         found = [each for each in found if not each.is_child]
-    return [each for each in found if each.data["status"] == "active" or event.startswith("session")]
+    return [each for each in found if each.data["status"] == ACTIVE or event.startswith("session")]
 
 
 def _export_conversation(call: Call) -> None:

@@ -17,10 +17,11 @@ from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.dispatch import MOST_DISPATCHES, AgentRole, Dispatch, needed_by
 from flowrail.machines.graph import reviews
 from flowrail.machines.outcome_decision import actions_of, names_in, session_context, title_of
-from flowrail.machines.session import COMPLETED, FAILED, Dispatched, Session
+from flowrail.machines.session import Dispatched, Session
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
+from flowrail.session_status import COMPLETED, FAILED
 from flowrail.text import phrases, placeholders
 from flowrail.text.safe_text import Markup, block, element, parts
 

@@ -21,19 +21,10 @@ from flowrail.machines.question import (
     Option,
     Question,
 )
-from flowrail.machines.session import (
-    ACTIVE,
-    BY_COMMAND,
-    BY_EVIDENCE,
-    BY_LIMIT,
-    BY_STEP,
-    FAILED,
-    WAITING,
-    AskedQuestion,
-    Session,
-)
+from flowrail.machines.session import BY_COMMAND, BY_EVIDENCE, BY_LIMIT, BY_STEP, AskedQuestion, Session
 from flowrail.machines.step import StepDef
 from flowrail.outcome import Outcome
+from flowrail.session_status import ACTIVE, FAILED, WAITING
 from flowrail.text import phrases, placeholders, safe_text
 from flowrail.text.safe_text import Markup, blanked, visible
 
@@ -169,7 +160,7 @@ def _matching_label(question: AskedQuestion, word: str) -> str:
 def with_questions(session: Session, questions: Sequence[AskedQuestion]) -> Session:
     """Return *session* with these questions. It waits while one of them is open."""
     status = session.status
-    if session.is_open:
+    if status in {ACTIVE, WAITING}:
         status = WAITING if any(question.is_open for question in questions) else ACTIVE
     return replace(session, questions=tuple(questions), status=status)
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.session import COMPLETED, Session
+from flowrail.machines.session import Session
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
 from flowrail.rules.order_rule import Event, OrderRule
 from flowrail.rules.tools import ToolUse
+from flowrail.session_status import COMPLETED
 
 CALL, DENIED = "call", "denied"
 """The kinds of records of a call that counts for an order rule, and of a call or a report that a rule denies."""

@@ -13,16 +13,12 @@ from flowrail.machines.evidence_results import CommandRun, EvidenceResult, StepE
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.question import OWN_WORDS, Question
 from flowrail.outcome import Outcome
+from flowrail.session_status import ACTIVE, NEED_PERSON, OPEN
 
 T = TypeVar("T")
 
 FORMAT = 1
 """The format of a session on disk."""
-
-ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED = "active", "waiting", "completed", "failed", "abandoned"
-STATUSES = (ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED)
-OPEN = frozenset({ACTIVE, WAITING})
-ENDED = frozenset(STATUSES) - OPEN
 
 BY_STEP, BY_AGENT, BY_LIMIT, BY_EVIDENCE, BY_COMMAND = "step", "agent", "limit", "evidence", "command"
 """The sources of a question: declared by the step, asked by a sub-agent, or raised by its limit, evidence or command."""
@@ -343,6 +339,11 @@ class Session:
     def is_open(self) -> bool:
         """Whether the run has not ended."""
         return self.status in OPEN
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether it waits for a person."""
+        return self.status in NEED_PERSON
 
     def allowed(self, step: str, bound: int) -> int:
         """Return how often *step* may be entered, the rounds that the user granted included."""

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, TrustError, UsageError
 from flowrail.machines.plain_form import from_plain
-from flowrail.machines.session import ENDED, OPEN, WORK, Session, default_work_folder
+from flowrail.machines.session import WORK, Session, default_work_folder
 from flowrail.machines.session_record import Record, RecordNote, StoredDefinition
 from flowrail.machines.workflow import Workflow
+from flowrail.session_status import ENDED, OPEN
 from flowrail.storage.file_store import FileLines, prepare_folder, remove_folder
 from flowrail.storage.journal import too_large
 from flowrail.storage.record_store import HeldEntry, JournalFullError, Kind, RecordStore, Stamp

@@ -32,10 +32,11 @@ from flowrail.machines.graph import leads_back, outcome_at_limit, possible_edges
 from flowrail.machines.limits import GOVERNED, counted_again
 from flowrail.machines.outcome_decision import applies, in_context
 from flowrail.machines.reported_values import default_params
-from flowrail.machines.session import COMPLETED, FAILED, Move, Session
+from flowrail.machines.session import Move, Session
 from flowrail.machines.step import StepContext, StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import REPORTABLE, Outcome
+from flowrail.session_status import COMPLETED, FAILED
 
 _OF_THE_STEP = r"\b(?:visit|limit)\b"
 """Names that have a different value in each step, so that equal conditions may differ in their result."""

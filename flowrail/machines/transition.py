@@ -26,14 +26,7 @@ from flowrail.machines.reported_values import (
     check_facts,
     check_params,
 )
-from flowrail.machines.session import (
-    ACTIVE,
-    GivenAnswer,
-    Move,
-    ParentSession,
-    Report,
-    Session,
-)
+from flowrail.machines.session import GivenAnswer, Move, ParentSession, Report, Session
 from flowrail.machines.statechart import (
     EVENTS,
     STOP,
@@ -47,6 +40,7 @@ from flowrail.machines.statechart import (
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import DONE, Outcome
+from flowrail.session_status import ACTIVE
 from flowrail.text.phrases import did_you_mean, listed
 from flowrail.text.safe_text import shortened
 

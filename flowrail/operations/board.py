@@ -18,10 +18,11 @@ from flowrail.machines.evidence_results import StepEvidence
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.agent_work import PENDING, AgentCount
 from flowrail.machines.guidance.guide import CurrentStep
-from flowrail.machines.session import OPEN, AskedQuestion, Session
+from flowrail.machines.session import AskedQuestion, Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
 from flowrail.operations.steps.dispatched_work import lost_dispatch
+from flowrail.session_status import OPEN
 from flowrail.text.phrases import count, moment_after, seconds_between
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import shortened
@@ -208,6 +209,8 @@ def _row(record: Record, position: CurrentStep | None, store: str | None) -> Lis
     elif evidence is not None and evidence.awaited_approvals:
         group = Group.NEEDS_YOU
         reason = f"Your approval is needed: {', '.join(evidence.awaited_approvals)}"
+    elif session.needs_person:
+        group, reason = Group.NEEDS_YOU, f"The session is {session.status}"
     return ListedSession(
         record=record,
         session=session.id,

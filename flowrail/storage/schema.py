@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Index, Integer, LargeBinary, MetaData, String, Table
 
+from flowrail.session_status import OPEN
+
 LABELS = ("skill", "status", "conversation", "moved_at")
 """The labels by which sessions are found without reading their records."""
 LABEL_LENGTH = 200
@@ -31,6 +33,6 @@ RECORDS = Table(
     Column("seq", Integer, primary_key=True, autoincrement=False),
     Column("line", LargeBinary, nullable=False),
 )
-_open = ENTRIES.c.status.in_(("active", "waiting"))
+_open = ENTRIES.c.status.in_(OPEN)
 Index("flow_entries_open", ENTRIES.c.skill, postgresql_where=_open, sqlite_where=_open)
 Index("flow_entries_conversation", ENTRIES.c.conversation)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
+from flowrail.session_status import STATUSES
 from flowrail.text.safe_text import LONGEST_LINE, shortened
 
 
@@ -158,11 +159,7 @@ def short_path(path: str, cwd: str, home: str) -> str:
 
 
 STATUS_STYLES = {
-    "active": Style.ACTIVE,
-    "waiting": Style.WARNING,
-    "completed": Style.GOOD,
-    "failed": Style.BAD,
-    "abandoned": Style.MUTED,
+    **{name: Style(status.style) for name, status in STATUSES.items()},
     "error": Style.BAD,
     "warning": Style.WARNING,
     "info": Style.MUTED,

@@ -20,7 +20,7 @@ from flowrail.handoff.store import Handoffs
 from flowrail.machines.asked_questions import NEEDS_REASON, NOT_YET, OWN
 from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.guidance.agent_work import QuestionToUser
-from flowrail.machines.session import OPEN, WAYS
+from flowrail.machines.session import WAYS
 from flowrail.machines.session_store import UnknownSessionError
 from flowrail.machines.walks import coverage
 from flowrail.machines.walks.coverage import SessionCoverage
@@ -30,6 +30,7 @@ from flowrail.operations.sessions.notifications import Notifications
 from flowrail.operations.skills.taken_transitions import drawn, histories
 from flowrail.operations.steps import step_checks, working_files
 from flowrail.operations.steps.decisions import awaited, decision
+from flowrail.session_status import OPEN
 from flowrail.text.phrases import ago, count, duration, in_words, moment_after
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import shortened, visible

@@ -14,18 +14,10 @@ from flowrail.discovery.locations import bundled_folder
 from flowrail.formatters.guidance import step_output
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.session import (
-    ABANDONED,
-    ACTIVE,
-    BY_AGENT,
-    COMPLETED,
-    FAILED,
-    WAITING,
-    AskedQuestion,
-    Session,
-)
+from flowrail.machines.session import BY_AGENT, AskedQuestion, Session
 from flowrail.machines.transition import entered
 from flowrail.machines.workflow import Workflow
+from flowrail.session_status import ABANDONED, ACTIVE, COMPLETED, FAILED, WAITING
 
 STATUSES = ("pending", ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED)
 

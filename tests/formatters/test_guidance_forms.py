@@ -22,10 +22,11 @@ from flowrail.formatters.guidance.step_output import report, state_report, xml
 from flowrail.formatters.json_output import as_data
 from flowrail.machines.guidance.agent_work import PENDING, AgentWork
 from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance, guide
-from flowrail.machines.session import ACTIVE, COMPLETED, Report, Session, WorkingFile
+from flowrail.machines.session import Report, Session, WorkingFile
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
+from flowrail.session_status import ACTIVE, COMPLETED
 from flowrail.text.report import plain_text
 from flowrail.text.safe_text import one_line, visible
 

@@ -17,10 +17,11 @@ from flowrail.machines.agents import (
 )
 from flowrail.machines.dispatch import MOST_DISPATCHES, Dispatch
 from flowrail.machines.guidance.guide import guide
-from flowrail.machines.session import ABANDONED, COMPLETED, FAILED, Report, Session
+from flowrail.machines.session import Report, Session
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.outcome import Outcome
+from flowrail.session_status import ABANDONED, COMPLETED, FAILED
 
 # --- what entering a step records
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from flowrail.machines.guidance.agent_work import AgentCount
 from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance
-from flowrail.machines.session import OPEN, WorkingFile
+from flowrail.machines.session import WorkingFile
+from flowrail.session_status import OPEN
 from flowrail.text.phrases import ago, count, duration, in_words, size
 from flowrail.text.safe_text import one_line, shortened
 

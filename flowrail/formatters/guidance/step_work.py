@@ -11,15 +11,9 @@ from flowrail.machines.guidance.agent_work import PENDING, AgentWork, QuestionTo
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.step_evidence import DeclaredCommand, DemandedCheck
 from flowrail.machines.question import Option
-from flowrail.machines.session import (
-    BY_AGENT,
-    BY_STEP,
-    OPEN,
-    WAITING,
-    GivenAnswer,
-    RecordedFinding,
-)
+from flowrail.machines.session import BY_AGENT, BY_STEP, GivenAnswer, RecordedFinding
 from flowrail.outcome import DONE
+from flowrail.session_status import NEED_PERSON, OPEN
 from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import one_line, shortened
 
@@ -260,7 +254,7 @@ def _dispatch(guidance: Guidance, dispatch: AgentWork, join: Join, most: int) ->
         return Block("dispatch", result or "", about, lines)
     if dispatch.again:
         return Block("dispatch", dispatch.again_command or "", about, lines)
-    if dispatch.command is None or dispatch.status == WAITING:  # an answer prints how to launch the agent
+    if dispatch.command is None or dispatch.status in NEED_PERSON:  # an answer prints how to launch the agent
         return Block("dispatch", "", about, lines)
     return Block("dispatch", prompt(dispatch.command), about, lines)
 

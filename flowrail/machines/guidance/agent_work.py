@@ -12,19 +12,11 @@ from flowrail.machines.agents import Children, Join
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.outcome_decision import names_at
 from flowrail.machines.question import Option
-from flowrail.machines.session import (
-    ABANDONED,
-    ACTIVE,
-    COMPLETED,
-    FAILED,
-    OPEN,
-    AskedQuestion,
-    Dispatched,
-    Session,
-)
+from flowrail.machines.session import AskedQuestion, Dispatched, Session
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
+from flowrail.session_status import ACTIVE, COMPLETED, ENDED, OPEN
 from flowrail.text.phrases import count, in_words
 
 PENDING = "pending"
@@ -73,7 +65,7 @@ class AgentCount:
         """Count these statuses of child sessions."""
         counted = Counter(statuses)
         at_work = sum(counted[status] for status in OPEN)
-        failed = counted[FAILED] + counted[ABANDONED]
+        failed = sum(counted[status] for status in ENDED) - counted[COMPLETED]
         return cls(
             counted[COMPLETED], failed, at_work, counted.total() - counted[COMPLETED] - failed - at_work
         )

@@ -27,19 +27,12 @@ from flowrail.machines.guidance.received_work import handed_over
 from flowrail.machines.guidance.review_loop import ReviewLoop, findings_at, loop_at
 from flowrail.machines.guidance.step_evidence import DeclaredCommand, DemandedCheck, checks_of, commands_of
 from flowrail.machines.outcome_decision import actions_of, names_in, session_context, title_of
-from flowrail.machines.session import (
-    COMPLETED,
-    FAILED,
-    GivenAnswer,
-    ParentSession,
-    RecordedFinding,
-    Session,
-    WorkingFile,
-)
+from flowrail.machines.session import GivenAnswer, ParentSession, RecordedFinding, Session, WorkingFile
 from flowrail.machines.step import WORKFLOW_NAME, StepDef
 from flowrail.machines.transition import NOTHING
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
+from flowrail.session_status import COMPLETED, FAILED
 from flowrail.text.placeholders import BLOCK_PREFIX, fill
 
 

@@ -19,13 +19,14 @@ from flowrail.machines.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.graph import reviews
 from flowrail.machines.parts import conditions_of, has_functions
-from flowrail.machines.session import COMPLETED, FAILED, Report, Session
+from flowrail.machines.session import Report, Session
 from flowrail.machines.severities import Severity
 from flowrail.machines.step import StepDef, fact_args
 from flowrail.machines.transition import advance, assumed_evidence, current_step, reportable_outcomes
 from flowrail.machines.values import Arg, kind_of, least_of
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
+from flowrail.session_status import COMPLETED, FAILED
 
 MOST_VALUES = 12
 """A name with more possible values is tried at its bounds and around the literals that it is compared with."""

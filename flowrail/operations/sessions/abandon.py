@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from flowrail.command import Command
 from flowrail.formatters.guidance.agent_answers import result_lines
 from flowrail.machines.guidance.agent_work import WorkResult, handed_back
-from flowrail.machines.session import ABANDONED
 from flowrail.machines.session_record import Record
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation
@@ -15,6 +14,7 @@ from flowrail.operations.parameters import Reason, SessionId
 from flowrail.operations.steps.child_sessions import start_if_reserved
 from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.revision_conflict import check_expected
+from flowrail.session_status import ABANDONED
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, ConflictError, StorageError, UsageError
-from flowrail.machines.session import ABANDONED, ACTIVE, Session
+from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record, RecordNote
 from flowrail.machines.session_store import ForeignSessionError
 from flowrail.machines.transition import entered
@@ -26,6 +26,7 @@ from flowrail.operations.steps.new_session import store_new
 from flowrail.operations.steps.revision_conflict import check_expected
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.operations.steps.shown_step import ShownStep, show_step
+from flowrail.session_status import ABANDONED, ACTIVE
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.lock import LockTimeoutError
 from flowrail.text.phrases import did_you_mean

@@ -8,11 +8,12 @@ from functools import partial
 from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, StorageError
 from flowrail.machines.agents import parent_of
-from flowrail.machines.session import ABANDONED, Session
+from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import ForeignSessionError, UnknownSessionError
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps.session_workflow import start_command
+from flowrail.session_status import ABANDONED
 from flowrail.text.phrases import ago, moment_after
 from flowrail.text.safe_text import shortened
 

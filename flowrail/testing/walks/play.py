@@ -8,13 +8,11 @@ from typing import Any
 
 from flowrail.command import Command, value_text
 from flowrail.errors import FlowError
-from flowrail.machines.session import ABANDONED, COMPLETED, FAILED
 from flowrail.machines.walks.actions import REASON, Act
 from flowrail.machines.walks.plan import Walk
+from flowrail.session_status import ENDED
 from flowrail.testing.walks import rules
 from flowrail.testing.walks.stage import Reply, Stage
-
-ENDS = frozenset({COMPLETED, FAILED, ABANDONED})
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class Player:
         self._check(reply)
         for act in walk.acts:
             reply = self._perform(reply, act)
-        if reply.data["status"] not in ENDS:
+        if reply.data["status"] not in ENDED:
             raise _WalkFailedError(f"the walk is over and the session is {reply.data['status']}")
 
     def _perform(self, reply: Reply, act: Act) -> Reply:

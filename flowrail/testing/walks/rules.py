@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from flowrail.machines.guidance.agent_work import PENDING
+from flowrail.session_status import NEED_PERSON, OPEN
 from flowrail.testing.walks.stage import Reply
 
 _DIFFERS_ON_RESUME = {"resumed", "replayed", "briefing"}
@@ -42,7 +44,7 @@ def transition_problems(
 ) -> Iterator[str]:
     """Yield how the answer *after* a report contradicts the transition that *before* had announced."""
     if after["revision"] == before["revision"]:
-        if after["status"] != "waiting":
+        if after["status"] not in NEED_PERSON:
             yield "the report did not move the session, and the session is not waiting for an answer"
         return
     reached = after["step"]["id"] if after["step"] else None
@@ -54,8 +56,7 @@ def transition_problems(
 
 def _waits(data: Mapping[str, Any]) -> bool:
     running = any(
-        dispatch["status"] in {"pending", "active", "waiting"} or dispatch["again"]
-        for dispatch in data["dispatches"]
+        dispatch["status"] in {PENDING, *OPEN} or dispatch["again"] for dispatch in data["dispatches"]
     )
     return running or any(question["answer"] is None for question in data["questions"])
 

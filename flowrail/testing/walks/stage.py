@@ -13,12 +13,12 @@ from typing import Any
 from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.formatters.json_output import as_data
-from flowrail.machines.session import COMPLETED
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.command_table import entry_of
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Operation, load_operation
 from flowrail.operations.steps.session_workflow import open_skill
+from flowrail.session_status import COMPLETED
 
 NAMED = "named by path"
 """The origin of a folder of skills that is searched because the user named a path in it."""
