@@ -10,9 +10,6 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from flowrail.errors import UsageError
-from flowrail.text.phrases import did_you_mean
-
 SESSION_START, SESSION_END, STOP = "session-start", "session-end", "stop"
 SUBAGENT_STOP, PRE_TOOL_USE, POST_TOOL_USE = "subagent-stop", "pre-tool-use", "post-tool-use"
 POST_TOOL_USE_FAILURE = "post-tool-use-failure"
@@ -216,15 +213,6 @@ The MCP server, `flow mcp`, offers the same commands as tools to every host that
 )
 """The folder that several hosts share."""
 HOSTS = (CLAUDE_CODE, CODEX, AGENTS)
-
-
-def host_named(name: str) -> Host:
-    """Return the host of that name; refuse an unknown one."""
-    names = [host.name for host in HOSTS]
-    if name not in names:
-        hint = did_you_mean(name[:40], names, f"use one of {', '.join(names)}")
-        raise UsageError(f"unknown host `{name[:40]}`", hint=hint)
-    return HOSTS[names.index(name)]
 
 
 def calling_host(event: str, received: Mapping[str, object]) -> Host:

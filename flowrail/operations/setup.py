@@ -11,7 +11,7 @@ from difflib import unified_diff
 from typing import Annotated, Any
 
 from flowrail.errors import UsageError
-from flowrail.hosts.host import CLAUDE_CODE, HOSTS, Host, host_named
+from flowrail.hosts.host import CLAUDE_CODE, HOSTS, Host
 from flowrail.hosts.settings import (
     AGENTS_COMMANDS,
     PERMISSIONS,
@@ -25,6 +25,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.skills import install
 from flowrail.skills.install import KEPT, UNCHANGED, InstalledSkill
+from flowrail.text.phrases import did_you_mean
 from flowrail.text.report import Report
 from flowrail.text.safe_text import bounded, one_line, visible
 
@@ -175,6 +176,15 @@ def set_up(
         remove,
         check,
     )
+
+
+def host_named(name: str) -> Host:
+    """Return the host of that name; refuse an unknown one."""
+    names = [host.name for host in HOSTS]
+    if name not in names:
+        hint = did_you_mean(name[:40], names, f"use one of {', '.join(names)}")
+        raise UsageError(f"unknown host `{name[:40]}`", hint=hint)
+    return HOSTS[names.index(name)]
 
 
 def find_host(environment: Environment) -> Host:
