@@ -28,6 +28,7 @@ import plugin
 import flowrail
 import flowrail.formatters
 from flowrail.cli.main import LazyGroup
+from flowrail.command_table import COMMANDS
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.renderers import markdown, mermaid
 from flowrail.discovery.compatibility import VERSIONS, compatibility
@@ -39,7 +40,6 @@ from flowrail.error_codes import CODES
 from flowrail.machines.finding_codes import FINDING_CODES
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
-from flowrail.operations.command_table import COMMANDS
 from flowrail.operations.operation import Operation
 from flowrail.operations.skills.list import all_skills
 from flowrail.skills.loader import Loader

@@ -6,7 +6,7 @@ shell shows the same command in its own form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TypeAlias
 
 Option: TypeAlias = str | int | float | bool | tuple[str, ...] | Mapping[str, object] | None
@@ -14,13 +14,6 @@ Option: TypeAlias = str | int | float | bool | tuple[str, ...] | Mapping[str, ob
 
 _SHORT = {"facts": "-s", "params": "-p", "answers": ""}
 """Options whose value is a mapping, with what precedes each NAME=VALUE on a command line."""
-_WITH_STORE = frozenset(
-    {
-        "answer", "approve", "ask", "audit", "discover", "finding", "handoff", "resume", "run", "session", "sessions",
-        "step", "waive",
-    }
-)  # fmt: skip
-"""The commands that read or write a store: a verb, or the first word of a group's verbs."""
 
 
 class Command:
@@ -76,10 +69,9 @@ class Command:
         """Return the command with these options too."""
         return Command(self.verb, *self.arguments, store=self.store, **{**self.options, **options})
 
-    def with_store(self, store: str | None) -> Command:
-        """Return the command for *store* if it uses one and names none."""
-        uses_store = self.verb in _WITH_STORE or self.verb.partition(" ")[0] in _WITH_STORE
-        if self.store or not store or not uses_store:
+    def with_store(self, store: str | None, verbs: Container[str]) -> Command:
+        """Return the command for *store* if its first word is in *verbs*, those that use one, and it names none."""
+        if self.store or not store or self.verb.partition(" ")[0] not in verbs:
             return self
         return Command(self.verb, *self.arguments, store=store, **self.options)
 
@@ -103,9 +95,11 @@ class Hint:
         """Return the text, each command as *show* prints it."""
         return "".join(show(part) if isinstance(part, Command) else part for part in self.parts)
 
-    def with_store(self, store: str | None) -> Hint:
-        """Return the hint with *store* in each command that uses one and names none."""
-        return Hint(*(part.with_store(store) if isinstance(part, Command) else part for part in self.parts))
+    def with_store(self, store: str | None, verbs: Container[str]) -> Hint:
+        """Return the hint with *store* in each command whose first word is in *verbs* and that names none."""
+        return Hint(
+            *(part.with_store(store, verbs) if isinstance(part, Command) else part for part in self.parts)
+        )
 
 
 def value_text(value: object) -> str:

@@ -15,8 +15,8 @@ import click
 from flowrail import __version__
 from flowrail.cli import output
 from flowrail.command import Command, Hint
+from flowrail.command_table import AGENTS, COMMANDS, OCCASIONALLY, WITH_STORE, CommandEntry
 from flowrail.errors import ExtraMissingError, FlowError, UsageError, require_extra
-from flowrail.operations.command_table import AGENTS, COMMANDS, OCCASIONALLY, CommandEntry
 from flowrail.text.phrases import did_you_mean
 
 LONGEST_QUOTED = 200
@@ -90,7 +90,7 @@ def _refused(error: FlowError | click.UsageError, words: Sequence[str]) -> int:
         error = _wrong_use(error, words)
     if isinstance(error.hint, Hint):
         with suppress(OSError):  # the current folder may be gone
-            error.hint = error.hint.with_store(_named_store(words))
+            error.hint = error.hint.with_store(_named_store(words), WITH_STORE)
     error.message = _without_long(error.message, words)
     error.hint = _without_long(str(error.hint), words)
     if list(words[:1]) == ["handoff"] and not error.beside:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from flowrail.command_table import AGENTS_COMMANDS
 from flowrail.errors import ConflictError, DocumentError
 from flowrail.hosts.host import SESSION_START, Host
 from flowrail.storage import files
@@ -25,12 +26,6 @@ from flowrail.text.safe_text import decode
 
 TIMEOUT = 10
 """After this many seconds a host continues without an answer."""
-AGENTS_COMMANDS = (
-    "step", "resume", "run", "ask", "answer", "finding", "handoff send", "handoff receive",
-    "handoff status", "handoff check", "sessions", "list", "show", "check", "discover", "audit",
-    "explain", "doctor",
-)  # fmt: skip
-"""The commands that an agent runs while it follows a workflow, and those that only read. No command of a person is here."""
 PERMISSIONS = tuple(f"Bash(flow {words} *)" for words in AGENTS_COMMANDS)
 _COMMAND, _GUARD = "flow hook ", "command -v flow >/dev/null && "
 _MISSING = json.dumps(

@@ -17,10 +17,10 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from flowrail.command import Command, Hint
+from flowrail.command_table import COMMANDS, READS
 from flowrail.errors import FlowError
 from flowrail.formatters.json_output import as_data
 from flowrail.hosts.conversation import host_id
-from flowrail.operations.command_table import COMMANDS, READS
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Operation, Parameter, check_not_empty, load_operation
 from flowrail.operations.steps.session_ownership import release

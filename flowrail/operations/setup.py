@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Annotated, Any
 
+from flowrail.command_table import AGENTS_COMMANDS
 from flowrail.errors import UsageError
 from flowrail.hosts.host import CLAUDE_CODE, HOSTS, Host
 from flowrail.hosts.settings import (
-    AGENTS_COMMANDS,
     PERMISSIONS,
     SettingsFile,
     inside_project,

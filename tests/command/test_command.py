@@ -53,6 +53,8 @@ def test_a_hint_shows_its_commands_as_the_interface_does() -> None:
 def test_a_hint_names_the_store_in_each_command_that_uses_one() -> None:
     named = Command("resume", "planner-k3x9q2", store="/mine")
 
-    hint = Hint(Command("step", "planner", new=True), Command("list"), named).with_store("/other")
+    hint = Hint(Command("step", "planner", new=True), Command("list"), named).with_store(
+        "/other", {"step", "resume"}
+    )
 
     assert [part.store for part in hint.parts if isinstance(part, Command)] == ["/other", None, "/mine"]

@@ -10,7 +10,7 @@ import pytest
 from support.sandbox import flow
 
 from flowrail.cli.main import LazyGroup, load
-from flowrail.operations.command_table import COMMANDS, CommandEntry
+from flowrail.command_table import COMMANDS, CommandEntry
 
 WITHOUT_JSON: dict[tuple[str, ...], str] = {
     ("ui",): "runs until Ctrl+C and prints one address",

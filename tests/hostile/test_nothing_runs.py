@@ -27,7 +27,7 @@ from support.sandbox import (
     told,
 )
 
-from flowrail.operations.command_table import COMMANDS
+from flowrail.command_table import COMMANDS
 
 AUDITED = """
 import io, json, os, sys

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flowrail.command import Command
+from flowrail.command_table import entry_of
 from flowrail.errors import FlowError
 from flowrail.formatters.json_output import as_data
 from flowrail.machines.workflow import Workflow
-from flowrail.operations.command_table import entry_of
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Operation, load_operation
 from flowrail.operations.steps.session_workflow import open_skill

@@ -15,11 +15,11 @@ import yaml
 from support.sandbox import flow
 
 from flowrail.cli.main import LazyGroup
+from flowrail.command_table import COMMANDS
 from flowrail.discovery.locations import bundled_folder
 from flowrail.machines.loading import workflow_source
 from flowrail.machines.step import StepDef, fact_args
 from flowrail.machines.workflow import Workflow
-from flowrail.operations.command_table import COMMANDS
 from flowrail.skills.catalog import listing, workflows
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "skills.yaml"

@@ -1,6 +1,7 @@
-"""The table of commands: for each its module, its section in the help, its one-line help, and whether it is an MCP tool.
+"""The table of commands: for each its module, its section in the help, its one-line help, and what it uses.
 
-The command line and the MCP server are made from it. A command's module is imported when it runs.
+The command line, the MCP server, the permissions of agents and the hints that name a store are made from it. A
+command's module is imported when it runs.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class CommandEntry:
     """More lines of help of a group."""
     extra: tuple[str, ...] = ()
     """The extra of flowrail that it needs, and the packages that this installs."""
+    uses_store: bool = False
+    """Whether it reads or writes a store, so that a hint with it names the store; for a group, all its commands."""
 
 
 _STEP = "operations.steps.current_step"
@@ -123,23 +126,38 @@ notes, tags, workflows that are stored elsewhere.
 AGENTS, _EVERY_DAY, OCCASIONALLY = "For agents", "Every day", "Occasionally"
 COMMANDS: Mapping[str, CommandEntry] = {
     "step": CommandEntry(
-        _STEP, AGENTS, "Show the current step, or report its outcome and show the next", CHANGES
+        _STEP,
+        AGENTS,
+        "Show the current step, or report its outcome and show the next",
+        CHANGES,
+        uses_store=True,
     ),
-    "resume": CommandEntry(_STEP, AGENTS, "Show the current step of a session again", CHANGES),
+    "resume": CommandEntry(
+        _STEP, AGENTS, "Show the current step of a session again", CHANGES, uses_store=True
+    ),
     "run": CommandEntry(
         "operations.steps.command_runs",
         AGENTS,
         "Run a command of the current step, or attach to it",
         CHANGES,
+        uses_store=True,
     ),
-    "ask": CommandEntry(_QUESTIONS, AGENTS, "Ask the user an agent's questions", CHANGES),
+    "ask": CommandEntry(_QUESTIONS, AGENTS, "Ask the user an agent's questions", CHANGES, uses_store=True),
     "answer": CommandEntry(
-        _QUESTIONS, AGENTS, "Record the user's answers and print the next command", CHANGES
+        _QUESTIONS, AGENTS, "Record the user's answers and print the next command", CHANGES, uses_store=True
     ),
     "finding": CommandEntry(
-        "", AGENTS, "Record, list and resolve findings of a review", "", _FINDING, _FINDING_HELP
+        "",
+        AGENTS,
+        "Record, list and resolve findings of a review",
+        "",
+        _FINDING,
+        _FINDING_HELP,
+        uses_store=True,
     ),
-    "handoff": CommandEntry("", AGENTS, "Hand work from one skill to another", "", _HANDOFF, _HANDOFF_HELP),
+    "handoff": CommandEntry(
+        "", AGENTS, "Hand work from one skill to another", "", _HANDOFF, _HANDOFF_HELP, uses_store=True
+    ),
     "setup": CommandEntry(
         "operations.setup", _EVERY_DAY, "Set up your agent's host: hooks, permissions, skills"
     ),
@@ -158,7 +176,11 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "diagram": CommandEntry("operations.skills.diagram", _EVERY_DAY, "Draw a workflow, or a session on it"),
     "discover": CommandEntry(
-        "operations.discover", _EVERY_DAY, "Find skills that can take over a piece of work", READS
+        "operations.discover",
+        _EVERY_DAY,
+        "Find skills that can take over a piece of work",
+        READS,
+        uses_store=True,
     ),
     "new": CommandEntry("operations.skills.new", _EVERY_DAY, "Create a skill"),
     "trust": CommandEntry(
@@ -171,6 +193,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
         _EVERY_DAY,
         "List the open sessions, or show one with its history",
         READS,
+        uses_store=True,
     ),
     "watch": CommandEntry("cli.commands.watch", _EVERY_DAY, "Show live what all sessions do"),
     "ui": CommandEntry(
@@ -180,12 +203,19 @@ COMMANDS: Mapping[str, CommandEntry] = {
         extra=("web", "jinja2", "starlette", "uvicorn"),
     ),
     "audit": CommandEntry(
-        "operations.journal_audit", _EVERY_DAY, "Show what happened in handoffs and sessions, or verify it"
+        "operations.journal_audit",
+        _EVERY_DAY,
+        "Show what happened in handoffs and sessions, or verify it",
+        uses_store=True,
     ),
     "doctor": CommandEntry("operations.doctor", _EVERY_DAY, "Examine the whole set-up and say what to fix"),
-    "session": CommandEntry("", OCCASIONALLY, "Change and delete sessions", "", _SESSION),
-    "approve": CommandEntry(_EVIDENCE, OCCASIONALLY, "Confirm a check that only a person can confirm"),
-    "waive": CommandEntry(_EVIDENCE, OCCASIONALLY, "Continue without evidence, as a person at a terminal"),
+    "session": CommandEntry("", OCCASIONALLY, "Change and delete sessions", "", _SESSION, uses_store=True),
+    "approve": CommandEntry(
+        _EVIDENCE, OCCASIONALLY, "Confirm a check that only a person can confirm", uses_store=True
+    ),
+    "waive": CommandEntry(
+        _EVIDENCE, OCCASIONALLY, "Continue without evidence, as a person at a terminal", uses_store=True
+    ),
     "store": CommandEntry("", OCCASIONALLY, "Keep sessions in a database, or move them", "", _STORE),
     "fleet": CommandEntry(
         "",
@@ -213,6 +243,16 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "Explain the code of a finding or an error, or list the codes",
     ),
 }
+
+WITH_STORE = frozenset(name for name, entry in COMMANDS.items() if entry.uses_store)
+"""The commands and groups whose hints name a store."""
+AGENTS_COMMANDS = (
+    "step", "resume", "run", "ask", "answer", "finding", "handoff send", "handoff receive",
+    "handoff status", "handoff check", "sessions", "list", "show", "check", "discover", "audit",
+    "explain", "doctor",
+)  # fmt: skip
+"""The commands that an agent runs while it follows a workflow, and those that only read, in the order of the settings.
+No command of a person is here."""
 
 
 def entry_of(verb: str) -> CommandEntry:
