@@ -24,6 +24,8 @@ ADDRESSES = [file.address for found in listing(()) for file in workflows(found)]
 MORE_THAN_ITS_LIMIT = {
     ("perspective-swarm", "framing"): "three failed framings of its own, and those that gathering sent back",
     ("perspective-swarm", "output"): "five refinements, and what came back from failed handoffs",
+    ("write-workflow", "attack"): "three rounds before each trial, and again after each wish of the user",
+    ("write-workflow", "trial"): "two trials, and again after each wish of the user",
 }
 """Steps entered more often than their limit, which counts on their own way back, each with the reason."""
 

@@ -42,6 +42,18 @@ description: Publishes a release once. Use when the user asks to publish. Start 
 
 Run `flow step NAME -p version=1.4`.
 """
+DRAFT = """\
+name: NAME
+description: Publish a release.
+params: {version: {type: string, required: true, example: "1.4", description: The version to publish}}
+steps:
+  - id: notes
+    title: Write the notes
+    actions: ["Write a line for each change into NOTES.md."]
+    evidence: {ok: [{id: notes, file: NOTES.md, section: "## Changes", items: C, citations: true}]}
+    next: {ok: null}
+"""
+"""A small workflow: it is checked and tested in processes of their own, in each round of each walk."""
 
 
 def provide_evidence(words: Sequence[str]) -> None:
@@ -104,8 +116,7 @@ def _run(
             plan.write_text(f"{text}{MILESTONE}")
     if "$scripts/try_workflow.py" in command["run"]:
         skill = Path(".claude/skills", str(values["skill"]))
-        example = Path(bundled_folder(), "write-workflow", "scripts", "example.yaml").read_text()
-        (skill / "workflow.yaml").write_text(example.replace("name: example", f"name: {skill.name}"))
+        (skill / "workflow.yaml").write_text(DRAFT.replace("NAME", skill.name, 1))
         (skill / "SKILL.md").write_text(CARD.replace("NAME", skill.name))
     with redirect_stdout(io.StringIO()) as printed:
         status = main(["run", name, "--session", session["id"], "--store", str(folder.parents[1])])

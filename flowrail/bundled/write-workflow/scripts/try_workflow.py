@@ -2,7 +2,8 @@
 
     try_workflow.py -- NAME     run `flow check NAME --strict` and `flow test NAME`
 
-Exit status: 0 if both are clean, otherwise 1. The workflow's own commands are not run. Needs Python 3.9 or later.
+Exit status: 0 if both are clean, and the last line is then `NAME is clean`; otherwise 1. The workflow's own commands are
+not run. Needs Python 3.9 or later.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def main() -> int:
         ran = subprocess.run([*flow, *words], check=False)
         if ran.returncode != 0:
             return 1
+    print(f"{name} is clean")
     return 0
 
 
