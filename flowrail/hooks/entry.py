@@ -22,7 +22,7 @@ from flowrail.text import size_limits
 
 EXIT = 0
 _LOOKS = {
-    **dict.fromkeys(("session-start", "session-end", "stop", "subagent-stop"), "turn_events"),
+    **dict.fromkeys(("session-start", "session-end", "stop", "subagent-stop"), "start_and_stop_look"),
     "pre-tool-use": "before_tool",
     **dict.fromkeys(("post-tool-use", "post-tool-use-failure"), "after_tool"),
 }

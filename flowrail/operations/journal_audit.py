@@ -11,9 +11,9 @@ from flowrail.errors import UsageError
 from flowrail.formatters.reports import history
 from flowrail.formatters.reports.handoff import HandoffAnswer
 from flowrail.formatters.reports.history import HistoryEntry
-from flowrail.handoff.audit import TRACE_EVENTS, HandoffTimeline, JournalFinding
-from flowrail.handoff.audit import audit as audit_journals
 from flowrail.handoff.store import Handoffs
+from flowrail.handoff.timelines import TRACE_EVENTS, HandoffTimeline, JournalFinding
+from flowrail.handoff.timelines import audit as audit_journals
 from flowrail.machines.session_record import Record
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.send import answer_of

@@ -15,8 +15,8 @@ from flowrail.diagrams.renderers import svg
 from flowrail.diagrams.renderers.style import page_colours
 from flowrail.errors import FlowError
 from flowrail.formatters.guidance import step_output
-from flowrail.handoff.audit import audit
 from flowrail.handoff.store import Handoffs
+from flowrail.handoff.timelines import audit
 from flowrail.machines.asked_questions import NEEDS_REASON, NOT_YET, OWN
 from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.guidance.agent_work import QuestionToUser

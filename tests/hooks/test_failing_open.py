@@ -149,7 +149,7 @@ def test_a_store_of_another_user_is_not_looked_at(session: Path) -> None:
 def test_where_the_session_is_held_by_another_nobody_waits_long(
     session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flowrail.hooks.turn_answers._WAIT", 0.01)
+    monkeypatch.setattr("flowrail.hooks.start_and_stop._WAIT", 0.01)
     with locked(str(session / "lock"), wait=1, what="the session"):
         assert hook("stop", said("stop")) == {}
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 
-from flowrail.handoff.audit import HandoffTimeline, JournalFinding
 from flowrail.handoff.handoff import DISCOVERY, INVOCATION
 from flowrail.handoff.lifecycle import phases_after
 from flowrail.handoff.payload.digest import digest_of
 from flowrail.handoff.payload.document import NEWEST_PAYLOAD, render
 from flowrail.handoff.store import PRUNED, HandoffRecord, missing_parts, payload_path
+from flowrail.handoff.timelines import HandoffTimeline, JournalFinding
 from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
 from flowrail.storage.files import sha256_hex

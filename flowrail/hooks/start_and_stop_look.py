@@ -23,10 +23,10 @@ def look(event: str, call: Call) -> Pending | None:
     elif event == "session-end":
         subagents.forget_old_claims(call.state)
     if first_look.is_in_database(call):
-        return Pending("turn_answers", (None,))
+        return Pending("start_and_stop", (None,))
     found = _sessions(event, call)
     is_guarded = event == "session-start" and first_look.may_guard(call)
-    return Pending("turn_answers", (found,)) if found or is_guarded else None
+    return Pending("start_and_stop", (found,)) if found or is_guarded else None
 
 
 def _sessions(event: str, call: Call) -> list[FoundSession]:
