@@ -43,9 +43,10 @@ def steps() -> Iterator[tuple[str, str]]:
 
 def context(workflow: Workflow, step: StepDef, outcome: str) -> Context:
     """Return the project as it is now, at the moment when the step was entered."""
-    facts = {name: arg.sample() for name, arg in {**workflow.params, **step.reports}.items()}
-    earlier = {name: arg.sample() for each in workflow.steps for name, arg in each.reports.items()}
-    values = {**earlier, **facts, "work": WORK, "notes": f"{WORK}/notes.md", "session": "x"}
+    earlier = {name: arg for each in workflow.steps for name, arg in each.reports.items()}
+    samples = {name: arg.sample() for name, arg in {**earlier, **workflow.params, **step.reports}.items()}
+    inside = {name: value.lstrip("/") if isinstance(value, str) else value for name, value in samples.items()}
+    values = {**inside, "work": WORK, "notes": f"{WORK}/notes.md", "session": "x"}
     folder = str(Path.cwd())
     files = files_of(step.evidence[outcome], folder, values)
     return Context(StepEvidence(folder=folder, files=files), values, "x", lambda _: (None, ""))
