@@ -274,7 +274,7 @@ def running(session: str, **environ: str) -> subprocess.Popen[bytes]:
     return started
 
 
-SLOW = f"import os, time; {COUNTING}; print(os.getpid(), flush=True); time.sleep(1); print('done')"
+SLOW = f"import os, time; {COUNTING}; print(os.getpid(), flush=True); time.sleep(3); print('done')"
 
 
 def supervisor_of(session: str) -> int:
