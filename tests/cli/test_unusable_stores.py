@@ -42,7 +42,7 @@ READ_ONLY = "mount --bind .flow .flow && mount -o remount,bind,ro .flow"
 def mounted(mount: str, script: str) -> str:
     """Return what *script* prints where *mount* changed `.flow`; `$flow` runs a command."""
     unshare = shutil.which("unshare") or pytest.skip("unshare is missing")
-    program = f'flow() {{ {sys.executable} -c {shlex.quote(ENTRY)} "$@" 2>&1; echo "exit $?"; }}'
+    program = f'flow() {{ {shlex.quote(sys.executable)} -c {shlex.quote(ENTRY)} "$@" 2>&1; echo "exit $?"; }}'
     done = subprocess.run(
         [unshare, "--mount", "--map-root-user", "sh", "-c", f"{mount} || exit 77\n{program}\n{script}"],
         env=clean_environment(), capture_output=True, text=True, check=False,
