@@ -46,7 +46,7 @@ class ShownWorkflow(ListedSkill):
 
 @dataclass(frozen=True)
 class PreviewedStep(Guidance):
-    """What a step prints. Its commands name `SESSION`, since there is no session."""
+    """What a step prints. Its commands name `SESSION`, because no session was started."""
 
     def report(self) -> Report:
         """Return what a person reads."""
@@ -76,7 +76,7 @@ def show(
     """Show a skill's steps, transitions and parameters, or what one step prints
 
     With STEP, prints what an agent reads at that step without starting a session. A parameter without a value or
-    default has its example. The commands name SESSION, since there is no session.
+    default has its example. The commands name SESSION.
     """
     if step is None:
         found, file = environment.loader.find(skill)
