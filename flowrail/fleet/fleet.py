@@ -76,15 +76,13 @@ class Fleet:
 
     def schedule(self, program: str) -> None:
         """Add the jobs that the sessions of *program* need now."""
-        ready: list[str] = []
+        busy = {job.target for job in self.jobs.unfinished()}  # first: a job changes its session before it ends
         for known in self.records.sessions():
             if known.program == program:
                 with suppress(FlowError):  # it cannot be read now; the status says so
-                    ready += self._ready(known.session)
-        busy = {job.target for job in self.jobs.unfinished()}
-        for target in ready:
-            if target not in busy:
-                self.jobs.enqueue(target, program)
+                    for target in self._ready(known.session):
+                        if target not in busy:
+                            self.jobs.enqueue(target, program)
 
     def _ready(self, session_id: str) -> list[str]:
         """Return the targets of a session that agents of the fleet can work on now."""
