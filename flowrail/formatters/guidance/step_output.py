@@ -280,7 +280,7 @@ def _destination(guidance: Guidance, offer: OfferedTransition) -> str:
     if offer.is_known:
         return _target(offer)
     asks = guidance.open_questions or any(question.source == BY_LIMIT for question in guidance.questions)
-    return "decided by the user's answer" if asks else "decided from your report"
+    return "decided by the user's answer" if asks else "decided by flowrail"
 
 
 def _target(destination: Destination) -> str:

@@ -57,8 +57,8 @@ ENOUGH = (
     "refused then."
 )
 ABOUT_COMMANDS = (
-    "flowrail runs these commands: do not type them yourself. Each runs to its end even if you are interrupted; the same "
-    "line attaches to it again."
+    "flowrail runs these commands: do not type them yourself. Each runs to its end even if you are interrupted; then run "
+    "the same line again to get its result."
 )
 ABOUT_ONCE = "A command marked once never runs twice: after its run, the line only prints its output again."
 NOT_RUN = "not run yet"
