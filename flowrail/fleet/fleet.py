@@ -76,7 +76,8 @@ class Fleet:
 
     def schedule(self, program: str) -> None:
         """Add the jobs that the sessions of *program* need now."""
-        busy = {job.target for job in self.jobs.unfinished()}  # first: a job changes its session before it ends
+        # unfinished jobs first: a job changes its session before it ends
+        busy = {job.target for job in self.jobs.unfinished()}
         for known in self.records.sessions():
             if known.program == program:
                 with suppress(FlowError):  # it cannot be read now; the status says so
