@@ -59,11 +59,6 @@ class Candidate:
     root: str = ""
     """The folder in which its own folder is."""
 
-    @property
-    def protocol_version(self) -> str:
-        """The payload version, by its name in the older dialect."""
-        return self.schema_version
-
     def admits(self, source: str) -> bool:
         """Whether *source* may hand off to it. A skill does not hand off to itself."""
         if source in {self.skill, self.name}:

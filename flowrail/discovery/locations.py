@@ -72,10 +72,9 @@ class Root:
 
 @dataclass(frozen=True)
 class Locations:
-    """Every location in order, usable or not, and the git root."""
+    """Every location in order, usable or not."""
 
     roots: tuple[Root, ...]
-    git_root: str | None = None
     superproject: str | None = None
     """The repository that the current one is a submodule of."""
 
@@ -108,7 +107,7 @@ def look(cwd: str, home: str, environ: Mapping[str, str], extra: Iterable[str] =
     ]
     personal = [(path, Scope.GLOBAL, origin) for path, origin in _home_folders(home, environ)]
     extra_folders = [(named(path, folder, home), Scope.EXTRA, "--root") for path in extra]
-    return Locations(_judge([*project, *personal, *extra_folders]), top, superproject)
+    return Locations(_judge([*project, *personal, *extra_folders]), superproject)
 
 
 def config_folder(home: str, environ: Mapping[str, str]) -> str:

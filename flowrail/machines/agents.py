@@ -28,8 +28,6 @@ from flowrail.text.safe_text import Markup, block, element, parts
 Children: TypeAlias = Mapping[str, Session]
 """The child sessions that exist, by id."""
 
-RESULTS = 400_000
-"""Bytes of the results of a step's agents together that are printed; each may use an equal share."""
 PROMPT_STEP = "work"
 """The only step of a child session that works from a prompt."""
 HOW_TO_REPORT = (

@@ -35,7 +35,7 @@ from flowrail.machines.workflow import Workflow
 from flowrail.outcome import REPORTABLE, Outcome
 from flowrail.text import json as strict_json
 from flowrail.text import placeholders
-from flowrail.text.safe_text import Markup, parts
+from flowrail.text.safe_text import Markup, parts, shortened
 
 NO_SESSION = "SESSION"
 """The placeholder for the id of a session that has not started, as in a preview."""
@@ -44,6 +44,7 @@ SCRIPTS = "scripts"
 
 HANDLER_SECONDS = 30.0
 """How long an author's function may take."""
+_LONGEST_MESSAGE = 200
 
 Result = TypeVar("Result")
 
@@ -291,22 +292,20 @@ def call_function(
     arguments: Mapping[str, object] = Frozen(),
     *,
     convert: Callable[[Any], Result] = lambda value: value,
-    seconds: float | None = None,
 ) -> Result:
     """Call an author's function, and return what *convert* makes of its value, with its output on stderr.
 
-    It is stopped after *seconds*. An exception becomes one line with the file and line of the author's code.
+    It is stopped after `HANDLER_SECONDS`. An exception becomes one line with the file and line of the author's code.
     """
-    seconds = HANDLER_SECONDS if seconds is None else seconds
     try:
-        with redirect_stdout(sys.stderr), _alarm(seconds):
+        with redirect_stdout(sys.stderr), _alarm(HANDLER_SECONDS):
             return convert(function(context, **arguments))
     except TimeIsUp:
         raise HandlerError(
-            f"{function_name(function)} took more than {seconds:g} seconds",
+            f"{function_name(function)} took more than {HANDLER_SECONDS:g} seconds",
             code="HANDLER_TIMEOUT",
             hint="the session did not move; make the function faster, then report again",
-            seconds=seconds,
+            seconds=HANDLER_SECONDS,
         ) from None
     except (FlowError, KeyboardInterrupt):
         raise
@@ -334,12 +333,11 @@ def _defined_at(function: Callable[..., object]) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}" if code else function_name(function)
 
 
-def _one_line(error: BaseException, longest: int = 200) -> str:
+def _one_line(error: BaseException) -> str:
     try:
-        text = " ".join(str(error).split())
+        return shortened(str(error), _LONGEST_MESSAGE)
     except Exception:  # noqa: BLE001 - an author's class may raise anything
-        text = "(its message cannot be shown)"
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+        return "(its message cannot be shown)"
 
 
 def _place(error: BaseException) -> str:

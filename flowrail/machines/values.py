@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 from annotated_types import Ge
 
@@ -68,7 +68,6 @@ Domain: TypeAlias = BoundedInt | ChoiceSet | Constant
 Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "list"]
 
 
-KINDS = get_args(Kind)
 TRUE_WORDS = frozenset({"true", "yes", "1", "on"})
 FALSE_WORDS = frozenset({"false", "no", "0", "off"})
 NO_DEFAULT: Any = inspect.Parameter.empty

@@ -123,9 +123,8 @@ class Board:
     A session is read again only if its journal changed since the last call.
     """
 
-    def __init__(self, store: Store, *, stalled_after: float = STALLED_AFTER) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._stalled_after = stalled_after
         self._stamps: dict[str, tuple[int, int]] = {}
         self._rows: dict[str, ListedSession | None] = {}
 
@@ -151,7 +150,7 @@ class Board:
         lost = row.record is not None and lost_dispatch(self._store, row.record.session) is not None
         children = [self._read(name) for name in row.children]
         idle = seconds_between(row.active_at, now)
-        is_stalled = row.group is Group.RUNNING and idle is not None and idle > self._stalled_after
+        is_stalled = row.group is Group.RUNNING and idle is not None and idle > STALLED_AFTER
         return replace(
             row,
             agents=AgentCount.of(child.status if child else PENDING for child in children),

@@ -61,7 +61,7 @@ def test_the_older_dialect_is_read() -> None:
     assert result.categories == ("research", "analysis")
     assert result.description == "Brief description"
     assert result.trigger == "--handoff {payload_path}"
-    assert result.protocol_version == result.schema_version == "2.0"
+    assert result.schema_version == "2.0"
     assert result.health_check == "skill-name --health"
     assert result.requires == ("context.original_prompt",)
     assert result.optional_consumes == ("insights.uncertainties",)

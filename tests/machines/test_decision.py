@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import pytest
 from support.workflows import step, workflow
 
+from flowrail.machines import outcome_decision
 from flowrail.machines.outcome_decision import (
     Decision,
     HandlerError,
@@ -94,12 +95,13 @@ def test_a_wrong_fact_in_a_handler_is_reported_at_the_authors_line() -> None:
 # --- the time limit
 
 
-def test_a_program_with_its_own_alarm_keeps_it() -> None:
+def test_a_program_with_its_own_alarm_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outcome_decision, "HANDLER_SECONDS", 0.05)
     rung: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda number, _: rung.append(number))
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
-        call_function(lambda _: time.sleep(0.2), context(), seconds=0.05)
+        call_function(lambda _: time.sleep(0.2), context())
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

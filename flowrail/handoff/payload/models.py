@@ -354,8 +354,6 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "2.0": Document[HandoffV2],
     "3.0": Document[HandoffV3],
 }
-VERSIONS = tuple(MODELS)
-"""The versions that can be read."""
 
 
 def json_schema(version: str) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from flowrail.operations.operation import operation
 from flowrail.operations.parameters import Reason, SessionId
 from flowrail.operations.steps.child_sessions import start_if_reserved
 from flowrail.operations.steps.held_session import hold
-from flowrail.operations.steps.revision_conflict import check_expected
 from flowrail.session_status import ABANDONED
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line
@@ -61,19 +60,13 @@ def abandon(environment: Environment, session: SessionId, *, reason: Reason = ""
     return AbandonedSession(session, after.status, recorded, command=undo)
 
 
-def abandon_session(
-    environment: Environment, session_id: str, reason: str = "", *, expect: int | None = None
-) -> Record:
-    """End a session, and return its last record. The dispatch of a sub-agent's session has failed.
-
-    *expect* is the revision that the decision is based on, if it matters.
-    """
+def abandon_session(environment: Environment, session_id: str, reason: str = "") -> Record:
+    """End a session, and return its last record. The dispatch of a sub-agent's session has failed."""
     start_if_reserved(environment, session_id, is_given_up=True)
     with hold(environment, session_id) as held:
         session, now = held.session, environment.now
         if not session.is_open:
             return held.kept
-        check_expected(environment, session, expect)
         ended = replace(session, status=ABANDONED)
         if reason and session.parent:  # its parent reads the notes
             ended = ended.with_note(reason, step=str(session.step), at=now, source="abandon")
