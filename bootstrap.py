@@ -45,8 +45,11 @@ def prepare(command: str) -> bool:
     if marker.is_file() and marker.read_text(encoding="utf-8") == expected:
         return True
     message(f"installing the packages for {command}; the first time takes a minute")
-    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if run([*pip, "--upgrade", "pip>=25.1"]) or run([*pip, "--editable", ".", *PIP_OPTIONS[command]]):
+    # Python compiles what is imported; to compile whole packages would take longer than the demo
+    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+    options = PIP_OPTIONS[command]
+    has_groups = "--group" not in options or run([*pip, "--upgrade", "pip>=25.1"]) == 0
+    if not has_groups or run([*pip, "--editable", ".", *options]):
         message("the installation failed; see the output of pip above")
         return False
     marker.write_text(expected, encoding="utf-8")

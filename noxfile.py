@@ -57,7 +57,7 @@ def coverage(session: nox.Session) -> None:
 @nox.session(venv_backend="venv")
 def bare(session: nox.Session) -> None:
     """Run the demo with only the run-time dependencies."""
-    session.install("--disable-pip-version-check", ".")
+    session.install("--disable-pip-version-check", "--no-compile", ".")
     session.chdir(session.create_tmp())
     session.run("flow", "--help", silent=True)
     session.run("flow", "check")
