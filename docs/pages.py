@@ -51,11 +51,11 @@ BENCHMARK = ROOT / "benchmarks" / "adherence"
 
 EXIT_STATUSES = {
     0: ("success", "continue"),
-    1: ("failure: findings, or an error in an author's handler", "read the findings"),
-    2: ("wrong use: an unknown name, an invalid value, an unreadable file", "fix the command"),
-    3: ("the disk or the store failed", "make room, run the command again"),
+    1: ("failure: problems were found, or a Python function of the workflow failed", "read the output"),
+    2: ("usage error: an unknown name, an invalid value, an unreadable file", "fix the command"),
+    3: ("the disk or the store failed", "make room, then run the command again"),
     4: ("the command does not match the current state", "look at the state: `flow sessions ID`"),
-    5: ("the workflow changed during the session", "`flow session migrate`"),
+    5: ("the workflow changed during the session", "ask the user, then run `flow session migrate ID`"),
     6: ("a handoff was refused", "read the reasons"),
     7: ("the code is not approved", "ask a person to run `flow trust`"),
 }
@@ -290,7 +290,10 @@ def _kinds_of_checks(step: StepDef) -> list[str]:
 def findings() -> None:
     """Write every code of `flow check`."""
     table(
-        "Code", "When", "Do", rows=[(code, row.when, row.do) for code, row in sorted(FINDING_CODES.items())]
+        "Code",
+        "When",
+        "What to do",
+        rows=[(code, row.when, row.do) for code, row in sorted(FINDING_CODES.items())],
     )
 
 
@@ -303,7 +306,7 @@ def errors() -> None:
             for code, row in sorted(CODES.items())
             if row.exit_status == status
         ]
-        table("Code", "When", "Do", rows=rows)
+        table("Code", "When", "What to do", rows=rows)
         out("")
 
 

@@ -23,39 +23,41 @@ CODES = {
     "BROKEN_MODULE": ErrorCode(
         1,
         "A module with a workflow could not be imported, or contains an unexpected workflow.",
-        "Fix the module in the message.",
+        "Fix the module named in the message.",
     ),
     "CODE_NOT_KEPT": ErrorCode(
         1,
-        "The stored workflow needs Python functions, and these are not stored.",
+        "The stored workflow of a session needs Python functions, which are not stored with it.",
         "Install the skill again, with its functions.",
     ),
     "FAILED": ErrorCode(1, "The command failed for a reason without its own code.", "Follow the hint."),
     "HANDLER_FAILED": ErrorCode(
         1,
-        "An author's function or rule failed; the session is unchanged.",
-        "Fix the function at the line in the message, then report again.",
+        "A Python function or a rule of the workflow failed; the session is unchanged.",
+        "Fix the function at the line given in the message, then report again.",
     ),
     "HANDLER_TIMEOUT": ErrorCode(
         1,
-        "An author's function took too long; the session is unchanged.",
-        "Make it faster, or let the agent do the work in a step.",
+        "A Python function of the workflow took too long; the session is unchanged.",
+        "Make the function faster, or let the agent do the work in a step.",
     ),
     "INVALID_WORKFLOW": ErrorCode(
-        1, "The workflow has errors; `findings` lists all of them.", "Fix them, then run `flow check SKILL`."
+        1,
+        "The workflow has errors; `findings` lists all of them.",
+        "Fix the errors, then run `flow check SKILL`.",
     ),
     "NOT_LOADED": ErrorCode(
         1,
         "The file raised an error, or did not define a workflow.",
-        "Fix the file at the line in the message.",
+        "Fix the file at the line given in the message.",
     ),
     "PICTURE_OUTDATED": ErrorCode(
-        1, "A diagram file does not match the workflow.", "Draw it again: `flow diagram SKILL`."
+        1, "A diagram file does not match the workflow.", "Draw the diagram again: `flow diagram SKILL`."
     ),
     "BAD_ANSWER": ErrorCode(
         2,
         "An answer does not fit any open question.",
-        "Answer with a label of the question, or with free text if it allows that.",
+        "Answer with one of the question's options, or in the user's own words if the question allows it.",
     ),
     "BAD_FINDING": ErrorCode(
         2,
@@ -64,7 +66,7 @@ CODES = {
     ),
     "BAD_HEAD": ErrorCode(
         2,
-        "The given journal head has the wrong format.",
+        "The journal head, which is the hash of a journal's last record, has the wrong format.",
         "Use the head that `flow audit --verify` printed.",
     ),
     "BAD_QUESTIONS": ErrorCode(
@@ -73,7 +75,7 @@ CODES = {
         "Correct the questions, then ask again.",
     ),
     "BAD_RECORD": ErrorCode(
-        2, "The page was asked for an invalid record number.", "Follow a link on the page."
+        2, "An invalid record number was requested on the `flow ui` page.", "Follow a link on the page."
     ),
     "BAD_VALUES": ErrorCode(
         2,
@@ -82,16 +84,16 @@ CODES = {
     ),
     "CHANGED_STEP": ErrorCode(
         2,
-        "An act has results or answers for dispatches or questions that the step does not have.",
-        "Fix the act in the test.",
+        "A test gives results for dispatches, or answers to questions, that the step does not have.",
+        "Fix the test.",
     ),
     "DOCUMENT": ErrorCode(
         2, "A file cannot be read; `place` is its path, with a line if known.", "Fix the file."
     ),
     "EXTRA_MISSING": ErrorCode(
         2,
-        "The command needs an extra of flowrail that is not installed.",
-        "Install it with the command in the hint.",
+        "The command needs an extra (an optional part of flowrail) that is not installed.",
+        "Install the extra with the command in the hint.",
     ),
     "FILE_MISSING": ErrorCode(2, "The file does not exist.", "Check the path."),
     "FILE_NOT_REGULAR": ErrorCode(
@@ -108,30 +110,32 @@ CODES = {
     "JSON_REFUSED": ErrorCode(
         2,
         "The text is JSON, but uses something that flowrail does not accept.",
-        "Write it as the message says.",
+        "Change the text as the message says.",
     ),
-    "JSON_SYNTAX": ErrorCode(2, "The text is not JSON.", "Fix the line in the message."),
+    "JSON_SYNTAX": ErrorCode(2, "The text is not JSON.", "Fix the line named in the message."),
     "NOTE_TOO_LONG": ErrorCode(
         2,
         "A note is longer than a session allows.",
-        "Write it to a session file, and note the path.",
+        "Write the text to a file of the session, and name the file in the note.",
     ),
     "NOT_A_NAME": ErrorCode(2, "A skill cannot have this name.", "Use lower-case words with hyphens."),
     "NOT_INSTALLED": ErrorCode(
         2, "The location has no skill that flowrail wrote.", "Install it first: `flow setup SKILL`."
     ),
     "NO_EXAMPLE": ErrorCode(
-        2, "A value that every run needs has no choices, bounds, default or example.", "Give it an `example`."
+        2,
+        "A required value has no choices, bounds, default or example, so no value can be tried.",
+        "Give the value an `example`.",
     ),
     "PICTURE_TOO_LARGE": ErrorCode(
         2,
-        "The diagram has too many side lines, or too many pixels.",
+        "The diagram has too many lines beside its steps, or too many pixels.",
         "Draw it as Mermaid or text.",
     ),
     "REGISTRY_INVALID": ErrorCode(
         2,
-        "The registry has errors that must be fixed first; `problems` lists them all.",
-        "Fix them, then run `flow registry sync` again.",
+        "The registry has errors; `problems` lists all of them.",
+        "Fix the errors, then run `flow registry sync` again.",
     ),
     "SETTINGS_UNUSABLE": ErrorCode(
         2,
@@ -139,7 +143,7 @@ CODES = {
         "Fix the settings, then run `flow setup` again.",
     ),
     "TOO_MANY_DISPATCHES": ErrorCode(
-        2, "The list has more items than a step may dispatch.", "Put several items into one."
+        2, "The list has more items than a step may dispatch.", "Combine several items into one."
     ),
     "UNKNOWN_CHECK": ErrorCode(2, "The current step has no such check.", "Use an id that the step lists."),
     "UNKNOWN_CODE": ErrorCode(2, "No finding and no error has this code.", "List the codes: `flow explain`."),
@@ -181,20 +185,22 @@ CODES = {
         "Correct the number, or leave it out.",
     ),
     "WRONG_USE": ErrorCode(
-        2, "An option, argument or value that the command does not take.", "Look at the command's `--help`."
+        2, "An option, argument or value that the command does not accept.", "Look at the command's `--help`."
     ),
     "YAML_REFUSED": ErrorCode(
         2,
         "The text is YAML, but uses something that flowrail does not accept.",
-        "Write it as the message says.",
+        "Change the text as the message says.",
     ),
-    "YAML_SYNTAX": ErrorCode(2, "The text is not YAML.", "Fix the line in the message."),
+    "YAML_SYNTAX": ErrorCode(2, "The text is not YAML.", "Fix the line named in the message."),
     "ANSWER_LOST": ErrorCode(
-        3, "The answer could not be written; the work was stored.", "Print it again: `flow resume`."
+        3,
+        "The command's output could not be written, but its work was stored.",
+        "Print the current step again: `flow resume`.",
     ),
     "DATABASE_FAILED": ErrorCode(
         3,
-        "The database did not answer, or refused.",
+        "The database did not respond, or reported an error.",
         "Check the address and the account, then run the command again.",
     ),
     "DIRECTORY_NOT_PRIVATE": ErrorCode(
@@ -202,7 +208,7 @@ CODES = {
     ),
     "JOURNAL_DAMAGED": ErrorCode(
         3,
-        "A journal was changed or damaged; the message says where.",
+        "A journal (the file with the records of a session or handoff) was changed or damaged; the message says where.",
         "Restore it from a backup, or start a new session.",
     ),
     "JOURNAL_FULL": ErrorCode(
@@ -215,12 +221,12 @@ CODES = {
     "STORAGE": ErrorCode(
         3,
         "The disk or the store failed; nothing was recorded.",
-        "Fix the cause in the message, then run the command again.",
+        "Fix the cause given in the message, then run the command again.",
     ),
     "SUPERVISOR_FAILED": ErrorCode(
         3,
-        "A command could not be started because its supervisor could not.",
-        "Fix the cause in the message, then run the command again.",
+        "A step's command was not started, because the process that supervises it failed to start.",
+        "Fix the cause given in the message, then run the command again.",
     ),
     "TOO_LARGE": ErrorCode(
         3, "A record, a journal or a text would grow past its limit.", "Put long texts into files."
@@ -232,15 +238,15 @@ CODES = {
     ),
     "ARGUMENT_REFUSED": ErrorCode(
         4,
-        "A value cannot become a command argument.",
+        "A value cannot be used as a command's argument.",
         "Use another value, or write `--` before the argument in the workflow.",
     ),
     "CHANGED_MEANWHILE": ErrorCode(
-        4, "Another process added a record although this one held the session.", "Run the command again."
+        4, "Another process added a record at the same time.", "Run the command again."
     ),
     "COMMAND_NOT_REPEATED": ErrorCode(
         4,
-        "A command that must not run twice failed, or its result is unknown: the user decides.",
+        "A run-once command failed, or its result is unknown: the user decides whether it runs again.",
         "Ask the user, as the step says.",
     ),
     "CALL_DENIED": ErrorCode(
@@ -249,7 +255,7 @@ CODES = {
         "Follow the skill that guards it: `flow step SKILL`.",
     ),
     "COMMAND_RUNNING": ErrorCode(
-        4, "The session cannot move while a command runs.", "Wait for it: `flow run NAME`."
+        4, "The session cannot advance while a command runs.", "Wait for the command: `flow run NAME`."
     ),
     "CONFLICT": ErrorCode(
         4, "The request does not fit the current state.", "Look at the state: `flow sessions ID`."
@@ -264,34 +270,38 @@ CODES = {
     ),
     "ENDED_THERE": ErrorCode(
         4,
-        "At that revision the session had ended, so it cannot continue from there.",
+        "The session had ended at that revision, so it cannot continue from there.",
         "Rewind to an earlier revision.",
     ),
     "EVIDENCE_MISSING": ErrorCode(
         4,
-        "The evidence that an outcome needs is missing; `results` has the result of each of the step's checks.",
+        "The evidence for the reported outcome is missing; `results` has the result of each check of the step.",
         "Provide each missing item, then report again.",
     ),
     "EXISTS": ErrorCode(
         4, "A file or folder with this name already exists.", "Use another name, or remove it."
     ),
     "GATE_DECIDES": ErrorCode(
-        4, "An outcome was reported for a gate, which decides from the recorded findings.", "Report `done`."
+        4,
+        "An outcome was reported for a review gate. Such a step decides from the recorded findings.",
+        "Report `done`.",
     ),
     "JOIN_PENDING": ErrorCode(
         4,
-        "The step waits for agents that have not reported.",
-        "Wait for them, or launch them again as the step says.",
+        "The step waits for sub-agents that have not finished.",
+        "Wait for the sub-agents, or launch them again as the step says.",
     ),
     "LOCKED": ErrorCode(
-        4, "Another process held the lock for the whole waiting time.", "Run the command again."
+        4, "Another process held the lock until the wait timed out.", "Run the command again."
     ),
     "NOT_A_FOLDER": ErrorCode(
-        4, "There is a link or a file in place of a skill's folder.", "Remove it, then run the command again."
+        4, "A link or a file has the path of a skill's folder.", "Remove it, then run the command again."
     ),
     "NOT_WAITING": ErrorCode(4, "No question is open.", "Look at the step: `flow resume`."),
     "NO_OPEN_SESSION": ErrorCode(
-        4, "No session is open, or only in other conversations.", "Start one: `flow step SKILL`."
+        4,
+        "No session is open, or the open ones belong to other conversations.",
+        "Start one: `flow step SKILL`.",
     ),
     "OTHER_CONVERSATION": ErrorCode(
         4,
@@ -308,18 +318,22 @@ CODES = {
     ),
     "PERSON_NEEDED": ErrorCode(
         4,
-        "Only a person can decide that.",
-        "The user decides at a terminal of their own, or on the page of `flow ui`.",
+        "Only a person can make this decision.",
+        "The user decides at a terminal of their own, or on the `flow ui` page.",
     ),
     "PHASE_NOT_OPEN": ErrorCode(
         4,
-        "The event is not allowed in the handoff's phase.",
+        "The event is not allowed in the handoff's current phase.",
         "Look at the handoff: `flow handoff status ID`.",
     ),
     "PLACE_ELSEWHERE": ErrorCode(
-        4, "The project's skills folder links outside the project.", "Replace the link with a folder."
+        4,
+        "The project's skills folder is a link to a folder outside the project.",
+        "Replace the link with a folder.",
     ),
-    "QUESTION_OPEN": ErrorCode(4, "The user has to answer first.", "Ask the user, then run `flow answer`."),
+    "QUESTION_OPEN": ErrorCode(
+        4, "The user must answer the step's question first.", "Ask the user, then run `flow answer`."
+    ),
     "REGISTRY_CHANGED": ErrorCode(
         4, "The registry changed while a sync was planned.", "Run `flow registry sync` again."
     ),
@@ -327,7 +341,7 @@ CODES = {
         4, "The gate's review has not ended, so the gate cannot decide.", "End the review first."
     ),
     "REVISION_CONFLICT": ErrorCode(
-        4, "The session moved after the command was printed.", "Print the current step: `flow resume`."
+        4, "The session advanced after the command was printed.", "Print the current step: `flow resume`."
     ),
     "ROUND_CLOSED": ErrorCode(
         4,
@@ -338,7 +352,7 @@ CODES = {
         4, "The session has ended and accepts no more reports.", "Start a new one: `flow step SKILL --new`."
     ),
     "SESSION_NOT_OPEN": ErrorCode(
-        4, "The session has ended, so a fleet has nothing to do for it.", "Name an open session."
+        4, "The session has ended, so a fleet cannot run it.", "Name an open session."
     ),
     "SEVERAL_OPEN": ErrorCode(
         4, "Several sessions are open and the command names none.", "Name one with `--session ID`."
@@ -355,13 +369,17 @@ CODES = {
         "Ask the user, then run `flow session migrate ID`.",
     ),
     "ALREADY_RECEIVED": ErrorCode(
-        6, "The payload was received before.", "Continue the session that received it."
+        6, "The payload has already been received.", "Continue the session that received it."
     ),
     "HANDOFF_CLOSED": ErrorCode(
-        6, "The handoff has ended, or was not sent yet.", "Look at it: `flow handoff status ID`."
+        6,
+        "The handoff has ended, or has not been sent yet.",
+        "Look at the handoff: `flow handoff status ID`.",
     ),
     "HANDOFF_REFUSED": ErrorCode(
-        6, "A handoff was refused. The error says whether it can be tried again.", "Read the reasons."
+        6,
+        "The handoff was refused. The error says whether sending can be tried again.",
+        "Read the reasons in the error.",
     ),
     "HEALTH_CHECK_FAILED": ErrorCode(
         6, "The target's own health check failed.", "Fix what the check reports, then send again."
@@ -375,17 +393,17 @@ CODES = {
         "List the targets: `flow discover`.",
     ),
     "VALIDATION_FAILED": ErrorCode(
-        6, "Every field is present, but the payload or the target fails a check.", "Fix each listed problem."
+        6, "All fields are present, but the payload or the target fails a check.", "Fix each listed problem."
     ),
     "FOREIGN_FLEET": ErrorCode(
         7,
-        "The queue of a fleet came with a clone, was moved, or belongs to another user.",
+        "The fleet's job queue came with a clone, was moved, or belongs to another user.",
         "Start a fleet of your own.",
     ),
     "FOREIGN_HANDOFF": ErrorCode(
         7,
         "The handoff was not recorded by this user on this machine; it may have come with a clone.",
-        "Ask its sender to send it again.",
+        "Ask the sender to send it again.",
     ),
     "FOREIGN_SESSION": ErrorCode(
         7,
