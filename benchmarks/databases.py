@@ -33,6 +33,7 @@ from support.databases import Server, postgres
 from flowrail.machines.session_store import Store
 from flowrail.operations.steps import current_step as steps
 from flowrail.storage.database import Database
+from flowrail.storage.file_store import FileBackend
 from flowrail.storage.sql_store import SqlBackend
 from flowrail.storage.user_mark import Owner
 
@@ -76,7 +77,7 @@ def _machine(server: Server) -> dict[str, Any]:
 def _store(folder: Path, address: str) -> Store:
     database = Database(address)
     database.init()
-    return Store(str(folder / ".flow"), Owner(str(folder / "state")), backend=SqlBackend(database))
+    return Store(SqlBackend(database, str(folder / ".flow")))
 
 
 def _insert(address: str, line: bytes) -> Callable[[], None]:
@@ -157,7 +158,7 @@ def _over_stores(folder: Path, server: Server, largest: int) -> dict[str, dict[s
             address = server.fresh_database() if kind == "PostgreSQL" else f"sqlite:///{place / 'flow.db'}"
             is_file_store = kind == "files"
             store = (
-                Store(str(place / ".flow"), Owner(str(folder / "state")))
+                Store(FileBackend(str(place / ".flow"), Owner(str(folder / "state"))))
                 if is_file_store
                 else _store(place, address)
             )

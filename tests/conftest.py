@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from support.databases import Server, postgres
+from support.databases import Server, close_all, postgres
 
 # The same examples in each run, so that a commit has one result.
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=50)
@@ -108,4 +108,4 @@ def database_address(
     database.init()
     database.close()
     yield address
-    databases.close_all()
+    close_all()

@@ -37,15 +37,9 @@ class Fleet:
         self.environment = environment.replaced(conversation=None, wait=_WAIT_SECONDS)
         self.folder = folder_of(environment)
         _prepare_folder(environment, self.folder)
-        database = environment.database
-        if database is None or database.is_sqlite:
-            queue_url, records_url = (
-                f"sqlite:///{self.folder}/{name}.sqlite" for name in ("queue", "workers")
-            )
-        else:
-            queue_url = records_url = database.complete_address
-        self.records = FleetRecords(records_url)
-        self.jobs = JobQueue(queue_url)
+        shared = environment.backend.fleet_database
+        self.records = FleetRecords(shared or f"sqlite:///{self.folder}/workers.sqlite")
+        self.jobs = JobQueue(shared or f"sqlite:///{self.folder}/queue.sqlite")
 
     def close(self) -> None:
         """Close all connections."""
@@ -119,8 +113,7 @@ def folder_of(environment: Environment) -> str:
 
 def has_fleet(environment: Environment) -> bool:
     """Return whether there can be a fleet. Without a server, its folder exists once it was used."""
-    database = environment.database
-    return (database is not None and not database.is_sqlite) or os.path.isdir(folder_of(environment))
+    return bool(environment.backend.fleet_database) or os.path.isdir(folder_of(environment))
 
 
 def _prepare_folder(environment: Environment, folder: str) -> None:

@@ -21,7 +21,7 @@ from flowrail.handoff.lifecycle import NO_ANSWERS, next_phase
 from flowrail.handoff.payload.digest import digest_of
 from flowrail.machines.session_store import Store, UnknownSessionError
 from flowrail.storage import files
-from flowrail.storage.file_store import FileLines, prepare_folder
+from flowrail.storage.file_store import prepare_folder
 from flowrail.storage.files import sha256_hex
 from flowrail.storage.lock import locked
 from flowrail.storage.record_store import HeldEntry, Kind, RecordStore
@@ -68,25 +68,22 @@ class HandoffChange:
         self.folder = handoffs.folder(handoff.id)
         self._handoffs = handoffs
         self._held = held
-        self._seq = held.newest.seq if held else -1
-        self._hash = held.newest.hash if held else ""
+        self._newest = held.newest if held else None
 
     def commit(
         self, handoff: Handoff, *, at: str, by: str, events: Sequence[str] = (), kind: str = ""
     ) -> Handoff:
         """Add one record. It is stored before this returns."""
-        entries = self._handoffs.entries
-        record = HandoffRecord(
-            self._seq + 1, kind or handoff.status, at, by, handoff, tuple(events), self._hash
-        )
+        seq, before = (self._newest.seq + 1, self._newest.hash) if self._newest else (0, "")
+        record = HandoffRecord(seq, kind or handoff.status, at, by, handoff, tuple(events), before)
         if self._held is not None:
-            self._hash = self._held.append(record)
-        elif self._seq < 0:
-            self._hash = self._handoffs.create(record)
+            self._newest = self._held.append(record)
+        elif self._newest is None:
+            self._newest = self._handoffs.create(record)
         else:
-            with entries.hold(handoff.id, wait=0) as held:
-                self._hash = held.append(record)
-        self._seq, self.handoff = record.seq, handoff
+            with self._handoffs.entries.hold(handoff.id, wait=0) as held:
+                self._newest = held.append(record)
+        self.handoff = handoff
         return handoff
 
     def advance(
@@ -108,14 +105,12 @@ class Handoffs:
 
     def __init__(self, store: Store) -> None:
         kind = Kind("handoff", HandoffRecord, HANDOFF_ID, ("handoff", "id"), _unknown, _foreign, _accepted)
-        backend = store.backend
-        lines = FileLines(store.path, kind, store.owner) if backend is None else backend.lines(kind)
-        self.entries = RecordStore(lines, kind)
+        self.entries = RecordStore(store.backend.lines(kind), kind)
         self.store = store
         self.path = f"{store.path}/handoffs"
 
-    def create(self, record: HandoffRecord) -> str:
-        """Store the first record of a handoff, and return its hash."""
+    def create(self, record: HandoffRecord) -> HandoffRecord:
+        """Store the first record of a handoff, and return it with its hash."""
         if self.store.is_database:
             prepare_folder(self.store.path, self.folder(record.handoff.id))
         return self.entries.create(record.handoff.id, record)

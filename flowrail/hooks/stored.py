@@ -23,9 +23,10 @@ from flowrail.machines.agents import Children
 from flowrail.machines.order_watch import CALL, DENIED, called
 from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
-from flowrail.operations.environment import sql_backend
 from flowrail.operations.steps.dispatched_work import children_of
 from flowrail.rules.tools import ToolUse
+from flowrail.storage.backend import open_backend
+from flowrail.storage.file_store import FileBackend
 from flowrail.storage.user_mark import Owner
 from flowrail.text.safe_text import in_quotes, one_line, shortened
 
@@ -81,7 +82,8 @@ def stored_sessions(found: Iterable[FoundSession], call: Call) -> Iterator[HookS
     stores: dict[str, Store] = {}
     for each in found:
         path = each.store.path
-        store = stores.setdefault(path, Store(path, Owner(call.state), named=each.store.named))
+        backend = FileBackend(path, Owner(call.state))
+        store = stores.setdefault(path, Store(backend, named=each.store.named))
         try:
             if not store.is_foreign(each.id):
                 yield HookSession(store, each.store, store.read(each.id).session)
@@ -170,8 +172,9 @@ def _database(call: Call) -> StoreFolder | None:
 
 
 def _store_at(folder: StoreFolder) -> Store:
-    backend = sql_backend(folder.address, os.path.dirname(folder.path))
-    return Store(folder.path, Owner(""), named=folder.named, backend=backend)
+    cwd = os.path.dirname(folder.path)
+    backend = open_backend(folder.address, cwd=cwd, folder=folder.path, owner=Owner(""))
+    return Store(backend, named=folder.named)
 
 
 @contextmanager

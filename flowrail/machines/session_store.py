@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, TrustError, UsageError
@@ -17,15 +16,12 @@ from flowrail.machines.session import WORK, Session, default_work_folder
 from flowrail.machines.session_record import Record, RecordNote, StoredDefinition
 from flowrail.machines.workflow import Workflow
 from flowrail.session_status import ENDED, OPEN
-from flowrail.storage.file_store import FileLines, prepare_folder, remove_folder
+from flowrail.storage.backend import Backend
+from flowrail.storage.file_store import prepare_folder, remove_folder
 from flowrail.storage.journal import too_large
 from flowrail.storage.record_store import HeldEntry, JournalFullError, Kind, RecordStore, Stamp
-from flowrail.storage.user_mark import Owner
 from flowrail.text import size_limits
 from flowrail.text.phrases import did_you_mean
-
-if TYPE_CHECKING:
-    from flowrail.storage.sql_store import SqlBackend
 
 SESSION_ID = re.compile(
     r"(?=.{1,140}\Z)[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}(?:\.\d{1,9}\.\d{1,3}(?:-\d{1,4})?)*\Z"
@@ -53,31 +49,27 @@ class ForeignSessionError(TrustError):
 
 
 class Store(RecordStore[Record]):
-    """The sessions of one project, as *owner* may use them.
+    """The sessions of one project, whose records are in *backend*.
 
     *named* is the name of the store in the commands of hints, `None` for the project's own. *tell* is called with
     messages to the user besides the answer. *conversation* is the conversation of a host that uses the store.
-    *backend* is the database that holds the records, if they are not files in *path*.
     """
 
     def __init__(
         self,
-        path: str,
-        owner: Owner,
+        backend: Backend,
         *,
         named: str | None = None,
         tell: Callable[[str], object] = lambda _: None,
         conversation: str = "",
-        backend: SqlBackend | None = None,
     ) -> None:
         kind = Kind(
             "session", Record, SESSION_ID, ("session", "id"), _unknown, self.foreign, _accepted, _LABELS
         )
-        super().__init__(FileLines(path, kind, owner) if backend is None else backend.lines(kind), kind)
+        super().__init__(backend.lines(kind), kind)
         self.backend = backend
-        self.path = path
-        self.sessions = f"{path}/sessions"
-        self.owner = owner
+        self.path = backend.folder
+        self.sessions = f"{self.path}/sessions"
         self.named = named
         self.tell = tell
         self.conversation = conversation
@@ -107,7 +99,7 @@ class Store(RecordStore[Record]):
         )
         if self.is_database:
             prepare_folder(self.path, self.folder(session.id))
-        return replace(record, hash=self.create(session.id, record))
+        return self.create(session.id, record)
 
     def folder(self, session_id: str) -> str:
         """Return the folder for the files of a session; refuse an id that is not valid."""
@@ -126,7 +118,7 @@ class Store(RecordStore[Record]):
     @property
     def is_database(self) -> bool:
         """Whether the sessions are in a database. Other machines may then use them, but do not have their files."""
-        return self.backend is not None
+        return not self.backend.is_folder
 
     def open_ids(self, skill: str = "") -> list[str]:
         """Return the ids of the sessions that may be open, of one skill or of all; the caller checks each."""
@@ -270,10 +262,9 @@ class SessionChange:
             conversation=self._store.conversation,
         )
         try:
-            written = self._held.append(record, reserve=0 if last else size_limits.CLOSING_BYTES)
+            self.kept = self._held.append(record, reserve=0 if last else size_limits.CLOSING_BYTES)
         except JournalFullError as error:
             raise self._full(session, error) from None
-        self.kept = replace(record, hash=written)
         if self._incomplete_bytes:
             self._store.tell(
                 f"removed {self._incomplete_bytes} bytes of an incomplete record left by an interrupted write"

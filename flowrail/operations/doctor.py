@@ -179,12 +179,12 @@ def _workflows(environment: Environment) -> Iterator[str | SetupFinding]:
 
 
 def _sessions(environment: Environment) -> Iterator[str | SetupFinding]:
-    path, database = environment.store_path, environment.database
-    shown = database.shown if database is not None else _short(path, environment)
+    path, is_folder = environment.store_path, environment.backend.is_folder
+    shown = _short(path, environment) if is_folder else environment.backend.shown
     yield f"key and approvals: {_short(environment.state, environment)}"
-    exists = database is not None or os.path.lexists(path)
+    exists = not is_folder or os.path.lexists(path)
     folder = path if exists else os.path.dirname(path)
-    if database is None and not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):
+    if is_folder and not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):
         message, remedy = f"{folder} is not a folder that can be written to", "name another one with --store"
         yield SetupFinding("STORE_UNUSABLE", "error", message, remedy, folder)
         return

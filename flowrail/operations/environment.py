@@ -9,28 +9,24 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flowrail.command import Hint
 from flowrail.discovery.git_root import find_project_root
 from flowrail.discovery.locations import BUNDLED, Root, Scope, bundled_folder, config_folder, skill_roots
-from flowrail.errors import TrustError, UsageError, require_extra
+from flowrail.errors import TrustError, UsageError
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.session_record import StoredDefinition
 from flowrail.machines.session_store import Store
 from flowrail.machines.workflow import Workflow
 from flowrail.skills.loader import Loader
+from flowrail.storage.backend import Backend, open_backend
 from flowrail.storage.configuration import configured_store
 from flowrail.storage.user_folders import state_folder
 from flowrail.storage.user_mark import Owner
 from flowrail.text.phrases import iso_time
 from flowrail.text.safe_text import is_shown
-
-if TYPE_CHECKING:
-    from flowrail.storage.database import Database
-    from flowrail.storage.sql_store import SqlBackend
-
 
 LONGEST_ACTOR = 200
 BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
@@ -147,27 +143,28 @@ class Environment:
         """Every folder that holds skills, nearest first."""
         return skill_roots(self.cwd, self.home, self.environ, self.extra)
 
-    @property
-    def database(self) -> Database | None:
-        """The database that contains the store, if it is not a folder."""
-        return None if self._backend is None else self._backend.database
-
     @cached_property
-    def _backend(self) -> SqlBackend | None:
-        ambient = self._ambient_store or ""
-        address = self._store or ambient
-        if "://" not in address:
-            return None
-        backend = sql_backend(address, self.cwd)
+    def backend(self) -> Backend:
+        """Where the records of the store are."""
+        ambient = self._ambient_store or self._own_store
         if self._store is None:
-            return backend
-        if backend.database.has_password and not self._in_program:
+            return self._backend_at(ambient)
+        backend = self._backend_at(self._store)
+        if backend.has_password and not self._in_program:
             raise UsageError(
                 "a password on the command line is visible to others",
                 hint="put it into FLOW_STORE, PGPASSWORD or ~/.pgpass",
             )
-        same = sql_backend(ambient, self.cwd) if "://" in ambient else backend
-        return same if same.database.shown == backend.database.shown else backend
+        same = self._backend_at(ambient)  # it may have the password that the option leaves out
+        return same if same.shown == backend.shown else backend
+
+    def _backend_at(self, address: str) -> Backend:
+        return open_backend(address, cwd=self.cwd, folder=self._own_store, owner=Owner(self.state))
+
+    @property
+    def _own_store(self) -> str:
+        """The store of the project, which is used if no other one is named."""
+        return os.path.join(self.project, ".flow")
 
     @property
     def _ambient_store(self) -> str | None:
@@ -181,17 +178,17 @@ class Environment:
         `None` for the project's own, which commands use anyway in this folder, even if `--store` names it; and for a
         database that the environment or the configuration names.
         """
-        if self.database is not None:
-            return self.database.shown if self._store else None
-        named = self._store or self._ambient_store
-        path = os.path.abspath(os.path.join(self.cwd, named)) if named else None
-        if path and not is_shown(path):
+        if not self.backend.is_folder:
+            return self.backend.shown if self._store else None
+        path = self.backend.folder
+        if path == self._own_store and not self._ambient_store:
+            return None
+        if not is_shown(path):
             raise UsageError(
                 f"the store's path contains an invisible character: {path}",
                 hint="name a folder whose path has only visible characters",
             )
-        is_own = self._store and not self._ambient_store and path == os.path.join(self.project, ".flow")
-        return None if is_own else path
+        return path
 
     @cached_property
     def project(self) -> str:
@@ -212,22 +209,16 @@ class Environment:
         """Finds and loads workflows."""
         return Loader(self.roots, self.state, self.project, self.conventions)
 
-    @cached_property
+    @property
     def store_path(self) -> str:
         """The folder of the store; with a database, the folder of the sessions' files."""
-        named = self.shown_store if self.database is None else None
-        return named or os.path.join(self.project, ".flow")
+        return self.backend.folder
 
     @cached_property
     def store(self) -> Store:
         """The store with the sessions."""
         return Store(
-            self.store_path,
-            Owner(self.state),
-            named=self.shown_store,
-            tell=self.tell,
-            conversation=self.conversation or "",
-            backend=self._backend,
+            self.backend, named=self.shown_store, tell=self.tell, conversation=self.conversation or ""
         )
 
     @cached_property
@@ -246,14 +237,6 @@ class Environment:
         environ = self.environ
         named = environ.get("FLOW_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
         return (named or _account())[:LONGEST_ACTOR]
-
-
-def sql_backend(address: str, folder: str) -> SqlBackend:
-    """Return the store in the database at *address*; a relative path in it is relative to *folder*."""
-    require_extra("sql", "sqlalchemy")
-    from flowrail.storage.sql_store import SqlBackend  # needs the extra
-
-    return SqlBackend.at(address, folder=folder)
 
 
 def _this_moment() -> str:

@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
-from flowrail.errors import ConflictError, UsageError
+from flowrail.errors import ConflictError
 from flowrail.handoff.store import Handoffs
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
@@ -58,14 +58,8 @@ def init(
     Give a password in FLOW_STORE, PGPASSWORD or ~/.pgpass. Needs the extra flowrail[sql].
     """
     named = Environment(store=address) if address is not None else environment
-    database = named.database
-    if database is None:
-        raise UsageError(
-            f"`{address or named.store_path}` is not the address of a database",
-            hint="write postgresql://user@host/database or sqlite:///file.db",
-        )
-    database.init()
-    return InitializedStore(database.shown)
+    named.backend.init()
+    return InitializedStore(named.backend.shown)
 
 
 @operation("store copy", "flow store copy .flow postgresql://me@db.example/flow")

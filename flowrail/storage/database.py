@@ -203,30 +203,25 @@ class Database:
             ) from None
 
 
-_databases: dict[str, Database] = {}
+OPENED: dict[str, Database] = {}
+"""The databases of this process, by address."""
 
 
 def open_database(address: str, *, folder: str = "") -> Database:
     """Return the database at *address*, one for each address, so that a server keeps its connections."""
     key = parse_address(address, folder).render_as_string(hide_password=False)
-    if key not in _databases:
-        _databases[key] = Database(address, folder=folder)
-    return _databases[key]
+    if key not in OPENED:
+        OPENED[key] = Database(address, folder=folder)
+    return OPENED[key]
 
 
 def _forget_connections() -> None:
     """In a forked child: leave the connections to the parent, and open new ones."""
-    for database in _databases.values():
+    for database in OPENED.values():
         database.forget_connections()
 
 
 os.register_at_fork(after_in_child=_forget_connections)
-
-
-def close_all() -> None:
-    """Close the connections of all databases of this process."""
-    while _databases:
-        _databases.popitem()[1].close()
 
 
 def parse_address(address: str, folder: str = "") -> URL:

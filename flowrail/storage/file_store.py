@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
 
+from flowrail.errors import UsageError
 from flowrail.storage import files, journal
 from flowrail.storage.journal import Journal
 from flowrail.storage.lock import locked
-from flowrail.storage.record_store import HeldLines, Kind, Position, Stamp
+from flowrail.storage.record_store import NO_LABELS, HeldLines, Kind, Lines, Stamp
 from flowrail.storage.user_mark import Owner
 
 JOURNAL, LOCK = "journal.jsonl", "lock"
@@ -20,13 +21,13 @@ _REMOVED = ".gone-"
 _LOCK_SECONDS = 10.0
 
 
-class FileLines:
+class FileLines(Lines):
     """The journals of all sessions, or of all handoffs, below *path*."""
 
     def __init__(self, path: str, kind: Kind[Any], owner: Owner) -> None:
         self.path = path
         self.folders = os.path.join(path, f"{kind.noun}s")
-        self.owner: Owner | None = owner
+        self.owner = owner
         self._kind = kind
         self._first: tuple[str, bytes] = ("", b"")
         """The first line of the journal that was read last, so that its definition is read with it."""
@@ -42,7 +43,7 @@ class FileLines:
         """Return the journal of a session or handoff."""
         return f"{self.folder(key)}/{JOURNAL}"
 
-    def ids(self, labels: Mapping[str, Collection[str]] = {}, since: str = "") -> list[str]:
+    def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
         """Return all ids, in order: folders have no index."""
         del labels, since
         self._check_private()
@@ -66,7 +67,7 @@ class FileLines:
         """Return whether an id is in use."""
         return os.path.lexists(f"{self.folders}/{key}")
 
-    def create(self, key: str, lines: Sequence[bytes], newest: Position) -> None:
+    def create(self, key: str, lines: Sequence[bytes], newest: Any) -> None:
         """Store the first lines; the id must be new, or its creation was interrupted."""
         del newest
         folder = self.folder(key)
@@ -86,7 +87,7 @@ class FileLines:
         """Return the line with this number."""
         if seq == 0 and self._first[0] == key:
             return self._first[1]
-        return next((line for number, line in enumerate(self.lines(key)) if number == seq), b"")
+        return super().line(key, seq)
 
     def lines(self, key: str) -> Iterator[bytes]:
         """Yield all lines, oldest first."""
@@ -159,6 +160,28 @@ class FileLines:
             raise self._kind.unknown(key, list)
         self._first = (key, next(opened.lines()))
         return newest
+
+
+class FileBackend:
+    """The store in a folder."""
+
+    is_folder = True
+    has_password = False
+    fleet_database = ""
+
+    def __init__(self, folder: str, owner: Owner) -> None:
+        self.shown = self.folder = folder
+        self._owner = owner
+
+    def init(self) -> None:
+        """Refuse, because a folder is created with its first session."""
+        raise UsageError(
+            f"`{self.folder}` is not the address of a database", hint="name one; a folder needs no tables"
+        )
+
+    def lines(self, kind: Kind[Any]) -> FileLines:
+        """Return the lines of all sessions, or of all handoffs."""
+        return FileLines(self.folder, kind, self._owner)
 
 
 def prepare_folder(store: str, folder: str) -> None:

@@ -1,6 +1,6 @@
 """A store of records: sessions and handoffs are sequences of records, each with the whole present state.
 
-A record is a line. `FileLines` keeps lines in files, `SqlLines` in a database; both pass the same tests.
+A record is a line. `Lines` says what a place for lines must do; all places pass the same tests.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from typing import Any, Generic, Protocol, TypeVar
+from itertools import islice
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from flowrail.errors import FlowError, StorageError
 from flowrail.storage import journal
@@ -36,7 +37,9 @@ class JournalFullError(TooLargeError):
 
 
 class Chained(Protocol):
-    """A record. The first of a chain has ``seq`` 0 and an empty ``prev``."""
+    """A record, a dataclass. The first of a chain has ``seq`` 0 and an empty ``prev``."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def seq(self) -> int:
@@ -73,10 +76,13 @@ class Kind(Generic[T]):
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The labels by which a database finds a session or handoff: the path to each one's field in a record."""
 
-    def position(self, record: T, digest: str) -> Position:
-        """Return what a database keeps of *record* as the newest one."""
-        labels = {label: str(_field(record, path)) for label, path in self.labels.items()}
-        return Position(record.seq, digest, record.prev, labels)
+    def labels_of(self, record: T) -> dict[str, str]:
+        """Return the labels of a record; that of a missing part is empty."""
+        whole: Any = record
+        return {
+            label: str(reduce(lambda part, name: getattr(part, name, ""), path, whole) or "")
+            for label, path in self.labels.items()
+        }
 
     def exists_already(self, key: str) -> StorageError:
         """Return the error for an id that is in use."""
@@ -85,11 +91,12 @@ class Kind(Generic[T]):
             hint="nothing was changed; name another store to have it twice",
         )
 
-    def encode(self, record: T, mark: Callable[[bytes], str] | None = None) -> tuple[bytes, str]:
-        """Return the line of *record* and its hash; `TooLargeError` if it is too long."""
+    def encode(self, record: T, mark: Callable[[bytes], str] | None = None) -> tuple[bytes, T]:
+        """Return the line of *record*, and the record with its hash; `TooLargeError` if the line is too long."""
         data = to_plain(record)
         del data["hash"]
-        return journal.line_of(data, mark)
+        text, digest = journal.line_of(data, mark)
+        return text, replace(record, hash=digest)
 
     def decode(self, line: journal.Line, key: str, place: str, number: int) -> T:
         """Return the record in a line of *key*; *place* and *number* are for the error."""
@@ -128,16 +135,6 @@ class Kind(Generic[T]):
             after = record
 
 
-@dataclass(frozen=True)
-class Position:
-    """What a database keeps of the newest record, to find it and to append to it."""
-
-    seq: int
-    hash: str
-    prev: str
-    labels: Mapping[str, str]
-
-
 @dataclass
 class HeldLines:
     """The lines of one session or handoff under its lock."""
@@ -148,21 +145,21 @@ class HeldLines:
     """The bytes of all lines."""
     torn: int
     """How many bytes of an interrupted write follow the newest line."""
-    write: Callable[[bytes, Position], None]
-    """Adds a line."""
+    write: Callable[[bytes, Any], None]
+    """Adds a line, given with its record."""
 
 
 class Lines(Protocol):
-    """Where the lines of all sessions, or of all handoffs, are kept. A missing id is refused with the error of its kind."""
+    """Where the lines of all sessions, or of all handoffs, are kept. A missing id is refused with the error of its kind.
 
-    owner: Owner | None
+    A place that can do better than read all lines overrides the methods that do so here.
+    """
+
+    owner: Owner | None = None
     """The user who marks each line, or `None` if the database says who may write."""
 
     def place(self, key: str) -> str:
         """Return the file, or the address in the database, for messages."""
-
-    def ids(self, labels: Mapping[str, Collection[str]], since: str) -> list[str]:
-        """Return the ids that `stamps` would return, in order."""
 
     def stamps(self, labels: Mapping[str, Collection[str]], since: str) -> dict[str, Stamp]:
         """Return a value that changes with each record, by id.
@@ -171,63 +168,70 @@ class Lines(Protocol):
         `moved_at` is not earlier. A store without an index returns all ids, so the caller checks the records.
         """
 
+    def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
+        """Return the ids that `stamps` would return, in order."""
+        return sorted(self.stamps(labels, since))
+
     def exists(self, key: str) -> bool:
         """Return whether an id is in use."""
 
-    def create(self, key: str, lines: Sequence[bytes], newest: Position) -> None:
-        """Store the first lines; the id must be new, or its creation was interrupted."""
-
-    def newest(self, key: str) -> bytes:
-        """Return the newest line."""
-
-    def line(self, key: str, seq: int) -> bytes:
-        """Return the line with this number."""
+    def create(self, key: str, lines: Sequence[bytes], newest: Any) -> None:
+        """Store the first lines; the id must be new, or its creation was interrupted. *newest* is the last record."""
 
     def lines(self, key: str) -> Iterator[bytes]:
         """Yield all lines, oldest first."""
 
+    def line(self, key: str, seq: int) -> bytes:
+        """Return the line with this number."""
+        return next(islice(self.lines(key), seq, None), b"")
+
     def lines_backwards(self, key: str) -> Iterator[bytes]:
         """Yield all lines, newest first."""
+        return reversed(list(self.lines(key)))
+
+    def newest(self, key: str) -> bytes:
+        """Return the newest line."""
+        return next(self.lines_backwards(key))
 
     def change(self, key: str, *, wait: float) -> AbstractContextManager[HeldLines]:
-        """Hold the lock and yield the lines."""
+        """Hold the lock for *wait* seconds at most, and yield the lines; `LockTimeoutError` if it is not free."""
 
     def delete(self, key: str) -> None:
         """Delete all lines, and all files."""
 
     def delete_leftovers(self) -> None:
-        """Finish deletions that were interrupted."""
+        """Finish deletions that were interrupted, if they can be."""
+        return
 
 
 class HeldEntry(Generic[T]):
     """A session or handoff under its lock; ``newest`` is its newest record."""
 
-    def __init__(
-        self, key: str, newest: T, held: HeldLines, kind: Kind[T], encode: Callable[[T], tuple[bytes, str]]
-    ) -> None:
+    def __init__(self, newest: T, held: HeldLines, encode: Callable[[T], tuple[bytes, T]], name: str) -> None:
         self.newest = newest
         self.torn = held.torn
-        self._key, self._held, self._kind, self._encode = key, held, kind, encode
-        self._last_length = len(held.newest)
+        self._held, self._encode, self._name = held, encode, name
 
-    def append(self, record: T, *, reserve: int = 0) -> str:
-        """Add the record that follows ``newest``, and return its hash. *reserve* bytes of the limit must stay free."""
-        text, digest = self._encode(record)
-        if self._held.size + len(text) > size_limits.JOURNAL_BYTES - reserve:
+    def append(self, record: T, *, reserve: int = 0) -> T:
+        """Add the record that follows ``newest``, and return it with its hash.
+
+        *reserve* bytes of the limit must stay free.
+        """
+        held = self._held
+        text, written = self._encode(record)
+        if held.size + len(text) > size_limits.JOURNAL_BYTES - reserve:
             raise JournalFullError(
-                f"{self._kind.noun} `{self._key}` has {self._held.size} bytes and no room for another record",
+                f"{self._name} has {held.size} bytes and no room for another record",
                 hint="start again",
-                bytes=self._held.size,
+                bytes=held.size,
             )
-        self._held.size += len(text)
-        self._last_length = len(text)
-        self._held.write(text, self._kind.position(record, digest))
-        self.torn = 0
-        return digest
+        held.write(text, written)
+        held.newest, held.size, self.torn = text, held.size + len(text), 0
+        return written
 
     def has_room(self, reserve: int) -> bool:
         """Return whether another record like the newest one fits twice and leaves *reserve* bytes free."""
-        return self._held.size + 2 * self._last_length <= size_limits.JOURNAL_BYTES - reserve
+        return self._held.size + 2 * len(self._held.newest) <= size_limits.JOURNAL_BYTES - reserve
 
 
 class RecordStore(Generic[T]):
@@ -257,11 +261,11 @@ class RecordStore(Generic[T]):
             if not self.exists(key):
                 return key
 
-    def create(self, key: str, record: T) -> str:
-        """Store a first record and return its hash; the id must be new, or its creation was interrupted."""
-        text, digest = self._encode(key, record)
-        self._lines.create(key, [text], self._kind.position(record, digest))
-        return digest
+    def create(self, key: str, record: T) -> T:
+        """Store a first record and return it with its hash; the id must be new, or its creation was interrupted."""
+        text, written = self._encode(key, record)
+        self._lines.create(key, [text], written)
+        return written
 
     def restore(self, key: str, lines: Sequence[bytes], *, at: str, by: str) -> None:
         """Store records that were written elsewhere, each checked against the one before it; the id must be new.
@@ -269,12 +273,11 @@ class RecordStore(Generic[T]):
         In files, a record that accepts them follows. A database trusts every account that may write to it.
         """
         records = list(self._kind.chained(lines, key, key))
-        newest, digest = records[-1], records[-1].hash
+        newest = records[-1]
         if self._lines.owner is not None:
-            newest = self._kind.accepted(records, at, by)
-            text, digest = self._encode(key, newest)
+            text, newest = self._encode(key, self._kind.accepted(records, at, by))
             lines = [*lines, text]
-        self._lines.create(key, lines, self._kind.position(newest, digest))
+        self._lines.create(key, lines, newest)
 
     def newest(self, key: str) -> T:
         """Return the newest record."""
@@ -310,7 +313,7 @@ class RecordStore(Generic[T]):
         """Hold the lock and yield the session or handoff."""
         with self._lines.change(key, wait=wait) as held:
             newest = self._newest(key, held.newest)
-            yield HeldEntry(key, newest, held, self._kind, partial(self._encode, key))
+            yield HeldEntry(newest, held, partial(self._encode, key), f"{self._kind.noun} `{key}`")
 
     def is_foreign(self, key: str) -> bool:
         """Return whether another user or machine wrote it. If its last line is damaged, the first one decides."""
@@ -324,9 +327,8 @@ class RecordStore(Generic[T]):
     def accept(self, key: str, *, at: str, by: str) -> None:
         """Make records of another user this user's own, with a record that says so."""
         with self._lines.change(key, wait=_ACCEPT_SECONDS) as held:
-            accepted = self._kind.accepted([*self.records(key, foreign=True)], at, by)
-            text, digest = self._encode(key, accepted)
-            held.write(text, self._kind.position(accepted, digest))
+            records = [*self.records(key, foreign=True)]
+            held.write(*self._encode(key, self._kind.accepted(records, at, by)))
 
     def _newest(self, key: str, text: bytes) -> T:
         try:
@@ -347,13 +349,8 @@ class RecordStore(Generic[T]):
         owner = self._lines.owner
         return owner is None or owner.owns(os.path.dirname(self._lines.place(key)), line.body, line.mark)
 
-    def _encode(self, key: str, record: T) -> tuple[bytes, str]:
-        """Return the line of a record with this user's mark, and its hash."""
+    def _encode(self, key: str, record: T) -> tuple[bytes, T]:
+        """Return the line of a record with this user's mark, and the record with its hash."""
         owner = self._lines.owner
         mark = None if owner is None else partial(owner.mark, os.path.dirname(self._lines.place(key)))
         return self._kind.encode(record, mark)
-
-
-def _field(record: object, path: Sequence[str]) -> object:
-    """Return a field of a part of *record*; an empty text if the part is missing."""
-    return reduce(lambda part, name: getattr(part, name, ""), path, record) or ""

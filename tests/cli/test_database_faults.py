@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from support.databases import Server, postgres
+from support.databases import Server, close_all, postgres
 from support.dispatching_skill import put_lead
 from support.interruptions import at_moment, killed_at_statement, together
 from support.sandbox import ROUND, flow, put_skill, told
@@ -114,7 +114,7 @@ def test_a_connection_that_is_lost_at_any_moment_loses_no_acknowledged_step(
         if ran.status:
             assert ran.error["code"] == "DATABASE_FAILED"
             assert "run the same command again" in ran.error["hint"]
-        database.close_all()  # the next command is another process
+        close_all()  # the next command is another process
         after = told(*words)
         assert after["replayed"] or ran.status
         assert after["revision"] == shown["revision"] + 1
@@ -132,7 +132,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         monkeypatch.setenv("FLOW_STORE", running.address())
         database.open_database(running.address()).init()
         yield running
-        database.close_all()
+        close_all()
 
 
 @pytest.mark.parametrize(("many", "steps"), [(3, 10), pytest.param(8, 100, marks=pytest.mark.long)])
@@ -161,7 +161,7 @@ def test_a_server_that_restarts_in_the_middle_loses_no_acknowledged_step(
             server.stop("immediate")
             server.start()
 
-    database.close_all()
+    close_all()
     together([*(partial(work, session_id) for session_id in sessions), restart])
 
     for session_id in sessions:

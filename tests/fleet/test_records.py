@@ -25,11 +25,7 @@ PROGRAM = "claude"
 @pytest.fixture
 def records(store_kind: str, tmp_path: Path) -> Iterator[FleetRecords]:
     """The records of a fleet, in SQLite or in PostgreSQL."""
-    database = Environment().database
-    address = f"sqlite:///{tmp_path}/runs.sqlite"
-    if database is not None and not database.is_sqlite:
-        address = database.complete_address
-    opened = FleetRecords(address)
+    opened = FleetRecords(Environment().backend.fleet_database or f"sqlite:///{tmp_path}/runs.sqlite")
     yield opened
     opened.database.close()
 

@@ -91,13 +91,14 @@ def session(data: bytes) -> None:
 
     from flowrail.errors import StorageError
     from flowrail.machines.session_store import Store, UnknownSessionError
+    from flowrail.storage.file_store import FileBackend
     from flowrail.storage.user_mark import Owner
 
     body = data.removesuffix(b"}")
     digest = sha256(body).hexdigest().encode()
     for line in (body + b',"hash":"' + digest + b'"}\n', data):
         with tempfile.TemporaryDirectory() as folder:
-            store = Store(folder, Owner(folder))
+            store = Store(FileBackend(folder, Owner(folder)))
             path = Path(store.folder("a-abcdef"), "journal.jsonl")
             path.parent.mkdir(mode=0o700, parents=True)
             path.write_bytes(line)

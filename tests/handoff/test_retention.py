@@ -12,11 +12,12 @@ from flowrail.handoff.handoff import INVOCATION, Handoff
 from flowrail.handoff.store import Handoffs, open_handoffs
 from flowrail.machines.session_store import Store
 from flowrail.storage.converter import to_plain
+from flowrail.storage.file_store import FileBackend
 from flowrail.storage.user_mark import Owner
 
 
 def kept() -> Handoffs:
-    return Handoffs(Store(".flow", Owner(str(Path.home() / ".local" / "state" / "flowrail"))))
+    return Handoffs(Store(FileBackend(".flow", Owner(str(Path.home() / ".local" / "state" / "flowrail")))))
 
 
 def held(session_id: str, hours: float = 0) -> str:

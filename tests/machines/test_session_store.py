@@ -14,6 +14,7 @@ import pytest
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record, StoredDefinition
 from flowrail.machines.session_store import Store, UnknownSessionError
+from flowrail.storage.file_store import FileBackend
 from flowrail.storage.user_mark import Owner
 
 ID = "skill-abcdef"
@@ -27,7 +28,7 @@ def session(session_id: str = ID, **values: Any) -> Session:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     (tmp_path / "here").mkdir()
-    return Store(str(tmp_path / "here" / ".flow"), Owner(str(tmp_path / "state")))
+    return Store(FileBackend(str(tmp_path / "here" / ".flow"), Owner(str(tmp_path / "state"))))
 
 
 def create(store: Store, session_id: str = ID) -> Record:

@@ -57,8 +57,9 @@ def written(folder: Path, *texts: str) -> bytes:
     (folder / "journal.jsonl").unlink(missing_ok=True)
     with opened(folder, journal.CREATE) as made:
         for seq, text in enumerate(texts):
-            line, before = KIND.encode(Note(seq, text, before))
+            line, note = KIND.encode(Note(seq, text, before))
             made.append(line)
+            before = note.hash
     return (folder / "journal.jsonl").read_bytes()
 
 

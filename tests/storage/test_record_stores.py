@@ -1,4 +1,4 @@
-"""What every store of records must do: files, SQLite and PostgreSQL pass the same tests."""
+"""What every store of records must do: files, SQLite, PostgreSQL and a new kind of store pass the same tests."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from support.one_file_store import OneFileLines
 from support.refusals import refused
 
 pytest.importorskip("sqlalchemy", reason="the extra `sql` is not installed")
@@ -18,6 +19,7 @@ from flowrail.errors import FlowError, StorageError, UsageError
 from flowrail.storage.database import Database
 from flowrail.storage.file_store import FileLines
 from flowrail.storage.journal import DamagedError
+from flowrail.storage.lock import LockTimeoutError
 from flowrail.storage.record_store import JournalFullError, Kind, RecordStore
 from flowrail.storage.sql_store import SqlLines
 from flowrail.storage.user_mark import Owner
@@ -60,6 +62,10 @@ def in_database(database: Database) -> RecordStore[Entry]:
     return RecordStore(SqlLines(database, kind()), kind())
 
 
+def in_one_file(path: str) -> RecordStore[Entry]:
+    return RecordStore(OneFileLines(path, kind()), kind())
+
+
 Open = Callable[[], RecordStore[Entry]]
 
 
@@ -77,11 +83,13 @@ def database() -> Iterator[Callable[[str], Database]]:
         database.close()
 
 
-@pytest.fixture(params=["files", "sqlite", "postgresql"])
+@pytest.fixture(params=["files", "sqlite", "postgresql", "one file"])
 def open_store(request: pytest.FixtureRequest, tmp_path: Path, database: Callable[[str], Database]) -> Open:
     """Return a function that opens the store as another process would."""
     if request.param == "files":
         return lambda: in_files(str(tmp_path / ".flow"), Owner(str(tmp_path / "state")))
+    if request.param == "one file":
+        return lambda: in_one_file(str(tmp_path / "records.jsonl"))
     if request.param == "sqlite":
         address = f"sqlite:///{tmp_path / 'flow.db'}"
     else:
@@ -96,7 +104,7 @@ def started(store: RecordStore[Entry], text: str = "first") -> str:
     return key
 
 
-def add(store: RecordStore[Entry], key: str, text: str, *, wait: float = 10.0) -> str:
+def add(store: RecordStore[Entry], key: str, text: str, *, wait: float = 10.0) -> Entry:
     with store.hold(key, wait=wait) as held:
         return held.append(replace(held.newest, seq=held.newest.seq + 1, prev=held.newest.hash, text=text))
 
@@ -141,6 +149,29 @@ def test_another_session_can_start_while_one_is_held(open_store: Open) -> None:
 
     assert open_store().newest(parent).text == "with child"
     assert open_store().newest(child).text == "child"
+
+
+def test_a_record_can_only_be_added_by_the_process_that_holds_the_lock(open_store: Open) -> None:
+    key = started(open_store())
+
+    with open_store().hold(key, wait=1), pytest.raises(LockTimeoutError):
+        add(open_store(), key, "second", wait=0)
+
+    assert [entry.text for entry in open_store().records(key)] == ["first"]
+
+
+def test_each_record_changes_the_stamp_and_nothing_is_left_of_a_deleted_session(open_store: Open) -> None:
+    key, other = started(open_store()), started(open_store())
+    before = open_store().stamps()
+
+    add(open_store(), key, "second")
+
+    after = open_store().stamps()
+    assert (after[key] != before[key], after[other]) == (True, before[other])
+    open_store().delete(key)
+    assert (open_store().ids(), open_store().exists(key)) == ([other], False)
+    with pytest.raises(UsageError, match="unknown"):
+        open_store().newest(key)
 
 
 def test_records_are_restored_as_they_were_written(open_store: Open, tmp_path: Path) -> None:

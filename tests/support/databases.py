@@ -16,6 +16,14 @@ from glob import glob
 import pytest
 
 
+def close_all() -> None:
+    """Close the connections of all databases of this process: the next command is another process."""
+    from flowrail.storage.database import OPENED  # an extra
+
+    while OPENED:
+        OPENED.popitem()[1].close()
+
+
 def program(name: str) -> str | None:
     """Return the path of a program of PostgreSQL, if it is installed."""
     return shutil.which(name) or next(

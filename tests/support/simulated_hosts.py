@@ -17,6 +17,7 @@ from support.simulated_agents import Habit, StepOutput, Team, Work
 
 from flowrail.hooks.first_look import StoreFolder, sessions_of
 from flowrail.machines.session_store import Store
+from flowrail.storage.file_store import FileBackend
 from flowrail.storage.user_folders import state_folder
 from flowrail.storage.user_mark import Owner
 
@@ -96,7 +97,7 @@ class Host(Team):
                 found.id: (found.data["status"], found.data["step"], found.is_child)
                 for found in sessions_of(folder, (self.name,))
             }
-            store = Store(folder.path, Owner(state_folder(os.environ, os.environ["HOME"])))
+            store = Store(FileBackend(folder.path, Owner(state_folder(os.environ, os.environ["HOME"]))))
             kept = (store.read(session).session for session in self.sessions)
             expected = {each.id: (each.status, each.step, bool(each.parent)) for each in kept if each.is_open}
         assert seen == expected

@@ -98,7 +98,7 @@ def prune_sessions(environment: Environment, *, older_than: float, dry_run: bool
     now = _seconds(environment.now)
     handoffs = Handoffs(environment.store)
     if not dry_run:
-        _sweep(environment.store, now)
+        _sweep(environment.store, environment.state, now)
     gone: list[OldSession] = []
     stayed: list[OldSession] = []
     needs = open_handoffs(handoffs, environment.now)
@@ -170,10 +170,10 @@ def _remove(environment: Environment, old: OldSession, handoffs: Handoffs) -> st
     return ""
 
 
-def _sweep(store: Store, now: float) -> None:
+def _sweep(store: Store, state: str, now: float) -> None:
     """Delete the leftovers of an interrupted run, and temporary files of killed writers."""
     files.sweep(store.path, now=now)
-    for root in (store.sessions, os.path.join(store.path, "handoffs"), store.owner.folder):
+    for root in (store.sessions, os.path.join(store.path, "handoffs"), state):
         if not os.path.islink(root):
             for folder, _, _ in os.walk(root):
                 files.sweep(folder, now=now)

@@ -23,6 +23,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.skills.skill_check import files_of
 from flowrail.skills.catalog import find
+from flowrail.storage.file_store import FileBackend
 from flowrail.storage.user_mark import Owner
 from flowrail.testing.walks.play import PlayedWalk, Player
 from flowrail.testing.walks.stage import NAMED, Stage
@@ -252,7 +253,7 @@ def stage_for(files: Iterable[WorkflowFile], environment: Environment) -> Iterat
     with tempfile.TemporaryDirectory(prefix="flow-test-", dir=_memory()) as folder:
         store = os.path.join(folder, "store")
         staged = environment.replaced(
-            store=Store(store, Owner(os.path.join(folder, "state"))),
+            store=Store(FileBackend(store, Owner(os.path.join(folder, "state")))),
             shown_store=store,
             roots=roots,
             loader=replace(environment.loader, roots=roots),

@@ -37,6 +37,7 @@ from flowrail.operations.sessions.rewind import rewind_as_new, rewind_session
 from flowrail.operations.steps.current_step import look, report
 from flowrail.operations.steps.new_session import begin
 from flowrail.operations.steps.shown_step import ShownStep
+from flowrail.storage.file_store import FileBackend
 from flowrail.storage.user_mark import Owner
 
 TRANSITIONS: dict[str, dict[str, str | None]] = {
@@ -110,7 +111,8 @@ class StoreAgainstModel(RuleBasedStateMachine):
         put_skill("turn", WORKFLOW)
         self.folder = tempfile.mkdtemp()
         self.clock = 1_800_000_000.0
-        store = Store(os.path.join(self.folder, ".flow"), Owner(os.path.join(self.folder, "state")))
+        owner = Owner(os.path.join(self.folder, "state"))
+        store = Store(FileBackend(os.path.join(self.folder, ".flow"), owner))
         self.world: Environment = Environment().replaced(store=store, clock=self.tick, by="me")
         self.models: dict[str, Model] = {}
 
