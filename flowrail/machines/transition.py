@@ -155,6 +155,8 @@ def follow(
         session = _with_extra_round(step, session)
     possible = () if decision.stop else open_transitions(workflow, step, session, decision.outcome)
     if any(transition.asks_user for transition in possible):
+        if evidence is not None and step.evidence:
+            _demanded(step, session, decision.outcome, evidence)
         asking = session.with_note(report.note, step=step.id, at=now, source="report")
         return _ask_about_limit(workflow, step, replace(asking, state=state))
     is_capped = any(transition.capped for transition in possible)

@@ -168,3 +168,28 @@ def test_a_condition_that_another_one_includes_is_not_printed() -> None:
     printed = flow("step", "surveyed", "--new").out
 
     assert '<check id="map" if="sure">' in printed
+
+
+FIX = """\
+name: fixed
+steps:
+  - id: fix
+    title: Fix
+    actions: [Fix it.]
+    limit: 1
+    evidence:
+      fail: [{id: log, file: log.md, contains: [red]}]
+    next: {ok: null, fail: fix}
+"""
+
+
+def test_the_limit_asks_the_user_only_after_the_evidence_of_the_report_holds() -> None:
+    put_skill("fixed", FIX)
+    session = told("step", "fixed", "--new")["session"]
+
+    status, error = refused("step", "fixed", "fail", "--session", session)
+
+    assert (status, error["code"]) == (4, "EVIDENCE_MISSING")
+    write("log.md", "red\n")
+    asked = told("step", "fixed", "fail", "--session", session)["questions"]
+    assert [question["id"] for question in asked] == ["limit"]
