@@ -223,8 +223,8 @@ class _Facts:
         text = line.decode("utf-8", "replace")
         for name, search in self._searches:
             match = search(text)
-            if match is not None:
-                self._found[name] = match[1] if match.re.groups else match[0]
+            if match is not None and match[1] is not None:
+                self._found[name] = match[1]
 
 
 if __name__ == "__main__":

@@ -95,7 +95,8 @@ class CommandFact:
     __pydantic_config__ = CONFIG
 
     match: str
-    """The regular expression that finds it in a line, such as (\\d+) failed. The last line that matches counts."""
+    """The regular expression that finds it in a line, with the value in parentheses: (\\d+) failed. The last line that
+    matches counts."""
     default: Scalar | None = None
     """The value if no line matches and the command passed. Without it, the fact is missing then."""
 

@@ -96,6 +96,7 @@ FR184 | warning | A check of `evidence` proves little. An agent that has not don
 FR185 | warning | An answer that refuses leads to the same step as one that agrees. The user's "No" would have no effect. | Let its outcome lead elsewhere, or decide `ok`.
 FR186 | warning | Evidence requires a change to a file that the step forbids to change. No report could be accepted. | Forbid less, or require a file in `$work`.
 FR188 | warning | An agent may answer a question that leads to a guarded call or to a command that runs once. It could agree in the user's name. | Add `person: true` to the question.
+FR189 | warning | A text runs a command that the step does not declare. `flow run` would refuse it. | Declare it in the `commands` of the step, or name one that is there.
 """
 )
 FINDING_CODES = {

@@ -109,6 +109,7 @@ steps:
         (("$session]", "$nosuch]"), "has `$nosuch`, which is not declared"),
         (("(\\\\d+)", "("), "has an invalid regular expression"),
         (("(\\\\d+)", "(a)(b)"), "has a pattern with 2 groups"),
+        (("(\\\\d+)", "\\\\d+"), "has a pattern without a group for the value"),
         (('["src/**"]', '["../src"]'), "has the path `../src`"),
         (("from: tests.failures", "from: tests.failure"), "comes from `tests.failure`, which no command has"),
         (("book: {", "Book: {"), "command `Book` of step `build` has an invalid name"),

@@ -14,7 +14,7 @@ from flowrail.machines.loading.skill_folder import WorkflowFile
 
 FILE = """\
 from flowrail import Arg, Dispatch, GateConfig, Option, Outcome, Question, Rule, StepDef, Variant, Workflow
-
+def arg_as_default(ctx, mode: str = Arg(required=True)): return Outcome.OK
 def decide(ctx): return Outcome.OK
 def without_context(): return Outcome.OK
 def by_name_only(*, ctx): return Outcome.OK
@@ -50,6 +50,7 @@ MISTAKES = {
     "handler=without_context": "as in `def decide(ctx)`",
     "handler=by_name_only": "as in `def decide(ctx)`",
     "handler=by_position": "remove the `/`",
+    "handler=arg_as_default": "write `mode: Annotated[str, Arg(...)]`",
     "handler=of_a_number": "its first parameter is a `StepContext`",
     "handler=to_text": "return an Outcome",
     "handler=to_texts": "return an Outcome",

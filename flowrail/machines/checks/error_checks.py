@@ -526,7 +526,10 @@ def _pattern(part: Part, _: Scope) -> Rows:
             "fix the expression",
         )
         return
-    if groups > 1:
+    if groups == 0:
+        hint = "put parentheses around the value: `(\\d+) failed`"
+        yield "FR159", "match", f"{part.full} has a pattern without a group for the value", hint
+    elif groups > 1:
         hint = "keep one pair of parentheses, and write the others as `(?:…)`"
         yield "FR159", "match", f"{part.full} has a pattern with {groups} groups", hint
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from inspect import Parameter
 from types import UnionType
 
 from flowrail.machines.parts import Part
 from flowrail.machines.step import StepContext, hints_of, parameters_of
+from flowrail.machines.values import Arg
 from flowrail.outcome import REPORTABLE, Outcome
 
 _MAY_DECIDE = {tuple, object, UnionType, typing.Any}
@@ -52,19 +53,7 @@ def _problems(function: object, *, is_handler: bool) -> Iterator[tuple[str, str]
     context = hints.get(parameters[0].name)
     if isinstance(context, type) and context is not typing.Any and not issubclass(StepContext, context):
         yield f"takes `{parameters[0].name}: {context.__name__}`", "its first parameter is a `StepContext`"
-    needed = [
-        parameter
-        for parameter in parameters[1:]
-        if parameter.default is Parameter.empty and parameter.kind not in _VARIABLE
-    ]
-    if needed and not is_handler:
-        yield (
-            f"needs `{needed[0].name}` besides the context",
-            "give it a default; read values from the context",
-        )
-    for parameter in needed if is_handler else ():
-        if parameter.kind is Parameter.POSITIONAL_ONLY:
-            yield f"takes `{parameter.name}` by position only", "remove the `/`; values are given by name"
+    yield from _problems_of_values(parameters[1:], is_handler=is_handler)
     returned = hints.get("return", Outcome)
     decided = typing.get_args(returned)[0] if typing.get_origin(returned) is tuple else returned
     kind = typing.get_origin(decided) or decided
@@ -72,3 +61,26 @@ def _problems(function: object, *, is_handler: bool) -> Iterator[tuple[str, str]
     if is_handler and not may_decide:
         name = getattr(returned, "__name__", str(returned)).replace("NoneType", "None")
         yield f"is declared to return `{name}`", "return an Outcome, or an Outcome and a dict"
+
+
+def _problems_of_values(parameters: Sequence[Parameter], *, is_handler: bool) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the parameters after the context."""
+    needed = [
+        parameter
+        for parameter in parameters
+        if parameter.default is Parameter.empty and parameter.kind not in _VARIABLE
+    ]
+    if needed and not is_handler:
+        yield (
+            f"needs `{needed[0].name}` besides the context",
+            "give it a default; read values from the context",
+        )
+    for parameter in parameters:
+        if isinstance(parameter.default, Arg):
+            remedy = (
+                f"write `{parameter.name}: Annotated[str, Arg(...)]`" if is_handler else "give it a value"
+            )
+            yield f"has an `Arg` as the default of `{parameter.name}`, and is called with it", remedy
+    for parameter in needed if is_handler else ():
+        if parameter.kind is Parameter.POSITIONAL_ONLY:
+            yield f"takes `{parameter.name}` by position only", "remove the `/`; values are given by name"

@@ -1,7 +1,7 @@
-"""Steps, outcomes and facts that instructions mention.
+"""Steps, outcomes, facts and commands that instructions mention.
 
-Only words in back quotes beside "step", "outcome" or "report", and words in bold after "report" are looked at. Fenced
-blocks are not, except for ``flow:`` fences.
+Only words in back quotes beside "step", "outcome", "report" or `flow run`, and words in bold after "report" are looked
+at. Fenced blocks are not, except for ``flow:`` fences.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from flowrail.text.placeholders import BLOCK_PREFIX, fences
 _STEP = re.compile(r"\bsteps? `([A-Za-z][A-Za-z0-9_-]{0,63})`|`([A-Za-z][A-Za-z0-9_-]{0,63})` step\b")
 _OUTCOME = re.compile(r"\b(?:outcome|[Rr]eport) `([a-z_]+)`")
 _FACTS = re.compile(r"\b[Rr]eport ((?:\*\*[a-z][a-z0-9_]*\*\*(?:,? and |, )?)+)")
+
+_RUN = re.compile(r"`flow run ([a-z][a-z0-9_]*)[ `]")
 
 
 def mentions(part: Part, scope: Scope) -> Rows:
@@ -44,6 +46,15 @@ def mentions(part: Part, scope: Scope) -> Rows:
                 name, step.reports, f"it takes {phrases.listed(step.reports) or 'nothing'}"
             )
             yield "FR181", f"**{name}**", f"{owner} asks for **{name}**, which the step does not accept", hint
+    for name in dict.fromkeys(_RUN.findall(text)):
+        if name not in step.commands:
+            hint = phrases.did_you_mean(name, step.commands, "declare it in the `commands` of the step")
+            yield (
+                "FR189",
+                f"`flow run {name}",
+                f"{owner} runs `{name}`, which is not a command of the step",
+                hint,
+            )
 
 
 def _without_fences(text: str) -> str:

@@ -76,11 +76,15 @@ def test_a_loop_needs_a_limit_on_the_step_that_leads_back(limited: str | None) -
         ("```\nReport `done` of step `lost`.\n```", []),
         ("```flow:actions\n- Look\n```\nReport `done` of step `lost`.", ["FR166", "FR167"]),
         ("The word `done` alone, and a step in prose.", []),
+        ("Run `flow run tests` and `flow run tests --session $session`.", []),
+        ("Run `flow run test`.", ["FR189"]),
     ],
 )
-def test_texts_may_only_name_existing_steps_and_accepted_outcomes(text: str, codes: list[str]) -> None:
-    steps = step("first", actions=[text], next={"ok": "last"}), step("last")
-    variant = step("first", variants=[("mode == 'full'", text)], next={"ok": "last"}), step("last")
+def test_texts_may_only_name_what_the_workflow_has_and_the_step_accepts(text: str, codes: list[str]) -> None:
+    tests = {"tests": StepCommand(["pytest"])}
+    steps = step("first", actions=[text], commands=tests, next={"ok": "last"}), step("last")
+    variants = [("mode == 'full'", text)]
+    variant = step("first", variants=variants, commands=tests, next={"ok": "last"}), step("last")
 
     assert [code for code, _ in advice(workflow(*steps))] == codes
     assert [code for code, _ in advice(workflow(*variant, params=MODE))] == codes
