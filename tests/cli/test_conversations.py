@@ -150,7 +150,12 @@ def test_a_person_without_a_conversation_may_report_by_id_and_the_journal_says_w
     assert (record["conversation"], record["by"]) == (None, Environment().by)
     assert owner(session) == A
     assert within(None, "resume")["session"] == session, "the only session is what a person looks at"
-    assert refused_within(None, "step", "long", "ok")["code"] == "NO_OPEN_SESSION"
+    error = refused_within(None, "step", "long", "ok", "-s", "size=3", "--note", "it's done")
+    assert error["code"] == "NO_OPEN_SESSION"
+    named = f"flow step long ok -s size=3 --session {session} --note 'it'\"'\"'s done'"
+    assert f"if you mean this one: {named}; otherwise start one: flow step long --new" in error["hint"]
+    error = refused_within(None, "answer", "long", "ship=other:not yet")
+    assert f"flow answer {session} 'ship=other:not yet'; otherwise" in error["hint"]
 
 
 def test_a_session_without_an_owner_is_continued_and_belongs_to_the_conversation_that_reports() -> None:

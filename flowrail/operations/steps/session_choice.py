@@ -53,11 +53,14 @@ def choose(
     return chosen, tuple(record for record in candidates if record is not chosen)
 
 
-def open_session_of(environment: Environment, address: str) -> str:
-    """Return the id of the caller's open session of the skill at *address*; refuse if it has none."""
+def open_session_of(environment: Environment, address: str, command: Callable[[str], Command]) -> str:
+    """Return the id of the caller's open session of the skill at *address*; refuse if it has none.
+
+    *command* gives the command that a refusal names for a session.
+    """
     record, others = choose(environment, address)
     if record is None:
-        raise _none_open(environment, others, address)
+        raise _none_open(environment, others, address, command)
     return record.session.id
 
 
@@ -169,19 +172,29 @@ def _several_open(
 
 
 def _none_open(
-    environment: Environment, others: Sequence[Record], address: str | None = None
+    environment: Environment,
+    others: Sequence[Record],
+    address: str | None = None,
+    command: Callable[[str], Command] | None = None,
 ) -> NoOpenSessionError:
-    """Return the refusal of a command without an id if no session of the caller is open."""
+    """Return the refusal of a command without an id if no session of the caller is open.
+
+    A person may report to any session: if only one can be meant, the refusal names the complete *command*.
+    """
     of_skill = f" of `{address}`" if address else ""
     start = start_command(environment, address) if address else None
     hints: list[str | Command] = ["start one: ", start] if start else ["list the skills: ", Command("list")]
     details = {"skill": address} if address else {}
     if not others:
         return NoOpenSessionError(f"no session{of_skill} is open", hint=Hint(*hints), **details)
-    take_over = Command("resume", others[0].session.id, take_over=True, store=environment.shown_store)
+    newest = others[0].session.id
+    take_over = Command("resume", newest, take_over=True, store=environment.shown_store)
+    hint = Hint(*hints, "; only if the user asks to continue another one: ", take_over)
+    if command is not None and environment.conversation is None and len(others) == 1:
+        hint = Hint("if you mean this one: ", command(newest), "; otherwise ", *hints)
     return NoOpenSessionError(
         f"no session{of_skill} is open in this conversation; {_described_all(environment, others)}",
-        hint=Hint(*hints, "; only if the user asks to continue another one: ", take_over),
+        hint=hint,
         **details,
         sessions=[record.session.id for record in others],
     )

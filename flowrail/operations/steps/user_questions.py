@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, count
 from typing import Annotated
 
@@ -120,9 +121,15 @@ def answer(
     Give Q=OPTION for each question, where OPTION is a label, or Q=other:TEXT for another answer.
     If a question allows several options, give one pair for each.
     """
-    session = _session_to_answer(environment, session)
+    given = _by_question(answers)
+    if not SESSION_ID.match(session):  # a skill
+        words: dict[str, object] = {name: tuple(values) for name, values in given.items()}
+        typed = partial(
+            Command, "answer", answers=words, reason=reason or None, store=environment.shown_store
+        )
+        session = open_session_of(environment, session, typed)
     shown = answer_questions(
-        environment, session, _by_question(answers), reason, note=joined_notes(note), take_over=take_over
+        environment, session, given, reason, note=joined_notes(note), take_over=take_over
     ).told(environment)
     resume_command = Command("resume", session, store=environment.store.address)
     return AnsweredStep(**vars(shown), resume_command=resume_command)
@@ -170,13 +177,6 @@ def ask_user(
         after = after.with_note(text, step=step.id, at=now, source="question")
         held.commit(after, "ask", at=now, questions=[question.id for question in asked], text=text)
     return _pending(environment, session, asked)
-
-
-def _session_to_answer(environment: Environment, name: str) -> str:
-    """Return the id of the session that *name* means: the id itself, or a skill with an open session."""
-    if SESSION_ID.match(name):
-        return name
-    return open_session_of(environment, name)
 
 
 def answer_questions(
