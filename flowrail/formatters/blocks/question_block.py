@@ -13,7 +13,8 @@ from flowrail.machines.session import AskedQuestion
 from flowrail.text.safe_text import HIDDEN, Markup
 
 _ASK_YOURSELF = (
-    "<!-- Ask the user these questions word for word, then run the command in answer with the replies. -->"
+    "<!-- Ask the user these questions word for word, then run the command in answer with the label of each reply, or with "
+    "other:TEXT for the user's own words. -->"
 )
 
 

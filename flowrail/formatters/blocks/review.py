@@ -24,6 +24,7 @@ from flowrail.machines.script_steps import (
     QRStatus,
 )
 from flowrail.machines.severities import DEFAULT_POLICY, Severity, blocking_severities
+from flowrail.text.phrases import count
 from flowrail.text.safe_text import Markup, Verbatim, block, element, xml_text
 
 LIMIT = 5
@@ -120,7 +121,7 @@ def loop_pieces(loop: ReviewLoop) -> tuple[list[str | Markup], list[str | Markup
     match loop.mode:
         case "passed":
             texts = [
-                f"The gate passes: no finding of this round blocks ({severities} would). This was the last round."
+                f"The gate passes: no finding of this round blocks ({severities} would). No further review is needed."
             ]
             forbidden = ("Reviewing again what has passed",)
         case "failed":
@@ -130,7 +131,13 @@ def loop_pieces(loop: ReviewLoop) -> tuple[list[str | Markup], list[str | Markup
             texts = ["This round reviews everything from the start, as if it were the first."]
             forbidden = ("Telling the reviewer what was found before",)
         case "ask-user":
-            texts, forbidden = [blocked_text, "No rounds are left. The user decides how to continue."], _STOP
+            texts, forbidden = (
+                [
+                    blocked_text,
+                    f"The limit of {count(loop.limit, 'round')} is reached. The user decides how to continue.",
+                ],
+                _STOP,
+            )
         case "fix" if loop.unreviewed:
             texts = [f"{_UNREVIEWED} Fix what stopped the review."]
         case "fix":

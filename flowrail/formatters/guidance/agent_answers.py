@@ -11,12 +11,13 @@ from flowrail.machines.agents import cut
 from flowrail.machines.guidance.agent_work import WorkResult
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.offers import OfferedTransition
+from flowrail.session_status import OPEN
 from flowrail.text.safe_text import visible
 
 ANSWER = (
-    "The work is done. If another agent launched you, end your answer with the lines below, word for word; above them, "
-    "write only what the last step asked you to give. If you did this dispatch yourself, do the next one, or, after the "
-    "last, run the command behind NEXT."
+    "This dispatch has ended. If another agent launched you for it, end your answer with the lines below, word for word; "
+    "above them, write only what the last step asked you to give. If you did it yourself, do the next dispatch, or, after "
+    "the last, run the command in the line NEXT."
 )
 
 
@@ -34,9 +35,12 @@ def answered(guidance: Guidance, resume: Command, show: Show = str) -> str:
     """Return what to do after answers were recorded, in at most three lines."""
     waiting = guidance.open_questions
     ready = [offer for offer in guidance.next if not offer.waits_for and not _requires_facts(offer)]
-    if waiting:
+    then: Command | Hint | None
+    if guidance.status not in OPEN:
+        text, then = f"The session is {guidance.status}. This prints what to do next:", resume
+    elif waiting:
         text = f"Still open: {', '.join(question.id for question in waiting)}. Ask the user, then run:"
-        then: Command | Hint | None = waiting[0].command
+        then = waiting[0].command
     elif guidance.relaunch_command:
         text = "Launch a new agent with just this prompt. It continues the work:"
         then = prompt(guidance.relaunch_command)

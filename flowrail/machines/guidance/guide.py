@@ -213,7 +213,7 @@ def guide(
         topic=session.topic,
         work_folder=session.work_folder,
         parent=parent,
-        ask_command=Command("ask", session.id, "-", store=store) if parent else None,
+        ask_command=Command("ask", session.id, "-", store=store) if parent and session.is_open else None,
         launcher_command=Command("resume", parent.session, store=place) if parent else None,
         failures=tuple(failures_of(session, children)),
         claim=_claim(session),

@@ -158,6 +158,12 @@ def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
         *([items] if letter else []),
         *([f'each citing FILE:LINE "words" {_ROOTS}'] if letter and check.citations else []),
         *([citing] if check.citations and not letter else []),
-        *([f"naming each {letter or 'item'} of {fill(check.covers, values)}"] if check.covers else []),
+        *(_covering(fill(check.covers, values), letter) if check.covers else []),
     ]
     return f" ({', '.join(conditions)})" if conditions else ""
+
+
+def _covering(source: str, letter: str | None) -> Iterator[str]:
+    """Yield which ids of *source* must be named: those that begin a line, with *letter* or with any."""
+    ids = f"{letter}1, {letter}2, …" if letter else "id such as A1"
+    yield f"naming each {ids} that begins a line of {source}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from flowrail.command import Command
-from flowrail.formatters.guidance.agent_answers import result_lines
+from flowrail.formatters.guidance.agent_answers import ANSWER, result_lines
 from flowrail.machines.guidance.agent_work import WorkResult, handed_back
 from flowrail.machines.session_record import Record
 from flowrail.operations.environment import Environment
@@ -37,7 +37,7 @@ class AbandonedSession:
         """Return what a person reads."""
         yield f"{self.session} is {self.status}{f' because: {one_line(self.reason)}' if self.reason else ''}"
         if self.result is not None:
-            yield from ("", *result_lines(self.result, str))
+            yield from ("", ANSWER, *result_lines(self.result, str))
         if self.command is not None:
             yield f"continue it after all: {self.command}"
 
@@ -50,11 +50,11 @@ def abandon(environment: Environment, session: SessionId, *, reason: Reason = ""
     """
     stored = abandon_session(environment, session, reason)
     after = stored.session
+    result = handed_back(after, environment.store.address) if after.parent else None
     if after.status != ABANDONED:
-        return AbandonedSession(session, after.status)
+        return AbandonedSession(session, after.status, result=result)
     recorded = str(stored.note.get("reason") or "")
-    if after.parent:
-        result = handed_back(after, environment.store.address)
+    if result is not None:
         return AbandonedSession(session, after.status, recorded, result=result)
     undo = Command("session rewind", session, to=after.revision, store=environment.shown_store)
     return AbandonedSession(session, after.status, recorded, command=undo)

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from support.dispatching_skill import FREE, ONE, REVIEW, Team, put_lead, put_nested
 from support.refusals import refused
-from support.sandbox import HANDLER, home_skills, put_skill
+from support.sandbox import HANDLER, flow, home_skills, put_skill
 
 from flowrail.errors import UsageError
 from flowrail.formatters.guidance import step_output
+from flowrail.formatters.guidance.agent_answers import ANSWER
 from flowrail.machines.agents import DispatchGoneError
 from flowrail.machines.reported_values import SessionEndedError
 from flowrail.operations.sessions.abandon import abandon_session
@@ -295,3 +296,18 @@ def test_of_many_who_start_one_child_all_get_the_same_session(free: Team) -> Non
     assert children == {f"{free.id}.0.1"}
     assert free.kinds(f"{free.id}.0.1") == ["start"]
     assert free.statuses() == ["active", "pending", "pending"]
+
+
+def test_an_agent_whose_work_has_ended_is_shown_what_to_answer_and_asks_nothing_more() -> None:
+    put_lead()
+    team = Team()
+    child = team.child(1)
+    given_up = flow("session", "abandon", child, "--reason", "no access").out
+
+    ended = flow("resume", child, "--format", "xml").out
+
+    answer = f"RESULT abandoned: session {child} of "
+    line = f"NEXT for the agent that launched this one: flow resume {team.id} "
+    assert all(part in text for part in (ANSWER, answer, line) for text in (given_up, ended))
+    assert "needs_user_input" not in ended
+    assert flow("session", "abandon", child).out == given_up
