@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt
 
-from flowrail.machines.frozen import CONFIG, Frozen, Scalar, freeze, freeze_items, put
+from flowrail.machines.frozen import Definition, Frozen, Scalar, freeze_items, put
 
 MOST_REFUSALS = 3
 """The number of refusals in one attempt after which the user is asked."""
@@ -30,14 +30,12 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Evidence(Definition):
     """One item of the evidence for an outcome. It has exactly one of `file`, `files`, `command`, `review`, `person`.
 
     Paths are relative to the project and may contain $notes, $work and facts. A pattern matches as in a shell; ** matches
     any number of folders.
     """
-
-    __pydantic_config__ = CONFIG
 
     id: str
     """A name for it: lower-case letters, digits and underscores."""
@@ -71,9 +69,6 @@ class Evidence:
     person: str | None = None
     """What a person must confirm with `flow approve`."""
 
-    def __post_init__(self) -> None:
-        put(self, contains=freeze_items(self.contains))
-
     @property
     def kinds(self) -> list[str]:
         """The kinds that the check has: exactly one if it is valid."""
@@ -89,10 +84,8 @@ KINDS = ("file", "files", "command", "review", "person")
 
 
 @dataclass(frozen=True)
-class CommandFact:
+class CommandFact(Definition):
     """A fact in the output of a command."""
-
-    __pydantic_config__ = CONFIG
 
     match: str
     """The regular expression that finds it in a line, with the value in parentheses: (\\d+) failed. The last line that
@@ -102,10 +95,8 @@ class CommandFact:
 
 
 @dataclass(frozen=True)
-class StepCommand:
+class StepCommand(Definition):
     """A command that `flow run NAME` runs, after a person approved it with `flow trust`. It is not run in a shell."""
-
-    __pydantic_config__ = CONFIG
 
     run: Sequence[str]
     """The program and its arguments. Each $name becomes one argument, which may begin with `-` only after `--`."""
@@ -120,4 +111,5 @@ class StepCommand:
     """Facts in its output, which `from: NAME.FACT` in `reports` takes."""
 
     def __post_init__(self) -> None:
-        put(self, run=freeze_items(self.run), reads=freeze_items(self.reads), facts=freeze(self.facts))
+        super().__post_init__()
+        put(self, run=freeze_items(self.run))

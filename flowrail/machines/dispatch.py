@@ -8,18 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
-from flowrail.machines.frozen import (
-    CONFIG,
-    TEXT,
-    Frozen,
-    NotInFiles,
-    Scalar,
-    Value,
-    freeze,
-    freeze_deep,
-    freeze_items,
-    put,
-)
+from flowrail.machines.frozen import TEXT, Definition, Frozen, NotInFiles, Scalar, Value, put
 
 MOST_DISPATCHES = 200
 """The largest number of dispatches of one step."""
@@ -37,14 +26,12 @@ class AgentRole(StrEnum):
 
 
 @dataclass(frozen=True)
-class Dispatch:
+class Dispatch(Definition):
     """Work for sub-agents: one dispatch for each item of ``over``, or a single one without ``over``.
 
     As ``dispatch`` of a step or in place of its handler. Without a ``workflow`` or a ``script``, the agent works
     from ``prompt``, and without that from the step's text.
     """
-
-    __pydantic_config__ = CONFIG
 
     agent: str = field(metadata={**TEXT, "examples": [str(role) for role in AgentRole]})
     """`explore`, `general-purpose`, `developer`, `quality-reviewer`, `technical-writer`, or an agent of the host."""
@@ -66,15 +53,13 @@ class Dispatch:
     """How many steps the workflow has; checked if given."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         is_module = isinstance(self.script, str) and "." in self.script
         put(
             self,
             agent=self.agent.value if isinstance(self.agent, AgentRole) else self.agent,
             workflow=self.workflow or (None if is_module else self.script) or None,
             script=self.script if is_module else None,
-            over=tuple(self.over) if isinstance(self.over, list) else self.over,
-            vars=freeze_deep(freeze(self.vars)),
-            prompt=freeze_items(self.prompt),
         )
 
 

@@ -1,7 +1,10 @@
 """The conventions of the classes that make up a workflow: frozen dataclasses, which pydantic reads from files.
 
-    limit: Annotated[int | None, Ge(1)] = None
-    \"\"\"How often the step may be entered.\"\"\"
+    @dataclass(frozen=True)
+    class StepDef(Definition):
+
+        limit: Annotated[int, Ge(1)] | None = None
+        \"\"\"How often the step may be entered.\"\"\"
 
 The JSON Schema, the reader of files, the stored form and the fingerprint derive from the fields. A new key needs its
 field and the code that uses it, nothing else. Constructors accept anything; the validation reports wrong values.
@@ -10,18 +13,11 @@ field and the code that uses it, nothing else. Constructors accept anything; the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-CONFIG = {
-    "extra": "forbid",
-    "strict": True,
-    "use_attribute_docstrings": True,
-    "revalidate_instances": "always",
-}
-"""How pydantic reads a class of a workflow, as its `__pydantic_config__`."""
 
 TEXT = {"decides": False}
 """The metadata of a field that cannot lead a session to another step. It is not part of the fingerprint."""
@@ -68,18 +64,33 @@ class Frozen(dict[K, V]):
         return (type(self), (dict(self),))
 
 
-def freeze(mapping: Mapping[K, V] | None) -> Frozen[K, V]:
-    """Return *mapping* as a `Frozen`. Anything else is returned as it is; the validation reports it."""
-    if isinstance(mapping, Frozen):
-        return mapping
-    return Frozen(mapping or {}) if mapping is None or isinstance(mapping, Mapping) else mapping
+@dataclass(frozen=True)
+class Definition:
+    """A part of a workflow as its author writes it. Lists become tuples, mappings read-only, at any depth.
+
+    A field whose default is an empty list also takes a single text. A value of another type is kept as it is, so that
+    the validation can report it.
+    """
+
+    __pydantic_config__ = Frozen(
+        {
+            "extra": "forbid",
+            "strict": True,
+            "use_attribute_docstrings": True,
+            "revalidate_instances": "always",
+        }
+    )
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value, default = getattr(self, field.name), field.default
+            if value is None and isinstance(default, (tuple, Frozen)):
+                value = default
+            object.__setattr__(self, field.name, freeze_deep(freeze_items(value) if default == () else value))
 
 
 def freeze_items(value: object) -> Any:
-    """Return a text as a tuple of it, and any other sequence as a tuple.
-
-    Anything else is returned as it is; the validation reports it.
-    """
+    """Return a text as a tuple of it, and any other sequence as a tuple; anything else as it is."""
     if isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, Iterable) and not isinstance(value, Mapping) else value
@@ -87,7 +98,7 @@ def freeze_items(value: object) -> Any:
 
 def freeze_deep(value: object) -> Any:
     """Return plain data with its mappings read-only and its lists as tuples."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return Frozen({key: freeze_deep(item) for key, item in value.items()})
     if isinstance(value, (list, tuple)):
         return tuple(freeze_deep(item) for item in value)

@@ -8,24 +8,17 @@ from typing import Annotated
 from annotated_types import Ge
 
 from flowrail.machines.dispatch import AgentRole
-from flowrail.machines.frozen import (
-    CONFIG,
-    TEXT,
-    NotInFiles,
-    put,
-)
+from flowrail.machines.frozen import TEXT, Definition, NotInFiles, put
 
 
 @dataclass(frozen=True)
-class GateConfig:
+class GateConfig(Definition):
     """A review gate: its outcome follows from the findings that its review recorded.
 
     A step's ``gate`` needs ``review``; ``limit`` and ``policy`` set the number of rounds and the severities that
     block. The other fields are for scripts that print their own steps with the formatters: the number of the step
     that does the work, the step after a passed review, and the agent that fixes the findings.
     """
-
-    __pydantic_config__ = CONFIG
 
     name: str = field(default="", metadata=TEXT)
     """The purpose of the review, in a few words."""

@@ -7,13 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from flowrail.machines.frozen import (
-    CONFIG,
-    TEXT,
-    NotInFiles,
-    freeze_items,
-    put,
-)
+from flowrail.machines.frozen import TEXT, Definition, NotInFiles, put
 from flowrail.outcome import Reportable
 from flowrail.text.safe_text import visible
 
@@ -35,10 +29,8 @@ QuestionProblem = tuple[Path, str]
 
 
 @dataclass(frozen=True)
-class Option:
+class Option(Definition):
     """One answer to choose from. It can decide the outcome of the step."""
-
-    __pydantic_config__ = CONFIG
 
     label: str
     """The answer, in a few words."""
@@ -54,13 +46,11 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Question:
+class Question(Definition):
     """A question to the user. A step's questions open when the step is entered.
 
     ``other`` is the outcome of an answer in other words. White space around the texts is removed.
     """
-
-    __pydantic_config__ = CONFIG
 
     id: str
     """A name for it: lower-case letters, digits and underscores."""
@@ -78,7 +68,8 @@ class Question:
     """Whether only a person may answer: at a terminal, on the page of `flow ui`, or in the host's question tool."""
 
     def __post_init__(self) -> None:
-        put(self, header=_trimmed(self.header), text=_trimmed(self.text), options=freeze_items(self.options))
+        super().__post_init__()
+        put(self, header=_trimmed(self.header), text=_trimmed(self.text))
 
 
 def problems_in(questions: Sequence[Question]) -> list[QuestionProblem]:

@@ -17,16 +17,7 @@ from annotated_types import Ge
 from flowrail.errors import UsageError
 from flowrail.machines.demanded_evidence import Evidence, StepCommand
 from flowrail.machines.dispatch import Dispatch
-from flowrail.machines.frozen import (
-    CONFIG,
-    TEXT,
-    Frozen,
-    NotInFiles,
-    freeze,
-    freeze_deep,
-    freeze_items,
-    put,
-)
+from flowrail.machines.frozen import TEXT, Definition, Frozen, NotInFiles, freeze_deep, freeze_items, put
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.question import Question
 from flowrail.machines.values import Arg, Kind
@@ -128,10 +119,8 @@ Condition: TypeAlias = str | Callable[[StepContext], bool]
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(Definition):
     """One rule of a step: the outcome if an expression holds. Without an expression it always holds."""
-
-    __pydantic_config__ = CONFIG
 
     outcome: Reportable | str
     """The outcome if the rule holds."""
@@ -143,10 +132,8 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Variant:
+class Variant(Definition):
     """Other instructions for a step, used if a condition holds."""
-
-    __pydantic_config__ = CONFIG
 
     when: Condition
     """The expression that must hold."""
@@ -156,18 +143,17 @@ class Variant:
     """The file with the instructions, such as steps/again.md."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         put(self, actions=_actions(self.actions))
 
 
 @dataclass(frozen=True)
-class StepDef:
+class StepDef(Definition):
     """One step: its instructions and its transitions.
 
     The instructions are in steps/ID.md, in the file that `text` names, or in `actions`. ``next`` maps outcomes to
     step ids; `None` ends the session. ``handler`` or ``rules`` decide the outcome; without them the agent reports it.
     """
-
-    __pydantic_config__ = CONFIG
 
     id: str
     """A name for it: letters, digits, hyphens and underscores."""
@@ -207,18 +193,15 @@ class StepDef:
     """The file with the instructions. By default steps/ID.md."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         put(
             self,
             id=str(self.id),
             actions=_actions(self.actions),
             next=_transitions(self.next),
-            reports=freeze(self.reports),
             rules=_items(Rule, self.rules),
             variants=_items(Variant, self.variants),
-            questions=freeze_items(self.questions),
-            forbids=freeze_items(self.forbids),
             evidence=_checks(self.evidence),
-            commands=freeze(self.commands),
         )
 
     @property
@@ -338,7 +321,7 @@ def _transitions(targets: object) -> object:
     if not isinstance(targets, Mapping):
         return targets
     outcomes = {str(outcome): outcome for outcome in Outcome}
-    return freeze(
+    return Frozen(
         {
             outcomes.get(str(outcome), outcome): target if target is None else str(target)
             for outcome, target in targets.items()
@@ -348,20 +331,20 @@ def _transitions(targets: object) -> object:
 
 def _items(part: type[Any], items: object) -> Any:
     """Return a list with each tuple of arguments of *part* converted; the validation reports anything else."""
-    listed = freeze_items(items)
-    if not isinstance(listed, tuple):
-        return listed
     most = len(fields(part))
+    if not isinstance(items, tuple):
+        return items
     return tuple(
-        part(*item) if isinstance(item, (list, tuple)) and 1 <= len(item) <= most else item for item in listed
+        part(*item) if isinstance(item, tuple) and 1 <= len(item) <= most else item for item in items
     )
 
 
 def _actions(actions: object) -> object:
     """Return instructions as a tuple; ``...``, which the author still has to write, as a text."""
-    listed = actions if callable(actions) else freeze_items(actions)
     return (
-        tuple(UNWRITTEN if item is ... else item for item in listed) if isinstance(listed, tuple) else listed
+        tuple(UNWRITTEN if item is ... else item for item in actions)
+        if isinstance(actions, tuple)
+        else actions
     )
 
 
@@ -369,7 +352,7 @@ def _checks(evidence: object) -> object:
     """Return evidence with a tuple of checks for each outcome; the validation reports anything else."""
     if not isinstance(evidence, Mapping):
         return evidence
-    return freeze(
+    return Frozen(
         {
             str(outcome): (checks,) if isinstance(checks, Evidence) else freeze_items(checks)
             for outcome, checks in evidence.items()

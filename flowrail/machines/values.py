@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from annotated_types import Ge
 
-from flowrail.machines.frozen import CONFIG, TEXT, Scalar, Value, freeze_deep, freeze_items, put
+from flowrail.machines.frozen import TEXT, Definition, Scalar, Value, freeze_deep, put
 from flowrail.text import json as strict_json
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import in_quotes
@@ -81,14 +81,12 @@ MOST_NAMED = 40
 
 
 @dataclass(frozen=True)
-class Arg:
+class Arg(Definition):
     """A parameter or fact: its meaning and the values that it accepts.
 
     Without a ``type``, the type follows from the choices, the default or the bounds; otherwise it
     is text. ``min`` and ``max`` bound numbers, ``min_length`` and ``max_length`` texts and lists.
     """
-
-    __pydantic_config__ = CONFIG
 
     description: str = field(default="", metadata=TEXT)
     """The meaning, shown with the value."""
@@ -112,11 +110,6 @@ class Arg:
     """The longest text or list."""
     source: str | None = field(default=None, metadata={"alias": "from"})
     """For a fact: the COMMAND.FACT of the step whose output it is taken from."""
-
-    def __post_init__(self) -> None:
-        if self.choices is not None and not isinstance(self.choices, str):
-            put(self, choices=freeze_items(self.choices))
-        put(self, default=freeze_deep(self.default), example=freeze_deep(self.example))
 
     @cached_property
     def kind(self) -> str:

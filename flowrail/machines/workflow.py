@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from flowrail.machines.frozen import CONFIG, TEXT, Frozen, NotInFiles, freeze, freeze_items, put
+from flowrail.machines.frozen import TEXT, Definition, Frozen, NotInFiles, freeze_items, put
 from flowrail.machines.step import StepDef, handler_args
 from flowrail.machines.values import Arg
 from flowrail.rules.order_rule import OrderRule, OrderSyntaxError, parse_rule
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Workflow:
+class Workflow(Definition):
     """A name, steps, and the transitions between them. Immutable.
 
     Raises one `WorkflowError` with every finding of severity error. With ``validate=False`` the
     workflow is kept as it is written, so that `check_workflow` can list its findings; of several
     steps with the same id, look-up by id finds the first. ``entry`` is the first step by default.
     """
-
-    __pydantic_config__ = CONFIG
 
     name: str = field(metadata=TEXT)
     """The folder's name; FOLDER/NAME for a workflow of sub-agents."""
@@ -72,16 +70,16 @@ class Workflow:
         validate: bool = True,
     ) -> None:
         put(self, name=name, steps=steps, description=description, entry=entry, then=then)
-        put(self, params=freeze(params), order=order, guards=guards, resources=freeze(resources))
+        put(self, params=params, order=order, guards=guards, resources=resources)
         self.__post_init__()
         if validate:
             self.check()
 
     def __post_init__(self) -> None:
-        steps = freeze_items(self.steps)
-        put(self, steps=steps, params=freeze(self.params), resources=freeze(self.resources))
-        put(self, order=freeze_items(self.order), guards=_guards(self.guards))
-        known = [step for step in steps if isinstance(step, StepDef)]
+        super().__post_init__()
+        if isinstance(self.guards, Mapping):
+            put(self, guards=Frozen({pattern: freeze_items(ids) for pattern, ids in self.guards.items()}))
+        known = [step for step in self.steps if isinstance(step, StepDef)]
         if self.entry is None and known:
             put(self, entry=known[0].id)
         if isinstance(self.params, Mapping):
@@ -90,7 +88,7 @@ class Workflow:
                 for name, arg in handler_args(step).items():
                     if name not in self.params and name not in added and name not in self.reported:
                         added[name] = replace(arg, required=False)
-            put(self, params=freeze({**self.params, **added}), handler_params=frozenset(added))
+            put(self, params=Frozen({**self.params, **added}), handler_params=frozenset(added))
 
     def check(self) -> None:
         """Raise `WorkflowError` with every error of the workflow, if there are any."""
@@ -106,7 +104,7 @@ class Workflow:
 
     def with_resources(self, resources: Mapping[str, str]) -> Workflow:
         """Return the same workflow with the texts that its steps quote."""
-        return self._with(resources=freeze(resources))
+        return self._with(resources=Frozen(resources))
 
     def with_steps(self, steps: Sequence[StepDef]) -> Workflow:
         """Return the same workflow with *steps*, not checked."""
@@ -167,10 +165,3 @@ class Workflow:
     def number(self, step_id: str) -> int:
         """Return the position of a step in the order of definition, from 1."""
         return next(number for number, step in enumerate(self.steps, start=1) if step.id == step_id)
-
-
-def _guards(guards: object) -> Any:
-    """Return guards with a tuple of steps for each pattern; the validation reports anything but a mapping."""
-    if guards is None or isinstance(guards, Mapping):
-        return freeze({pattern: freeze_items(steps) for pattern, steps in (guards or {}).items()})
-    return guards
