@@ -150,11 +150,11 @@ def _proofs_in(text: str, path: str, folder: str) -> Iterator[citations.Citation
 def _problem_of_citations(check: Evidence, path: str, text: str, folder: str) -> tuple[str, str] | None:
     if not check.citations:
         return None
-    cited = citations.citations_in(text)
-    if len(cited) < check.at_least and check.items is None:
-        found = f"{path} has {count(len(cited), 'citation')} of code"
-        return found, f"cite code in {path} as FILE:LINE, from the project root"
-    wrong = citations.problems_of(folder, cited, beside=path)
+    proofs = set(_proofs_in(text, path, folder))
+    if len(proofs) < check.at_least and check.items is None:
+        found = f"{_part_name(check, path)} has {count(len(proofs), 'citation')} with quoted words"
+        return found, f'cite lines in {path}, with their words: FILE:LINE "words"'
+    wrong = citations.problems_of(folder, citations.citations_in(text), beside=path)
     if wrong:
         return f"{path} has wrong citations: {joined(_first(wrong))}", f"correct them in {path}"
     return None

@@ -58,8 +58,8 @@ class Evidence(Definition):
     """For `file` and `files`: a heading of the same file, or another file. The part must name every item that begins
     there; with `items`, those of that letter."""
     citations: bool = False
-    """For `file` and `files`: each file must cite lines as FILE:LINE, from the project root or from the folder of the
-    citing file. Every cited line must exist, and contain the words that are quoted after it."""
+    """For `file` and `files`: each file must cite lines as FILE:LINE "words", from the project root or from the folder of
+    the citing file. Every cited line must exist, and contain the words. A line without words is no citation."""
     at_least: Annotated[int, Ge(1)] = 1
     """For `items` and `citations`: how many each file must contain. Otherwise, for `files`: how many must match."""
     command: str | None = None

@@ -37,11 +37,13 @@ QUESTIONS = "## Questions\nQ1 which\n- Q2 when\n| Q10 | who |\n~~Q3~~ struck out
 NOTHING = "report.md with nothing below ## Evidence; write ## Evidence in report.md"
 CONTENTS: list[tuple[dict[str, object], str, str]] = [
     # every cited line exists
-    (CITED, "It starts at 10:30, see http://localhost:8080/a.py:9 and localhost:80.", "has 0 citations of code"),
-    (CITED, "`app/run.py:3` and app/run.py:1-2", ""),
-    (CITED, "app/run.py:2-5 and app/run.py:0", "app/run.py:2-5 (the file has 4 lines), app/run.py:0 (the file has"),
-    (CITED, "app/gone.py:1, ../outside.py:1", "app/gone.py:1 (no such file from the project root), ../outside.py:1"),
-    ({**CITED, "at_least": 2}, "app/run.py:1, and again app/run.py:1", "has 1 citation of code"),
+    (CITED, "It starts at 10:30, see http://localhost:8080/a.py:9 and localhost:80.", "has 0 citations with"),
+    (CITED, "`app/run.py:3` and app/run.py:1-2", "has 0 citations with quoted words"),
+    (CITED, "app/run.py:1 `one`, as app/run.py:3 shows", ""),
+    (CITED, "`app/run.py:1` `one`, app/run.py:2-5, app/run.py:0", "run.py:2-5 (the file has 4 lines), app/run.py:0 (the "),
+    (CITED, "app/run.py:1 `one`, app/gone.py:1, ../a.py:1", "app/gone.py:1 (no such file from the project root), ../a.py:1"),
+    ({**CITED, "at_least": 2}, "app/run.py:1 `one`, and again app/run.py:1 `one`", "has 1 citation with"),
+    (CITED, 'report.md:1 "report"', "has 0 citations with quoted words"),  # a report does not prove itself
     # the words quoted after a citation are in the cited lines
     (CITED, 'app/run.py:1-2 "one two"', ""),
     (CITED, "`app/run.py:2`: “two”", ""),

@@ -146,9 +146,7 @@ _ROOTS = "from the project root or beside this file"
 def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
     contains = joined([repr(fill(text, values) or text) for text in check.contains])
     letter = check.items
-    citing = (
-        f"citing at least {count(check.at_least, 'line')} as FILE:LINE {_ROOTS}, each with what it quotes"
-    )
+    citing = f'citing at least {count(check.at_least, "line")} as FILE:LINE "words" {_ROOTS}'
     items = f"with at least {count(check.at_least, 'item')} {letter}1, {letter}2, …"
     conditions = [
         *([check.section] if check.section else []),
