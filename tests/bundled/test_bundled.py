@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import pytest
 from support.bundled_evidence import LARGE_MILESTONE
+from support.loop_model import counted, loop_of
 from support.sandbox import as_user, told
 from support.simulated_agents import Habit, Team, habits, more_habits
 
@@ -21,14 +22,6 @@ from flowrail.skills.catalog import listing, workflows
 from flowrail.skills.loader import Loader
 
 ADDRESSES = [file.address for found in listing(()) for file in workflows(found)]
-MORE_THAN_ITS_LIMIT = {
-    ("perspective-swarm", "framing"): "three failed framings of its own, and those that gathering sent back",
-    ("perspective-swarm", "output"): "five refinements, and what came back from failed handoffs",
-    ("write-workflow", "attack"): "three rounds before each trial, and again after each wish of the user",
-    ("write-workflow", "trial"): "two trials, and again after each wish of the user",
-}
-"""Steps entered more often than their limit, which counts on their own way back, each with the reason."""
-
 BY_AN_OPTIONAL_FACT = {"codebase-analysis": {("survey", "skip")}}
 """Transitions that need a fact which agents of these habits never report; the walks of `flow test` take them."""
 
@@ -90,29 +83,42 @@ def walked(address: str, habit: Habit, params: Mapping[str, str], taken: Taken) 
     end = team.run(begin(address, params))
     assert end.status in {"completed", "failed"}, (address, end)
     assert {last.status for last in team.sessions.values()} <= {"completed", "failed"}
-    visits: dict[str, int] = {}
-    for move in told("sessions", end.session)["history"]:
-        if move["kind"] != "move":
-            continue
+    moves = [move for move in told("sessions", end.session)["history"] if move["kind"] == "move"]
+    for move in moves:
         step = move["step"]
-        visits[step] = visits.get(step, 0) + 1
         taken.passed.update(move["skipped"])
         if move["capped"]:
             taken.capped.add(step)
         else:
             taken.transitions.add((step, move["outcome"]))
-    taken.entered.update(visits)
-    assert _within_limits(address, visits), (end.session, visits)
+        taken.entered.add(step)
+    assert beyond_limits(Loader().load(address).definition, moves) == {}, end.session
 
 
-def _within_limits(address: str, visits: Mapping[str, int]) -> bool:
-    definition = Loader().load(address).definition
-    return all(
-        step.bound is None
-        or visits.get(step.id, 0) <= step.bound + (ALLOWED_BEYOND if "fail" in step.next else 0)
-        or (address, step.id) in MORE_THAN_ITS_LIMIT
+def beyond_limits(definition: Workflow, moves: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the steps whose attempts passed their limit, each with its most attempts.
+
+    Attempts are counted again after a move that enters the loop of a limited step from outside.
+    """
+    table = {
+        step.id: {str(outcome): target for outcome, target in step.next.items()} for step in definition.steps
+    }
+    allowed = {
+        step.id: step.bound + (ALLOWED_BEYOND if "fail" in step.next else 0)
         for step in definition.steps
-    )
+        if step.bound is not None
+    }
+    loops = {name: loop_of(table, name) for name in allowed}
+    counts: dict[str, int] = {}
+    beyond: dict[str, int] = {}
+    for move in moves:
+        step = move["step"]
+        counts[step] = counts.get(step, 0) + 1
+        if counts[step] > allowed.get(step, counts[step]):
+            beyond[step] = counts[step]
+        path = [step, *move["skipped"], *([move["to"]] if move["to"] else [])]
+        counts = counted(loops, path, counts)
+    return beyond
 
 
 SHORT = frozenset({"problem-analysis", "refactor"})
