@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from types import NoneType, UnionType
 from typing import (
@@ -121,7 +122,7 @@ class Operation(Generic[P, R_co]):
         """The complete help."""
         return inspect.cleandoc(self.function.__doc__ or "")
 
-    @property
+    @cached_property
     def parameters(self) -> list[Parameter]:
         """The parameters in order, without the environment."""
         hints = get_type_hints(self.function, include_extras=True)

@@ -5,13 +5,12 @@ A record is a line. `Lines` says what a place for lines must do; all places pass
 
 from __future__ import annotations
 
-import operator
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from itertools import islice
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -101,14 +100,13 @@ class Kind(Generic[T]):
     def decode(self, line: journal.Line, key: str, place: str, number: int) -> T:
         """Return the record in a line of *key*; *place* and *number* are for the error."""
         try:
-            data: dict[str, Any] = strict_json.parse(f"{line.body.decode()}}}")
-            record = from_plain({**data, "hash": line.hash}, self.record)
+            record: T = _record_in(line.body, line.hash, self.record)
         except RecordError as error:
             raise DamagedError(place, number, f"the record has another form: {error}") from None
         except (ValueError, RecursionError) as error:
             problem = f"the record cannot be read ({type(error).__name__}: {error})"
             raise DamagedError(place, number, problem) from None
-        owner: Any = reduce(operator.getitem, self.id_keys, data)
+        owner: Any = reduce(getattr, self.id_keys, record)
         if owner != key:
             raise DamagedError(place, number, f"the record belongs to `{owner}`")
         return record
@@ -354,3 +352,10 @@ class RecordStore(Generic[T]):
         owner = self._lines.owner
         mark = None if owner is None else partial(owner.mark, os.path.dirname(self._lines.place(key)))
         return self._kind.encode(record, mark)
+
+
+@lru_cache(maxsize=64)
+def _record_in(body: bytes, digest: str, kind: type[T]) -> T:
+    """Return the record in a line. A command reads the newest line again under its lock, and a briefing the last twelve."""
+    data: dict[str, Any] = strict_json.parse(f"{body.decode()}}}")
+    return from_plain({**data, "hash": digest}, kind)
