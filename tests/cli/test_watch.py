@@ -5,23 +5,22 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import pty
 import re
 import select
 import signal
 import struct
-import subprocess
 import sys
 import termios
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
-from support.sandbox import ENTRY, flow, put_skill, told
-from support.web import APPROVAL, default_interrupt
+from support.forked import start, start_at_terminal
+from support.sandbox import flow, put_skill, told
+from support.web import APPROVAL
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -46,27 +45,23 @@ class Screen:
 @contextmanager
 def watching(*options: str, columns: int = 80) -> Iterator[Screen]:
     """Run `flow watch` in a terminal of so many columns, and end it as Ctrl+C does."""
-    child, descriptor = pty.fork()
-    if child == 0:  # pragma: no cover - the child becomes the command
-        os.environ["TERM"] = "xterm-256color"
-        default_interrupt()
-        code = f"import time; time.sleep(0.3)\n{ENTRY}"  # the size of the terminal is set meanwhile
-        os.execv(sys.executable, [sys.executable, "-c", code, "watch", *options])  # noqa: S606
-    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+
+    def prepare() -> None:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+
+    environ = {**os.environ, "TERM": "xterm-256color"}
+    child, descriptor = start_at_terminal(["watch", *options], env=environ, prepare=prepare)
     try:
         yield Screen(descriptor)
     finally:
-        os.kill(child, signal.SIGINT)
+        child.send_signal(signal.SIGINT)
         end = time.monotonic() + 20
-        while (status := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < end:
-            with_output = select.select([descriptor], [], [], 0.1)[0]
-            if with_output:
-                try:
+        while child.poll() is None and time.monotonic() < end:
+            if select.select([descriptor], [], [], 0.1)[0]:
+                with suppress(OSError):  # the other side is closed
                     os.read(descriptor, 1 << 16)
-                except OSError:
-                    time.sleep(0.05)
         os.close(descriptor)
-        assert status[1] == 0
+        assert child.poll() == 0
 
 
 def started(version: str = "1.4.0") -> str:
@@ -106,34 +101,27 @@ def test_with_many_sessions_every_group_is_on_the_screen() -> None:
 
 
 @contextmanager
-def piped(*options: str) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", ENTRY, "watch", *options],
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=default_interrupt,  # noqa: PLW1509 - this process has one thread
-    )
-    try:
-        yield process
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
-        assert process.returncode == 0
-
-
-def next_line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline()
+def piped(*options: str) -> Iterator[TextIO]:
+    """Run `flow watch`, yield what it prints, and end it as Ctrl+C does."""
+    reader, writer = os.pipe()
+    child = start(["watch", *options], streams={0: 0, 1: writer, 2: 2})
+    os.close(writer)
+    with open(reader, encoding="utf-8") as printed:
+        try:
+            yield printed
+        finally:
+            child.send_signal(signal.SIGINT)
+            assert child.wait() == 0
 
 
 @pytest.mark.every_store
 def test_json_is_one_line_for_each_change() -> None:
     session = started()
 
-    with piped("--json") as process:
-        first: dict[str, Any] = json.loads(next_line(process))
+    with piped("--json") as printed:
+        first: dict[str, Any] = json.loads(printed.readline())
         told("step", "release", "ok", "--session", session)
-        second: dict[str, Any] = json.loads(next_line(process))
+        second: dict[str, Any] = json.loads(printed.readline())
 
     assert (first["session"], first["group"], first["position"]["number"]) == (session, "running", 1)
     assert (second["group"], second["reason"]) == ("needs you", "Publish it?")
@@ -147,10 +135,10 @@ def test_the_users_command_runs_when_a_session_starts_to_need_a_person(tmp_path:
     words = json.dumps([sys.executable, "-c", program, "$topic", "$reason"])
     (folder / "config.toml").write_text(f"notify = {words}\n")
 
-    with piped() as process:
-        assert next_line(process).startswith(f"running  {session}")
+    with piped() as printed:
+        assert printed.readline().startswith(f"running  {session}")
         told("step", "release", "ok", "--session", session)
-        assert next_line(process).startswith(f"needs you  {session}")
+        assert printed.readline().startswith(f"needs you  {session}")
         end = time.monotonic() + 20
         while not file.exists() or not file.read_text():
             assert time.monotonic() < end

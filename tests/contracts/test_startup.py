@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from support.bundled_evidence import provide_evidence
-from support.sandbox import ENTRY, SMALL, clean_environment, process, put_skill, told
+from support.hooks import hook, within
+from support.sandbox import ENTRY, SMALL, clean_environment, put_skill, told
 
 from flowrail.hosts.host import EVENTS
 
@@ -71,7 +72,7 @@ def test_a_step_of_a_bundled_skill_loads_no_heavy_module() -> None:
 def test_a_hook_without_an_answer_loads_few_modules_even_in_the_callers_own_step(event: str) -> None:
     put_skill("small", SMALL.replace("title: First,", "title: First, forbids: ['Bash(git push*)'],"))
     for conversation in ("another", "", "this"):
-        process("step", "small", "--new", env={"CLAUDE_CODE_SESSION_ID": conversation})
+        within(conversation or None, "step", "small", "--new")
     event_data = {
         "session_id": "this" if "tool" in event else "other",
         "cwd": str(Path.cwd()),
@@ -82,7 +83,7 @@ def test_a_hook_without_an_answer_loads_few_modules_even_in_the_callers_own_step
     if event == "session-start":  # it has an answer where sessions are open
         event_data["cwd"] = str(Path.cwd().parent)
 
-    process("hook", event, stdin=json.dumps(event_data))  # makes the index of guards
+    hook(event, event_data)  # makes the index of guards
 
     modules = loaded("hook", event, stdin=json.dumps(event_data))
 

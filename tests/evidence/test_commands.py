@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.evidence import allow_commands, begin, demand, report, repository, write
+from support.forked import RecordedChild, start_recorded
 from support.sandbox import decided, flow, process, project_skills, put_skill, refused, told
 
 from flowrail.evidence.arguments import is_typed_by_hand
@@ -258,23 +258,35 @@ def test_before_a_failed_run_is_repeated_the_user_is_asked() -> None:
     assert runs() == 2
 
 
-def running(session: str, **environ: str) -> subprocess.Popen[bytes]:
+def running(session: str) -> RecordedChild:
     """Start `flow run tests` in a process group of its own, and return when the command runs."""
     before = runs()
-    started = subprocess.Popen(
-        [sys.executable, "-m", "flowrail", "run", "tests", "--session", session],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        env={**os.environ, **environ},
-    )
-    deadline = time.monotonic() + 30
-    while runs() == before and time.monotonic() < deadline:
-        time.sleep(0.01)
+    started = start_recorded(["run", "tests", "--session", session])
+    until(lambda: runs() > before)
     return started
 
 
-SLOW = f"import os, time; {COUNTING}; print(os.getpid(), flush=True); time.sleep(3); print('done')"
+def until(condition: Callable[[], object]) -> None:
+    """Wait until a condition holds, at most a minute."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+SLOW = f"""\
+import os, time
+{COUNTING}
+print(os.getpid(), flush=True)
+while not os.path.exists("may end"):
+    time.sleep(0.02)
+print("done")
+"""
+
+
+def let_it_end() -> None:
+    """Let the command `SLOW` end."""
+    Path("may end").touch()
 
 
 def supervisor_of(session: str) -> int:
@@ -287,9 +299,10 @@ def test_a_killed_flow_run_loses_nothing_and_attaches_again(number: signal.Signa
     session = start(SLOW, once=True)
     first = running(session)
     os.killpg(first.pid, number)
-    first.communicate()
+    first.wait()
 
     moved = refused("step", "built", "fail", "--session", session)
+    let_it_end()
     ended = run(session)
 
     assert (moved[0], moved[1]["code"]) == (4, "COMMAND_RUNNING")
@@ -302,7 +315,8 @@ def test_an_end_that_nobody_waited_for_is_recorded_by_the_next_report() -> None:
     session = start(SLOW)
     first = running(session)
     os.killpg(first.pid, signal.SIGKILL)
-    first.communicate()
+    first.wait()
+    let_it_end()
     while flow("step", "built", "ok", "--session", session).status == 4:
         time.sleep(0.1)
 
@@ -318,10 +332,10 @@ def test_after_a_kill_of_the_supervisor_the_user_says_whether_the_command_ran() 
     session = start(SLOW, once=True)
     first = running(session)
     os.kill(supervisor_of(session), signal.SIGKILL)
-    out, err = first.communicate()
+    first.wait()
     question = told("resume", session)["questions"][0]
 
-    assert (first.returncode, b"its result is unknown" in err) == (4, True), (out, err)
+    assert (first.returncode, b"its result is unknown" in first.err) == (4, True), (first.out, first.err)
     assert [option["label"] for option in question["options"]] == ["It ran", "It did not run", "Run it again"]
     assert told("sessions", session)["history"][-1]["revision"] == 0
     decided("answer", session, f"{question['id']}=It ran")
@@ -331,14 +345,13 @@ def test_after_a_kill_of_the_supervisor_the_user_says_whether_the_command_ran() 
 def test_ctrl_c_is_passed_on_to_the_command() -> None:
     session = start(SLOW, once=True)
     first = running(session)
-    assert first.stdout is not None
-    assert first.stdout.readline() == b"the number is 7\n"
+    until(lambda: first.out.startswith(b"the number is 7\n"))
     os.kill(first.pid, signal.SIGINT)
 
-    out, err = first.communicate()
+    first.wait()
 
-    assert (first.returncode, err) == (1, b"")
-    assert b"tests: it was killed by signal 2 after" in out
+    assert (first.returncode, first.err) == (1, b"")
+    assert b"tests: it was killed by signal 2 after" in first.out
 
 
 # --- arguments

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.forked import start_recorded
 from support.handoffs import ours, payload_of, phases, receive, send, session, target
-from support.sandbox import flow, process, refused, sessions_folder, told
+from support.sandbox import flow, refused, sessions_folder, told
 
 from flowrail.text import yaml as yaml_text
 
@@ -133,11 +133,8 @@ def test_two_equal_sends_at_the_same_time_make_one_handoff(source: str) -> None:
     target("other")
     words = ["--from", "other", *PROMPT] if source == "skill" else ["--session", session()]
 
-    def run(_: int) -> Any:
-        return process("handoff", "send", "digger", *words, "--json")
-
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(run, range(4)))
+    senders = [start_recorded(["handoff", "send", "digger", *words, "--json"]) for _ in range(4)]
+    answers = [sender.ran() for sender in senders]
 
     assert {answer.status for answer in answers} == {0}
     assert len({answer.data["id"] for answer in answers}) == 1

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.forked import start_recorded
 from support.handoffs import WORK, ours, phases, receive, send, session, target
 from support.interruptions import every_few_calls, killed_at_calls
 from support.payloads import example, rendered
 from support.sandbox import (
-    Ran,
     flow,
-    process,
     recorded,
     refused,
     sessions_folder,
@@ -73,11 +71,8 @@ def test_only_one_of_several_receivers_wins() -> None:
     sent = send("digger", session())
     words = sent["receive_command"].split()[1:]
 
-    def take(_: int) -> Ran:
-        return process(*words, "--json")
-
-    with ThreadPoolExecutor(6) as pool:
-        receivers = list(pool.map(take, range(6)))
+    children = [start_recorded([*words, "--json"]) for _ in range(6)]
+    receivers = [child.ran() for child in children]
 
     winners = [receiver for receiver in receivers if receiver.status == 0]
     assert len(winners) == 1

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-import pty
 import re
 import select
 import struct
-import sys
 import termios
 import time
 from collections.abc import Mapping
 
-from support.sandbox import ENTRY
-from support.web import default_interrupt
+from support.forked import start_at_terminal
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -31,14 +28,15 @@ def at_a_terminal(
 
     Standard input is closed. *before* is Python that runs before the command.
     """
-    child, terminal = pty.fork()
-    if child == 0:  # pragma: no cover - the child becomes the command
+    environ = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+
+    def prepare() -> None:
         fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        environ = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
-        default_interrupt()
         os.close(0)
-        command = [sys.executable, "-c", before + ENTRY, *words]
-        os.execve(sys.executable, command, {**environ, "TERM": "xterm-256color", **(env or {})})  # noqa: S606
+
+    child, terminal = start_at_terminal(
+        words, env={**environ, "TERM": "xterm-256color", **(env or {})}, before=before, prepare=prepare
+    )
     output, is_answered, end = b"", False, time.monotonic() + 60
     while time.monotonic() < end:
         ready, _, _ = select.select([terminal], [], [], 0.5)
@@ -53,8 +51,7 @@ def at_a_terminal(
         if ready and not piece:
             break
     os.close(terminal)
-    _, status = os.waitpid(child, 0)
-    return output.decode(), os.waitstatus_to_exitcode(status)
+    return output.decode(), child.wait()
 
 
 def shown(*words: str, columns: int = 80, env: Mapping[str, str] | None = None, status: int = 0) -> str:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
 import http.client
 import json
 import os
-import pty
 import re
 import signal
-import subprocess
-import sys
-import termios
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from support.evidence import git
-from support.sandbox import ENTRY, allow, put_skill, told
+from support.forked import Child, start, start_at_terminal
+from support.sandbox import allow, put_skill, told
 
 APPROVAL = """\
 name: NAME
@@ -109,7 +107,7 @@ class Answered(NamedTuple):
 class Website:
     """A running page. Requests carry its cookie after `enter`."""
 
-    def __init__(self, address: str, process: subprocess.Popen[str]) -> None:
+    def __init__(self, address: str, process: Child) -> None:
         self.address = address
         self.process = process
         parts = urlsplit(address)
@@ -188,40 +186,37 @@ def migration(rollback: str = "\n") -> str:
     return session
 
 
-def default_interrupt() -> None:
-    """Restore the default handler of SIGINT, which processes in the background ignore."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def own_terminal() -> None:
-    """Make the terminal on standard output the controlling terminal, as in a person's shell."""
-    default_interrupt()
-    fcntl.ioctl(1, termios.TIOCSCTTY, 0)
+def separate_streams(errors: int) -> None:
+    """Leave a command only its standard output at the terminal."""
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.dup2(errors, 2)
 
 
 @contextmanager
 def website(
-    *options: str, at_terminal: bool = True, env: Mapping[str, str] | None = None
+    *options: str, at_terminal: bool = True, env: Mapping[str, str] | None = None, before: str = ""
 ) -> Iterator[Website]:
-    """Run `flow ui` in the current folder as a process, at a terminal or in a pipe."""
-    ours, theirs = pty.openpty() if at_terminal else os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-c", ENTRY, "ui", *(() if env else ("--no-open",)), *options],
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **(env or {})},
-        start_new_session=at_terminal,
-        preexec_fn=own_terminal if at_terminal else default_interrupt,  # noqa: PLW1509 - this process has one thread
-    )
-    os.close(theirs)
-    try:
-        with open(ours, encoding="utf-8") as printed:
-            address = printed.readline().strip()
-            assert address, process.communicate()[1]
-            yield Website(address, process)
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+    """Run `flow ui` in the current folder in a child, at a terminal or in a pipe. *before* is Python that runs first."""
+    import flowrail.web.server  # noqa: F401 - an extra; once here, so that no child imports it
+
+    words = ["ui", *(() if env else ("--no-open",)), *options]
+    environ = {**os.environ, **(env or {})}
+    with tempfile.TemporaryFile("w+") as errors, open(os.devnull, "rb") as empty:
+        if at_terminal:
+            prepare = partial(separate_streams, errors.fileno())
+            child, ours = start_at_terminal(words, env=environ, before=before, prepare=prepare)
+        else:
+            ours, theirs = os.pipe()
+            streams = {0: empty.fileno(), 1: theirs, 2: errors.fileno()}
+            child = start(words, streams=streams, env=environ, before=before)
+            os.close(theirs)
+        try:
+            with open(ours, encoding="utf-8") as printed:
+                address = printed.readline().strip()
+                errors.seek(0)
+                assert address, errors.read()
+                yield Website(address, child)
+        finally:
+            child.send_signal(signal.SIGINT)
+            child.wait(20)

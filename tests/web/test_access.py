@@ -175,24 +175,26 @@ def test_another_user_of_the_machine_sees_no_token(tmp_path: Path) -> None:
     assert token.encode() not in spied.stdout
 
 
-def test_a_connection_that_sends_no_request_is_closed(site: Website) -> None:
-    with connection(site) as silent, connection(site) as half:
+def test_a_connection_that_sends_no_request_is_closed() -> None:
+    before = "import flowrail.web.server as server; server.REQUEST_SECONDS = 0.5"
+    with website(before=before) as site, connection(site) as silent, connection(site) as half:
         half.sendall(f"GET / HTTP/1.1\r\nHost: {site.host}\r\n".encode())
 
         assert silent.recv(1) == half.recv(1) == b""
 
 
-def test_a_body_that_never_arrives_ends_its_request(site: Website) -> None:
-    site.enter()
-    head = {
-        "Host": site.host, "Origin": site.origin, "X-Flow-Csrf": site.csrf(), "Cookie": site.cookie,
-        "Content-Type": "application/json", "Content-Length": "100",
-    }  # fmt: skip
-    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
-    with connection(site) as slow:
-        slow.sendall(f"POST /sessions/x/answer HTTP/1.1\r\n{lines}\r\n{{".encode())
+def test_a_body_that_never_arrives_ends_its_request() -> None:
+    with website(before="import flowrail.web.app as app; app.BODY_SECONDS = 0.5") as site:
+        site.enter()
+        head = {
+            "Host": site.host, "Origin": site.origin, "X-Flow-Csrf": site.csrf(), "Cookie": site.cookie,
+            "Content-Type": "application/json", "Content-Length": "100",
+        }  # fmt: skip
+        lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+        with connection(site) as slow:
+            slow.sendall(f"POST /sessions/x/answer HTTP/1.1\r\n{lines}\r\n{{".encode())
 
-        assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
+            assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
 @pytest.mark.parametrize("header", ["Content-Length: 1000001", "Transfer-Encoding: chunked"])
