@@ -2,6 +2,7 @@
 
 Run all (about 15 minutes on two cores), write results.json, print the table:    python benchmarks/adherence/inject.py
 Compare a few runs with results.json:                                python benchmarks/adherence/inject.py --check
+Compare those of one agent:                              python benchmarks/adherence/inject.py Races --check
 """
 
 from __future__ import annotations
@@ -128,14 +129,15 @@ def save(runs: Iterable[Run]) -> None:
     RESULTS.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
-def check() -> int:
-    """Repeat a few recorded runs and report every difference."""
+def check(names: Sequence[str]) -> int:
+    """Repeat a few recorded runs, of these agents or of all, and report every difference."""
     recorded = {(run.agent, run.arm, run.seed): run for run in load()}
     agents = {agent.__name__: agent for agent in AGENTS}
+    sample = [job for job in SAMPLE if not names or job[0] in names]
     status = 0
     with ThreadPoolExecutor(2) as pool:
-        repeated = list(pool.map(lambda job: run(agents[job[0]], *job[1:]), SAMPLE))
-    for job, new in zip(SAMPLE, repeated, strict=True):
+        repeated = list(pool.map(lambda job: run(agents[job[0]], *job[1:]), sample))
+    for job, new in zip(sample, repeated, strict=True):
         old = recorded[job]
         is_close = abs(new.bytes - old.bytes) <= BYTES_TOLERANCE * old.bytes
         if new._replace(bytes=0) != old._replace(bytes=0) or not is_close:
@@ -215,7 +217,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare a few runs with the recorded ones")
     words = parser.parse_args()
     if words.check:
-        return check()
+        return check(words.agents)
     done = list(run_all(words.agents, words.arms))
     repeated = {(run.agent, run.arm, run.seed) for run in done}
     others = [run for run in load() if (run.agent, run.arm, run.seed) not in repeated]

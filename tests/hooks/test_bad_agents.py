@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import pytest
 from support.hooks import B, conversation, within
@@ -93,8 +94,18 @@ class ObeysAnother(BadAgent):
                 yield from (case["command"] for case in within(B, "resume", session["session"])["next"][:1])
 
 
-@pytest.mark.parametrize("skill", ["problem-analysis", "perspective-swarm", "doc-sync"])
-@pytest.mark.parametrize("kind", [Skips, Repeats, ReportsOkForEverything, ObeysAnother])
+KINDS = (Skips, Repeats, ReportsOkForEverything, ObeysAnother)
+WITH_SUB_AGENTS = "perspective-swarm"
+
+
+@pytest.mark.parametrize(
+    ("kind", "skill"),
+    [
+        *product(KINDS, ["problem-analysis", "doc-sync"]),
+        (ReportsOkForEverything, WITH_SUB_AGENTS),
+        *(pytest.param(kind, WITH_SUB_AGENTS, marks=pytest.mark.long) for kind in KINDS),
+    ],
+)
 def test_a_bad_agent_damages_no_session_and_each_refusal_names_what_to_run(
     kind: type[BadAgent], skill: str
 ) -> None:

@@ -101,7 +101,13 @@ def test_a_test_of_python_that_is_not_approved_exits_7_and_runs_nothing() -> Non
     assert not canary.exists()
 
 
-@pytest.mark.parametrize("skill", BUNDLED)
+SHORT = frozenset({"decision-critic", "problem-analysis", "refactor"})
+"""Walked in every run. `tests/bundled/test_printed_size.py` plays the walks of the others that cover their transitions."""
+
+
+@pytest.mark.parametrize(
+    "skill", [pytest.param(name, marks=[] if name in SHORT else pytest.mark.long) for name in BUNDLED]
+)
 def test_every_bundled_skill_passes_with_every_transition_taken(skill: str) -> None:
     status, data = results_of(skill)
 
