@@ -116,13 +116,16 @@ def test_claude_code_and_codex_are_started_as_they_expect(program: str) -> None:
 
 def test_an_agent_that_runs_too_long_is_killed_and_tried_again() -> None:
     put_trial()
-    configure()
+    configure(attempts=1000)
     session = run_session("trial", "-p", 'kinds=["hang"]')
+    agent = f"{session}.0.1"
 
-    with worker("--time-limit", "0.05"):
+    with worker("--time-limit", "0.02"):
+        until(lambda status: outcomes(status, agent))
+    with worker():  # on a busy machine, no run ends within the limit
         status = until(ended(session))
 
-    first, *_, last = outcomes(status, f"{session}.0.1")
+    first, *_, last = outcomes(status, agent)
     assert (first, last) == ("timed out", "finished")
 
 

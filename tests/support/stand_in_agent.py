@@ -6,18 +6,22 @@ run, which the folder in the first argument records.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import NamedTuple
+
+from flowrail.cli.main import main
 
 
-def main() -> int:
+def run() -> int:
     prompt = sys.stdin.read()
     memory = Path(sys.argv[1])
     behaviour = re.search(r"behave=([a-z-]+)", prompt)
@@ -35,7 +39,7 @@ def main() -> int:
     if kind == "silent":
         return 0
     if kind == "quota" and is_first:
-        print(f"You've hit your usage limit. usage limit reached|{int(time.time()) + 2}", flush=True)
+        print(f"You've hit your usage limit. usage limit reached|{int(time.time()) + 1}", flush=True)
         return 1
     if kind == "slow":
         time.sleep(8)
@@ -47,7 +51,7 @@ def main() -> int:
 
 def steps(session: str, kind: str) -> int:
     """Report each step of a session until it ends or waits."""
-    state = json.loads(flow("sessions", session, "--json").stdout)
+    state = json.loads(flow("sessions", session, "--json").out)
     while True:
         waits = any(not question["answer"] for question in state["questions"]) or any(
             item["status"] in {"pending", "active", "waiting"} for item in state["dispatches"]
@@ -66,16 +70,26 @@ def steps(session: str, kind: str) -> int:
         for name, arg in chosen["wants"].items():
             words += ["-s", f"{name}={arg['example']}"]
         done = flow(*words, "--json")
-        if done.returncode:
-            print("All done, everything works." if kind == "lie" else done.stderr, flush=True)
+        if done.status:
+            print("All done, everything works." if kind == "lie" else done.out, flush=True)
             return 0 if kind == "lie" else 1
-        state = json.loads(done.stdout)
+        state = json.loads(done.out)
 
 
-def flow(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a printed command."""
-    return subprocess.run(["flow", *words], capture_output=True, text=True, check=False)
+class Ran(NamedTuple):
+    """The result of a command."""
+
+    status: int
+    out: str
+
+
+def flow(*words: str) -> Ran:
+    """Run a printed command, in this process."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        status = main(words)
+    return Ran(status, out.getvalue())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())
