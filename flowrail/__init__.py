@@ -4,9 +4,7 @@ These are the names that most programs need. Each is imported when it is first u
 imports this package. The packages `flowrail.machines`, `.formatters`, `.testing`, `.discovery` and `.handoff` have more.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # not from `typing`: every hook would import it
 if TYPE_CHECKING:
     from flowrail.errors import (
         ChangedError,
@@ -110,6 +108,8 @@ if not TYPE_CHECKING:  # a type checker would accept any name
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module  # every hook imports this package, and uses none of its names
+
         module, _, there = _ELSEWHERE.get(name, "machines").partition(":")
         return getattr(import_module(f"{__name__}.{module}"), there or name)
 

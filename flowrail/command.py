@@ -7,9 +7,8 @@ shell shows the same command in its own form.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
-from typing import TypeAlias
 
-Option: TypeAlias = str | int | float | bool | tuple[str, ...] | Mapping[str, object] | None
+Option = str | int | float | bool | tuple[str, ...] | Mapping[str, object] | None
 """An option's value. `True` prints the flag alone, `None` and `False` print nothing, a tuple repeats the option."""
 
 _SHORT = {"facts": "-s", "params": "-p", "answers": ""}

@@ -20,7 +20,6 @@ its traceback.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from flowrail.command import Command, Hint
 
@@ -30,7 +29,7 @@ class FlowError(Exception):
 
     code: str = "FAILED"
     """What happened, as one of `error_codes.CODES`. A class has the code of its errors that have no other."""
-    exit_status: ClassVar[int] = 1
+    exit_status = 1
 
     def __init__(
         self, message: str, *, hint: str | Hint | Command, code: str | None = None, **details: object

@@ -1,19 +1,18 @@
-"""The statuses of a session, and what each means. Hooks read them at every call, so this module imports little."""
+"""The statuses of a session, and what each means. Hooks read them at every call, so this module imports nothing."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
 
-
-class SessionStatus(NamedTuple):
+class SessionStatus:
     """What a status of a session means."""
 
-    style: str
-    """The style in which reports print it: a value of `flowrail.text.report.Style`."""
-    is_open: bool = False
-    """Whether the session has not ended."""
-    needs_person: bool = False
-    """Whether the session waits for a person, so that no agent can work on it."""
+    def __init__(self, style: str, *, is_open: bool = False, needs_person: bool = False) -> None:
+        self.style = style
+        """The style in which reports print it: a value of `flowrail.text.report.Style`."""
+        self.is_open = is_open
+        """Whether the session has not ended."""
+        self.needs_person = needs_person
+        """Whether the session waits for a person, so that no agent can work on it."""
 
 
 ACTIVE, WAITING, COMPLETED, FAILED, ABANDONED = "active", "waiting", "completed", "failed", "abandoned"

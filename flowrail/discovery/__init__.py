@@ -9,8 +9,8 @@
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # not from `typing`: every hook imports this package
 if TYPE_CHECKING:
     from flowrail.discovery.candidate import Candidate, Skipped
     from flowrail.discovery.index import Discovery, discover, discover_handoff_targets, find_workflows

@@ -10,44 +10,41 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
-from flowrail.text.phrases import ago
-from flowrail.text.safe_text import in_quotes, one_line, shortened
+from flowrail.text.safe_text import one_line, shortened
 
 FILE = "shell.jsonl"
 LONGEST_LINE = 300
 MOST_ENTRIES = 200
 MOST_SHOWN = 10
-_SECRET = re.compile(
+_NAMED_VALUE = (
     r"(?i)((?:[\w-]*(?:token|secret|passw(?:or)?d|passwd|api[_-]?key|credential)[\w-]*)(?:=|:\s*|\s+)|bearer\s+)"
     r"(\"[^\"]*\"|'[^']*'|[^\s'\"]+)"
 )
-_KEY = re.compile(
+_KEY = (
     r"\b(?:gh[pousr]_\w{20,}|sk-[\w-]{20,}|AKIA\w{12,}|xox[abp]-[\w-]{10,})\b|(?<=://)[^/@\s]+:[^/@\s]+(?=@)"
 )
 
 
-class ShellCommand(NamedTuple):
-    """A shell command that an agent ran in a step. A hook writes it, so its import must be fast."""
+class ShellCommand:
+    """A shell command that an agent ran in a step."""
 
-    text: str
-    """The command, shortened and without values that look like secrets."""
-    step_entered: str
-    """When the session entered the step: it is another time in the next step."""
-    at: str
-    status: int | None
-    """The exit status, if the host reports it."""
+    def __init__(self, text: str, step_entered: str, at: str, status: int | None) -> None:
+        self.text = text
+        """The command, shortened and without values that look like secrets."""
+        self.step_entered = step_entered
+        """When the session entered the step: it is another time in the next step."""
+        self.at = at
+        self.status = status
+        """The exit status, if the host reports it."""
 
 
 def record(folder: str, text: str, *, step_entered: str, at: str, status: int | None) -> None:
     """Add a command to the file in a session's *folder*. A file that cannot be written is left as it is."""
     path = os.path.join(folder, FILE)
     entry = ShellCommand(shortened(one_line(_without_secrets(text)), LONGEST_LINE), step_entered, at, status)
-    kept = [known._asdict() for known in _entries(path) if known.step_entered == step_entered][
-        -(MOST_ENTRIES - 1) :
-    ]
-    lines = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in (*kept, entry._asdict()))
+    kept = [known for known in _entries(path) if known.step_entered == step_entered][-(MOST_ENTRIES - 1) :]
+    lines = "".join(json.dumps(vars(line), ensure_ascii=False) + "\n" for line in (*kept, entry))
     with suppress(OSError):
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="utf-8") as file:
@@ -60,20 +57,8 @@ def last(folder: str, *, step_entered: str) -> list[ShellCommand]:
     return entries[-MOST_SHOWN:]
 
 
-def last_in_words(folder: str, *, step_entered: str, now: str) -> tuple[str, ...]:
-    """Return the last commands of a step, each with its exit status and its age, as an agent reads them."""
-    return tuple(
-        f"`{in_quotes(command.text)}` ({_ended(command.status)}{ago(command.at, now)})"
-        for command in last(folder, step_entered=step_entered)
-    )
-
-
-def _ended(status: int | None) -> str:
-    return "failed, " if status is None else f"exit {status}, "
-
-
 def _without_secrets(text: str) -> str:
-    return _KEY.sub("[…]", _SECRET.sub(r"\1[…]", text))
+    return re.sub(_KEY, "[…]", re.sub(_NAMED_VALUE, r"\1[…]", text))
 
 
 def _entries(path: str) -> Iterator[ShellCommand]:

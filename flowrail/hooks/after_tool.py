@@ -1,78 +1,16 @@
-"""After a tool was used: shell commands and the work of sub-agents are noted, and a first look at what an edit made stale."""
+"""After a tool was used: a first look at whether a session notes it."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
-
-from flowrail.evidence import shell_history
-from flowrail.hooks import subagents
-from flowrail.hooks.call import Call, Pending
-from flowrail.hooks.first_look import (
-    FoundSession,
-    own_sessions,
-    project_of,
-)
-from flowrail.rules.tools import is_ours, written_files
+from flowrail.hooks.call import Call
+from flowrail.hooks.first_look import own_sessions
+from flowrail.rules.tools import is_ours
 
 
-class MaybeStale(NamedTuple):
-    """A passed command that read files, and the edited files."""
-
-    session: FoundSession
-    run: Mapping[str, Any]
-    project: str
-    paths: list[str]
-
-
-def look(event: str, call: Call) -> Pending | None:
-    """Note what the agent did; return the commands whose result may be stale."""
-    failed = event == "post-tool-use-failure"
-    claim = subagents.named_in(call.shell_line, call.cwd) if call.agent and not failed else None
-    if claim is not None:
-        subagents.note_claim(call.state, str(call.agent), claim)
-    _note_command(call, failed=failed)
-    found = tuple(_maybe_stale(call))
-    return Pending("stale_runs", found) if found else None
-
-
-def _note_command(call: Call, *, failed: bool) -> None:
-    """Note the shell command that has ended in the sessions whose step ran it; the journal has those of flow."""
-    if not call.shell_line or is_ours(call.shell_line) or call.is_interrupted:
-        return
-    if failed or _has_ended(call):
-        for found in own_sessions(call):
-            shell_history.record(
-                found.folder,
-                call.shell_line,
-                step_entered=str(found.data["moved_at"]),
-                at=call.now,
-                status=None if failed else 0,
-            )
-
-
-def _has_ended(call: Call) -> bool:
-    """Return whether a command has ended, and without an interpretation of its exit status as harmless.
-
-    Hosts whose answer has another form report failed commands in the same way, so their events prove nothing.
-    """
-    if call.tool_input.get("run_in_background") or "stdout" not in call.response:
-        return False
-    names = ("interrupted", "backgroundTaskId", "returnCodeInterpretation")
-    return not any(call.response.get(name) for name in names)
-
-
-def _maybe_stale(call: Call) -> Iterator[MaybeStale]:
-    """Yield each passed command that read files, if this call may have edited files."""
-    if not (call.is_edit or ">" in call.shell_line or "tee" in call.shell_line):
-        return
-    for found in own_sessions(call):
-        project = project_of(found, call)
-        paths = [
-            os.path.relpath(os.path.realpath(os.path.join(call.cwd, path)), os.path.realpath(project))
-            for path in written_files(call.tool_use(project))
-        ]
-        for run in found.data.get("runs", ()) if paths else ():
-            if run.get("verdict") == "pass" and run.get("reads"):
-                yield MaybeStale(found, run, project, paths)
+def look(event: str, call: Call) -> tuple[()] | None:
+    """Return whether a session of the caller, or one that a sub-agent names, notes the call: `()`, otherwise `None`."""
+    del event
+    if call.agent is not None and "flow" in call.shell_line:
+        return ()
+    is_noted = (call.shell_line and not is_ours(call.shell_line)) or call.is_edit
+    return () if is_noted and own_sessions(call) else None

@@ -1,17 +1,12 @@
-"""Before a tool is used: a first look at what may deny it, without the engine and without a store."""
+"""Before a tool is used: a first look at whether anything may deny it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
 
-from flowrail.command import Command
-from flowrail.errors import FlowError
-from flowrail.evidence.arguments import is_typed_by_hand, resolved
-from flowrail.hooks import people_commands
-from flowrail.hooks.call import Call, Pending, plain
+from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import (
     FoundSession,
     GuardedCall,
@@ -22,93 +17,89 @@ from flowrail.hooks.first_look import (
     with_ancestors,
     workflow_of,
 )
-from flowrail.rules.tools import QUESTIONS, ToolUse, forbidding
-from flowrail.text.safe_text import in_quotes
+from flowrail.rules.tools import QUESTIONS, WATCHED, ToolUse, forbidding, patterns_in
+
+TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Denial(NamedTuple):
-    """Why a tool is denied, and by which session; `None` if any session would."""
+class Circumstances:
+    """What is known about a call that something may deny."""
 
-    reason: str
-    session: FoundSession | None = None
+    def __init__(
+        self,
+        refusal: str | None,
+        guarded: list[GuardedCall],
+        own: list[FoundSession],
+        steps: dict[str, Mapping[str, Any]],
+        counting: list[FoundSession],
+    ) -> None:
+        self.refusal = refusal
+        """Why only a person may make the call."""
+        self.guarded = guarded
+        """The call for each project whose guards may deny it."""
+        self.own = own
+        """The sessions that the caller works on."""
+        self.steps = steps
+        """The current step of each, by the id of the session."""
+        self.counting = counting
+        """The sessions, and those that they work for, whose order rules count the call."""
 
 
-class CountedCall(NamedTuple):
-    """A call that counts for the order rules of a session."""
-
-    session: FoundSession
-    use: ToolUse
-
-
-def look(event: str, call: Call) -> Pending | None:
+def look(event: str, call: Call) -> tuple[Circumstances] | None:
     """Return what may deny the tool; `None` if nothing does."""
     del event
-    found = tuple(_suspicions(call)) if call.tool else ()
-    return Pending("denials", found) if found else None
-
-
-def _suspicions(call: Call) -> Iterator[Denial | GuardedCall | CountedCall]:
-    """Yield what may deny the tool, in the order in which it is decided."""
-    if call.tool in QUESTIONS and call.tool_input.get("answers"):
-        yield Denial("Only the user gives the answers to a question. Ask it without `answers`.")
-    if "flow" in f"{call.cwd} {call.tool_input}" and (refused := people_commands.refusal_of(call)):
-        yield Denial(refused)
-    yield from guarded_calls(call)
+    if not call.tool:
+        return None
     own = own_sessions(call)
     workflows = {found.id: (found, workflow_of(found)) for found in with_ancestors(own)}
-    for found in own:
-        step = step_of(found, workflows[found.id][1])
-        reason = _forbidden(found, step, call) or _typed_command(found, step, call)
-        if reason:
-            yield Denial(reason, found)
-    for found, workflow in workflows.values():
-        if workflow.get("order") and (use := _counted_use(found, workflow, call)):
-            yield CountedCall(found, use)
-
-
-def _forbidden(found: FoundSession, step: Mapping[str, Any], call: Call) -> str | None:
-    """Return why the step forbids the tool."""
-    rules = step.get("forbids")
-    used = call.tool_use(project_of(found, call), os.path.join(found.folder, "work"))
-    rule = forbidding(rules, used) if isinstance(rules, list) else None
-    if rule is None:
-        return None
-    resume = in_quotes(str(Command("resume", found.id, store=found.store.path)))
-    return (
-        f"Step `{plain(found.data['step'])}` of `{plain(found.data['skill'])}` does not use `{plain(rule)}`. "
-        f"`{resume}` shows the step and its commands."
+    known = Circumstances(
+        _refusal(call),
+        list(guarded_calls(call)),
+        own,
+        {found.id: step_of(found, workflows[found.id][1]) for found in own},
+        [found for found, workflow in workflows.values() if _counts(found, workflow, call)],
     )
+    may_deny = (
+        known.refusal
+        or known.guarded
+        or known.counting
+        or any(_may_deny(found, known.steps[found.id], call) for found in own)
+    )
+    return (known,) if may_deny else None
 
 
-def _typed_command(found: FoundSession, step: Mapping[str, Any], call: Call) -> str | None:
-    """Return why a shell line must not be typed: it is a command that flowrail runs."""
-    commands = step.get("commands")
-    if not call.shell_line or not isinstance(commands, dict):
+def use_in(found: FoundSession, call: Call) -> ToolUse:
+    """Return the use of the tool as the rules of a session judge it."""
+    return call.tool_use(project_of(found, call), os.path.join(found.folder, "work"))
+
+
+def _refusal(call: Call) -> str | None:
+    """Return why only a person may make the call."""
+    if call.tool in QUESTIONS and call.tool_input.get("answers"):
+        return "Only the user gives the answers to a question. Ask it without `answers`."
+    if "flow" not in f"{call.cwd} {call.tool_input}":
         return None
-    values = {**found.data.get("params", {}), **found.data.get("state", {})}
-    for name, declared in commands.items():
-        try:
-            run = resolved(declared["run"], values, command=name)
-        except FlowError:
-            continue  # a fact that it needs is missing, so it cannot run now
-        if is_typed_by_hand(call.shell_line, run, project_of(found, call)):
-            command = in_quotes(str(Command("run", name, session=found.id, store=found.store.named)))
-            return (
-                f"Step `{plain(found.data['step'])}` declares this command as `{plain(name)}`. "
-                f"Run `{command}` instead: flow records its result, and does not run it twice if it may run only once."
-            )
-    return None
+    from flowrail.hooks.people_commands import refusal_of  # most calls do not mention flow
+
+    return refusal_of(call)
 
 
-def _counted_use(found: FoundSession, workflow: Mapping[str, Any], call: Call) -> ToolUse | None:
-    """Return the use of the tool if it counts for an order rule of the session, and mark that its calls are watched."""
-    from flowrail.rules.order_rule import WATCHED, Event, parse_rule  # dataclasses, only if there are rules
+def _may_deny(found: FoundSession, step: Mapping[str, Any], call: Call) -> bool:
+    """Return whether the step forbids the tool, or the shell line names the program of a declared command."""
+    programs = [declared["run"][0] for declared in step.get("commands", {}).values()]
+    if any("$" in program or os.path.basename(program) in call.shell_line for program in programs):
+        return True
+    return forbidding(step.get("forbids", ()), use_in(found, call)) is not None
 
-    rules = [parse_rule(text, [step["id"] for step in workflow["steps"]]) for text in workflow["order"]]
-    if not any(rule.patterns for rule in rules):
-        return None
+
+def _counts(found: FoundSession, workflow: Mapping[str, Any], call: Call) -> bool:
+    """Return whether the tool counts for an order rule of the session, and mark that its calls are watched."""
+    patterns = [pattern for rule in workflow.get("order", ()) for pattern in patterns_in(rule)]
+    if not patterns:
+        return False
     with suppress(OSError):
         mark = os.path.join(found.folder, WATCHED)
         os.close(os.open(mark, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
-    use = call.tool_use(project_of(found, call), os.path.join(found.folder, "work"))
-    return use if any(True in rule.matched(Event(call=use)) for rule in rules) else None
+    return forbidding(patterns, use_in(found, call)) is not None

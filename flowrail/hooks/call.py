@@ -1,46 +1,59 @@
 """A call of a hook: what the host says, and where and when it runs.
 
-A value that does not have the form that hosts document is ignored. No dataclasses: importing them takes as long as
-starting Python, and a host calls a hook for every tool.
+A value that does not have the form that hosts document is ignored.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
+from flowrail.hosts.conversation import usable
 from flowrail.hosts.host import Host, calling_host
 from flowrail.rules.tools import EDITS, SHELLS, ToolUse
-from flowrail.text.safe_text import in_quotes, shortened
 
-_CONVERSATION = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z"
+TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
+if TYPE_CHECKING:
+    from typing import Any
 
 
-class Call(NamedTuple):
+class Call:
     """What happens in a host, and in which environment."""
 
-    host: Host
-    """A host whose hooks have this form of input and answers."""
-    environ: Mapping[str, str]
-    home: str
-    state: str
-    """The user's own state folder."""
-    now: str
-    """When it was called."""
-    cwd: str
-    conversation: str | None = None
-    agent: str | None = None
-    """The id of the sub-agent."""
-    tool: str = ""
-    tool_input: Mapping[str, Any] = {}
-    response: Mapping[str, Any] = {}
-    """The answer of a tool that succeeded."""
-    is_interrupted: bool = False
-    has_background_tasks: bool | None = None
-    """Whether the host still runs background tasks; `None` if it does not say."""
+    def __init__(
+        self,
+        received: Mapping[str, object],
+        host: Host,
+        *,
+        environ: Mapping[str, str],
+        home: str,
+        state: str,
+        now: str,
+        cwd: str,
+    ) -> None:
+        """*received* is the input of the hook, and *cwd* the folder if the input names none."""
+        keys = host.input_keys
+        named, tasks = _text(received, keys.cwd), received.get(keys.background_tasks)
+        self.host = host
+        """A host whose hooks have this form of input and answers."""
+        self.environ = environ
+        self.home = home
+        self.state = state
+        """The user's own state folder."""
+        self.now = now
+        """When it was called."""
+        self.cwd = named if os.path.isabs(named) else cwd
+        self.conversation = usable(received.get(keys.conversation))
+        self.agent = usable(received.get(keys.agent))
+        """The id of the sub-agent."""
+        self.tool = _text(received, keys.tool)
+        self.tool_input = _object(received, keys.tool_input)
+        self.response = _object(received, keys.response)
+        """The answer of a tool that succeeded."""
+        self.is_interrupted = received.get(keys.interrupted) is True
+        self.has_background_tasks = bool(tasks) if isinstance(tasks, list) else None
+        """Whether the host still runs background tasks; `None` if it does not say."""
 
     @property
     def conversations(self) -> tuple[str, ...]:
@@ -63,13 +76,6 @@ class Call(NamedTuple):
         return ToolUse(self.tool, self.tool_input, self.cwd, project, self.home, work)
 
 
-class Pending(NamedTuple):
-    """What a look found: the module that answers, and what it is about."""
-
-    module: str
-    found: tuple[Any, ...] = ()
-
-
 def read_call(
     event: str, data: bytes, *, environ: Mapping[str, str], home: str, state: str, now: str, cwd: str
 ) -> Call | None:
@@ -81,33 +87,7 @@ def read_call(
     if not isinstance(received, dict):
         return None
     host = calling_host(event, received)
-    keys = host.input_keys
-    named, tasks = _text(received, keys.cwd), received.get(keys.background_tasks)
-    return Call(
-        host,
-        environ,
-        home,
-        state,
-        now,
-        named if os.path.isabs(named) else cwd,
-        _id(received, keys.conversation),
-        _id(received, keys.agent),
-        _text(received, keys.tool),
-        _object(received, keys.tool_input),
-        _object(received, keys.response),
-        received.get(keys.interrupted) is True,
-        bool(tasks) if isinstance(tasks, list) else None,
-    )
-
-
-def plain(text: object) -> str:
-    """Return a short text that can be between back quotes."""
-    return in_quotes(shortened(str(text), 80))
-
-
-def _id(received: Mapping[str, object], key: str) -> str | None:
-    value = received.get(key)
-    return value if isinstance(value, str) and re.match(_CONVERSATION, value) else None
+    return Call(received, host, environ=environ, home=home, state=state, now=now, cwd=cwd)
 
 
 def _text(received: Mapping[str, object], key: str) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flowrail.command import Command
-from flowrail.hooks.before_tool import CountedCall, Denial
-from flowrail.hooks.call import Call, plain
+from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import (
     FoundSession,
     GuardedCall,
@@ -19,9 +18,10 @@ from flowrail.hooks.first_look import (
     with_ancestors,
 )
 from flowrail.hooks.stored import is_at, record_call, stored_sessions
+from flowrail.hooks.suspicions import CountedCall, Denial
 from flowrail.skills.guard_index import Guard, matching, take_lift
 from flowrail.skills.guard_scan import guards_of
-from flowrail.text.safe_text import in_quotes
+from flowrail.text.safe_text import in_quotes, quotable
 
 
 def answer(event: str, call: Call, *found: Denial | GuardedCall | CountedCall) -> Mapping[str, object]:
@@ -51,7 +51,7 @@ MOST_LISTED = 10
 
 def _guard_refusal(guarded: GuardedCall, call: Call) -> str | None:
     """Return why a guard denies the tool, or `None`."""
-    project, denying = guarded
+    project, denying = guarded.project, guarded.guards
     if denying is None:
         denying = tuple(matching(_guards_of(project, call), call.tool_use(project)))
     if not denying:
@@ -70,7 +70,7 @@ def guards_overview(call: Call) -> str:
     if not guards:
         return ""
     lines = (
-        f"- `{plain(guard.pattern)}`: "
+        f"- `{quotable(guard.pattern)}`: "
         + (f"before it, run `{in_quotes(str(Command('step', guard.skill)))}`." if guard.steps else "never.")
         for guard in guards[:MOST_LISTED]
     )
@@ -102,9 +102,9 @@ def _is_allowed(guards: Sequence[Guard], own: Sequence[FoundSession], call: Call
 def _guard_reason(guards: Sequence[Guard], own: Sequence[FoundSession]) -> str:
     sentences = []
     for guard in guards[:MOST_NAMED]:
-        steps = " or ".join(f"`{plain(step)}`" for step in guard.steps)
+        steps = " or ".join(f"`{quotable(step)}`" for step in guard.steps)
         where = f"it is allowed only at step {steps}" if steps else "no step allows it"
-        sentences.append(f"Skill `{plain(guard.skill)}` guards `{plain(guard.pattern)}`: {where}.")
+        sentences.append(f"Skill `{quotable(guard.skill)}` guards `{quotable(guard.pattern)}`: {where}.")
         if steps:
             sentences.append(_next_command(guard, own))
     lift = in_quotes(str(Command("approve", guard=guards[0].pattern)))
@@ -116,5 +116,5 @@ def _next_command(guard: Guard, own: Sequence[FoundSession]) -> str:
     started = next((found for found in own if found.data.get("skill") == guard.skill), None)
     if started is None:
         return f"Run `{in_quotes(str(Command('step', guard.skill)))}` and follow it step by step."
-    step, resume = plain(started.data.get("step")), in_quotes(str(Command("resume", started.id)))
+    step, resume = quotable(started.data.get("step")), in_quotes(str(Command("resume", started.id)))
     return f"Your session is at step `{step}`: run `{resume}` and follow it step by step."

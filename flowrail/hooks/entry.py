@@ -1,7 +1,7 @@
 """A hook as a host calls it: JSON in, one JSON object out, exit status 0 always.
 
 A look at the call decides whether there may be something to say, which is nearly never the case and has to be fast. Only
-then a second module is imported, which reads the sessions from their stores and answers.
+then a second module is imported, which looks closer, or reads the sessions from their stores and answers.
 """
 
 from __future__ import annotations
@@ -15,19 +15,24 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 
-from flowrail.hooks.call import Call, Pending, read_call
+from flowrail.hooks.call import Call, read_call
 from flowrail.rules.tools import QUESTIONS, SKILL_TOOLS
 from flowrail.storage.user_folders import state_folder
 from flowrail.text import size_limits
 
 EXIT = 0
-_LOOKS = {
-    **dict.fromkeys(("session-start", "session-end", "stop", "subagent-stop"), "start_and_stop_look"),
-    "pre-tool-use": "before_tool",
-    **dict.fromkeys(("post-tool-use", "post-tool-use-failure"), "after_tool"),
+_MODULES = {
+    **dict.fromkeys(
+        ("session-start", "session-end", "stop", "subagent-stop"), ("start_and_stop_look", "start_and_stop")
+    ),
+    "pre-tool-use": ("before_tool", "suspicions", "denials"),
+    **dict.fromkeys(("post-tool-use", "post-tool-use-failure"), ("after_tool", "tool_notes", "stale_runs")),
 }
-"""The module that looks at each event. Only that one is imported."""
-_AFTER = {**dict.fromkeys(SKILL_TOOLS, "skill_call"), **dict.fromkeys(QUESTIONS, "question_tool")}
+"""For each event, the modules that look, each closer than the one before it, and the module that answers.
+
+A `look` returns what the next module gets, or `None` if there is nothing to say. Then no further module is imported.
+"""
+_AFTER = {**dict.fromkeys(SKILL_TOOLS, ("skill_call",)), **dict.fromkeys(QUESTIONS, ("question_tool",))}
 """The module that answers after a tool, if it is not the same as for other tools."""
 
 
@@ -54,12 +59,15 @@ def answer_of(event: str) -> Mapping[str, object]:
 
 
 def _answer(event: str, call: Call) -> Mapping[str, object]:
-    name = _AFTER.get(call.tool) if event == "post-tool-use" else None
-    pending = Pending(name) if name else import_module(f"flowrail.hooks.{_LOOKS[event]}").look(event, call)
-    if pending is None:
-        return {}
-    module = import_module(f"flowrail.hooks.{pending.module}")
-    answer: Mapping[str, object] = module.answer(event, call, *pending.found)
+    modules = _AFTER.get(call.tool) if event == "post-tool-use" else None
+    *looking, answering = modules or _MODULES[event]
+    found: tuple[object, ...] = ()
+    for name in looking:
+        looked = import_module(f"flowrail.hooks.{name}").look(event, call, *found)
+        if looked is None:
+            return {}
+        found = looked
+    answer: Mapping[str, object] = import_module(f"flowrail.hooks.{answering}").answer(event, call, *found)
     return answer
 
 

@@ -12,7 +12,6 @@ import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
 
 from flowrail.discovery.git_root import find_project_root
 from flowrail.hooks import subagents
@@ -23,6 +22,10 @@ from flowrail.session_status import OPEN
 from flowrail.skills.guard_index import Guard, known_guards, matching
 from flowrail.storage.user_folders import configuration_path
 
+TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
+if TYPE_CHECKING:
+    from typing import Any
+
 MOST_SESSIONS = 5_000
 _OPEN_MARKS = tuple(f'"status":"{status}"'.encode() for status in OPEN)
 _JOURNAL = "journal.jsonl"
@@ -30,20 +33,22 @@ _SHORT, _LARGEST = 32_768, 64 * 1024 * 1024
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, StopIteration)
 
 
-class StoreFolder(NamedTuple):
+class StoreFolder:
     """A store; with the ``address`` of a database, ``path`` is the folder of the sessions' files."""
 
-    path: str
-    named: str | None
-    """How commands name it; `None` if they do not have to."""
-    address: str = ""
+    def __init__(self, path: str, named: str | None, address: str = "") -> None:
+        self.path = path
+        self.named = named
+        """How commands name it; `None` if they do not have to."""
+        self.address = address
 
 
-class FoundSession(NamedTuple):
+class FoundSession:
     """A session as the last line of its journal describes it."""
 
-    store: StoreFolder
-    data: Mapping[str, Any]
+    def __init__(self, store: StoreFolder, data: Mapping[str, Any]) -> None:
+        self.store = store
+        self.data = data
 
     @property
     def id(self) -> str:
@@ -175,10 +180,7 @@ def project_of(found: FoundSession, call: Call) -> str:
 def _found(folder: StoreFolder, marks: Sequence[bytes], statuses: Sequence[str]) -> Iterator[FoundSession]:
     """Yield each session of these statuses whose last line contains one of *marks*."""
     if marks and _is_own(folder.path) and _is_own(os.path.join(folder.path, "sessions")):
-        names = sorted(
-            name for name in os.listdir(os.path.join(folder.path, "sessions")) if re.match(SESSION_ID, name)
-        )
-        for name in names[:MOST_SESSIONS]:
+        for name in sorted(os.listdir(os.path.join(folder.path, "sessions")))[:MOST_SESSIONS]:
             yield from _read(folder, name, marks, statuses)
 
 
@@ -223,12 +225,13 @@ def _last_line(path: str) -> bytes:
         os.close(fd)
 
 
-class GuardedCall(NamedTuple):
+class GuardedCall:
     """A call that guards of a project may deny."""
 
-    project: str
-    guards: tuple[Guard, ...] | None
-    """The guards that match; `None` if the index is out of date."""
+    def __init__(self, project: str, guards: tuple[Guard, ...] | None) -> None:
+        self.project = project
+        self.guards = guards
+        """The guards that match; `None` if the index is out of date."""
 
 
 def guarded_calls(call: Call) -> Iterator[GuardedCall]:

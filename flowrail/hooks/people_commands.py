@@ -24,15 +24,13 @@ _TERMINALS = frozenset(
 """Programs that run a command at another terminal, or in another environment."""
 _PREFIXES = "|".join(rf"{re.escape(host.variable_prefix)}\w*" for host in HOSTS if host.variable_prefix)
 _VARIABLE = rf"(?:{'|'.join(VARIABLES)}|{_PREFIXES})"
-_CHANGES_CONVERSATION = re.compile(
+_CHANGES_CONVERSATION = (
     rf"(?:^|\s){_VARIABLE}=|(?:\bunset|--unset[= ]|\s-u)\s*{_VARIABLE}"
     r"|\benv\s+(?:-\S+\s+)*(?:-i|-|--ignore-environment)\s"
 )
-_DECISION = re.compile(
-    r"(?:^|[\s/;&|(\"'])flow(?:rail)?(?:['\",\]\s]|\s-\S+)+(approve|waive|trust|answer|ui|hook)\b"
-)
-_LINE = re.compile(r"(?m)^\s*flow(?:rail)?\s+(approve|waive|trust)\s+[^\s-]")
-_SECRET = re.compile(r"\bui-|\bkey\b")
+_DECISION = r"(?:^|[\s/;&|(\"'])flow(?:rail)?(?:['\",\]\s]|\s-\S+)+(approve|waive|trust|answer|ui|hook)\b"
+_LINE = r"(?m)^\s*flow(?:rail)?\s+(approve|waive|trust)\s+[^\s-]"
+_PERSONAL = r"\bui-|\bkey\b"
 """In the user's state folder: the file that opens the user's page, and the user's key."""
 _JOURNAL = r"\.flow/(?:sessions|handoffs)/[^/]+/journal\.jsonl\Z"
 _INSTEAD = (
@@ -60,7 +58,7 @@ def _names_secret(call: Call) -> bool:
     """Return whether a tool names a file in the user's state folder that only a person or flow itself reads."""
     for value in call.tool_input.values():
         text = f"{call.cwd} {value}" if isinstance(value, str) else ""
-        if (call.state in text or "state/flowrail" in text) and _SECRET.search(text):
+        if (call.state in text or "state/flowrail" in text) and re.search(_PERSONAL, text):
             return True
     return False
 
@@ -81,14 +79,13 @@ def _verb_in(line: str) -> str | None:
     """Return the verb of the first command in a shell line that is a person's."""
     commands = simple_commands(line)
     if not commands:  # it cannot be read, for example because of a quote in a text
-        match = _LINE.search(line)
+        match = re.search(_LINE, line)
         return match[1] if match else None
-    is_disguised = any(_hides_conversation(words) for words in commands)
-    return next((verb for words in commands if (verb := _verb_of(words, is_disguised))), None)
+    return next((verb for words in commands if (verb := _verb_of(words, commands))), None)
 
 
-def _verb_of(words: Sequence[str], is_disguised: bool) -> str | None:
-    """Return the verb of one command if it is a person's; *is_disguised* if the conversation is hidden from it."""
+def _verb_of(words: Sequence[str], line: Iterable[Sequence[str]]) -> str | None:
+    """Return the verb of one command of a *line* if it is a person's."""
     words = without_prefixes(words)
     if not words:
         return None
@@ -98,13 +95,15 @@ def _verb_of(words: Sequence[str], is_disguised: bool) -> str | None:
         name, rest = "flow", rest[2:]
     if name in _FLOW:
         verb, *values = [word for word in rest if not word.startswith("-")] or [""]
-        if (verb in {"answer", "ui"} and is_disguised) or (verb == "hook" and "post-tool-use" in values):
+        if verb in {"answer", "ui"} and any(_hides_conversation(command) for command in line):
+            return verb
+        if verb == "hook" and "post-tool-use" in values:
             return verb
         is_harmless = {"--help", "-h"} & set(rest) or (verb == "trust" and not values)
         return verb if verb in _OF_PEOPLE and not is_harmless else None
     text = " ".join(rest)
     if name in _TERMINALS or (name in {"python", "python3", "perl", "ruby"} and "pty" in text.lower()):
-        match = _DECISION.search(f" {text}")
+        match = re.search(_DECISION, f" {text}")
         return match[1] if match else None
     if name in _SHELLS:
         inner = (_verb_in(word) for word in rest if "flow" in word)
@@ -115,4 +114,4 @@ def _verb_of(words: Sequence[str], is_disguised: bool) -> str | None:
 def _hides_conversation(words: Iterable[str]) -> bool:
     """Return whether a command sets or removes the variable that names the conversation."""
     text = " ".join(words)
-    return _CHANGES_CONVERSATION.search(text) is not None
+    return re.search(_CHANGES_CONVERSATION, text) is not None

@@ -9,9 +9,10 @@ from typing import Any
 
 from flowrail.command import Command
 from flowrail.evidence import project_files
-from flowrail.hooks.after_tool import MaybeStale
-from flowrail.hooks.call import Call, plain
+from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession
+from flowrail.hooks.tool_notes import MaybeStale
+from flowrail.text.safe_text import quotable
 
 _SAID = "stale-said"
 """The file in the folder of a run that says that its result is stale, and that the agent was told so."""
@@ -25,12 +26,13 @@ def answer(event: str, call: Call, *found: MaybeStale) -> Mapping[str, object]:
 
 def _stale_commands(found: tuple[MaybeStale, ...]) -> Iterator[str]:
     """Yield a sentence for each command whose result is stale. Each is yielded once."""
-    for session, run, project, paths in found:
-        path = _changed(session, run, project, paths)
+    for stale in found:
+        session, run = stale.session, stale.run
+        path = _changed(session, run, stale.project, stale.paths)
         if path and _say_once(session, run):
             again = Command("run", run["command"], session=session.id)
             yield (
-                f"`{plain(run['command'])}` is stale: {plain(path)} changed. "
+                f"`{quotable(run['command'])}` is stale: {quotable(path)} changed. "
                 f"Run `{again}` again before you report."
             )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flowrail.errors import FlowError
-from flowrail.evidence import shell_history
 from flowrail.formatters.guidance.briefing import agents_progress
 from flowrail.hooks import stored
 from flowrail.hooks.call import Call
@@ -17,6 +16,7 @@ from flowrail.hosts.host import LONGEST_ANSWER
 from flowrail.machines.agents import Children
 from flowrail.machines.guidance.agent_work import PENDING
 from flowrail.machines.session import Session
+from flowrail.operations.steps.briefing import recent_commands
 from flowrail.operations.steps.dispatched_work import check_still_working, children_of
 from flowrail.operations.steps.session_choice import RESULT_SECONDS
 from flowrail.operations.steps.session_ownership import release
@@ -92,8 +92,7 @@ def _description(each: HookSession, call: Call) -> str:
 
 def _commands_of_step(each: HookSession, now: str) -> str:
     """Return the last shell commands of the current step, which the agent may have forgotten."""
-    folder = each.store.folder(each.session.id)
-    shown = shell_history.last_in_words(folder, step_entered=each.session.moved_at, now=now)
+    shown = recent_commands(each.store, each.session, now)
     return f"\n  In this step you already ran: {', '.join(shown)}" if shown else ""
 
 

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from flowrail.hooks import first_look, subagents
-from flowrail.hooks.call import Call, Pending
+from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession
 from flowrail.hosts.host import HOSTS
 from flowrail.session_status import ABANDONED, ACTIVE, ENDED
@@ -16,17 +16,20 @@ MOST_READ = 200
 _WITH_RESULT = tuple(status for status in ENDED if status != ABANDONED)
 
 
-def look(event: str, call: Call) -> Pending | None:
-    """Return the sessions that *event* is about; `None` if there is nothing to say. A database has to be read for that."""
+def look(event: str, call: Call) -> tuple[list[FoundSession] | None] | None:
+    """Return the sessions that *event* is about; `None` if there is nothing to say.
+
+    Instead of the sessions there is `None` for a database, which has to be read.
+    """
     if event == "session-start":
         _export_conversation(call)
     elif event == "session-end":
         subagents.forget_old_claims(call.state)
     if first_look.is_in_database(call):
-        return Pending("start_and_stop", (None,))
+        return (None,)
     found = _sessions(event, call)
     is_guarded = event == "session-start" and first_look.may_guard(call)
-    return Pending("start_and_stop", (found,)) if found or is_guarded else None
+    return (found,) if found or is_guarded else None
 
 
 def _sessions(event: str, call: Call) -> list[FoundSession]:

@@ -16,7 +16,7 @@ from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.evidence.shell_history import LONGEST_LINE
 from flowrail.hooks import subagents
-from flowrail.hooks.call import Call, plain
+from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession, StoreFolder, is_in_database, store_folders
 from flowrail.hosts.host import LONGEST_ANSWER
 from flowrail.machines.agents import Children
@@ -28,7 +28,7 @@ from flowrail.rules.tools import ToolUse
 from flowrail.storage.backend import open_backend
 from flowrail.storage.file_store import FileBackend
 from flowrail.storage.user_mark import Owner
-from flowrail.text.safe_text import in_quotes, one_line, shortened
+from flowrail.text.safe_text import in_quotes, one_line, quotable, shortened
 
 DATABASE_SECONDS = 5.0
 """A hook that opens a database says nothing after so many seconds; hosts end hooks after 10."""
@@ -54,11 +54,11 @@ class HookSession:
     def topic(self) -> str:
         """What the session is about, with its skill."""
         if not self.session.topic:
-            return plain(self.session.skill)
+            return quotable(self.session.skill)
         topic = shortened(self.session.topic, _LONGEST_NAME).replace(
             "`", "'"
         )  # commands are between back quotes
-        return f'"{topic}" ({plain(self.session.skill)})'
+        return f'"{topic}" ({quotable(self.session.skill)})'
 
     @property
     def position(self) -> str:
@@ -68,7 +68,7 @@ class HookSession:
             steps = self.store.definition(self.session).steps
         ids = [step.get("id") for step in steps]
         if self.session.step not in ids:
-            return f"step `{plain(self.session.step)}`"
+            return f"step `{quotable(self.session.step)}`"
         return f"step {ids.index(self.session.step) + 1} of {len(ids)}"
 
     @property
@@ -139,8 +139,8 @@ def record_call(found: FoundSession, use: ToolUse, call: Call) -> str | None:
                 note["rule"] = broken[0].text
                 change.commit(session, kind=DENIED, at=call.now, by=_BY, note=note)
                 return (
-                    f"The order rule `{plain(broken[0].text)}` of `{plain(session.skill)}` denies this: "
-                    f"{plain(broken[0].missing)}. `{each.command('resume')}` shows the current step."
+                    f"The order rule `{quotable(broken[0].text)}` of `{quotable(session.skill)}` denies this: "
+                    f"{quotable(broken[0].missing)}. `{each.command('resume')}` shows the current step."
                 )
             if after != session:
                 change.commit(after, kind=CALL, at=call.now, by=_BY, note=note)

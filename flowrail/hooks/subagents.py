@@ -7,39 +7,23 @@ A host passes the id of the sub-agent that calls a tool to its hooks, but only t
 from __future__ import annotations
 
 import os
-import re
-import shlex
 import time
 from contextlib import suppress
-from typing import NamedTuple
 
 from flowrail.storage.user_folders import read_state, write_state
 
 _FOLDER = "agents"
 _KEPT_SECONDS = 24 * 3600
 SESSION_ID = r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}(?:\.\d+\.\d+(?:-\d+)?)*\Z"
-_CHILD = re.compile(rf"(?=.*\.){SESSION_ID}")
 
 
-class Claim(NamedTuple):
+class Claim:
     """The child session of a sub-agent."""
 
-    session: str
-    store: str
-    """The store that its command named; empty if it named none."""
-
-
-def named_in(line: str, cwd: str) -> Claim | None:
-    """Return the first child session that a shell line passes to `flow`."""
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        words = line.split()
-    child = next((word for word in words if _CHILD.match(word)), None)
-    if child is None or not {"flow", "flowrail"}.intersection(words):
-        return None
-    store = words[words.index("--store") + 1] if "--store" in words[:-1] else ""
-    return Claim(child, store if not store or "://" in store else os.path.abspath(os.path.join(cwd, store)))
+    def __init__(self, session: str, store: str) -> None:
+        self.session = session
+        self.store = store
+        """The store that its command named; empty if it named none."""
 
 
 def claim_of(state: str, agent: str) -> Claim | None:
@@ -51,7 +35,7 @@ def claim_of(state: str, agent: str) -> Claim | None:
 
 def note_claim(state: str, agent: str, claim: Claim) -> None:
     """Note the claim of a sub-agent, if that is possible."""
-    write_state(_path(state, agent), claim._asdict())
+    write_state(_path(state, agent), vars(claim))
 
 
 def forget_old_claims(state: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from flowrail.hosts.host import HOSTS
@@ -18,7 +17,8 @@ HELD = "held"
 RELEASED = "released"
 """The kind of record that says that the conversation of a session has ended."""
 _SHOWN = 8
-_ID = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}\Z"
+_LONGEST_ID = 128
+_SIGNS = str.maketrans("", "", "._:-")
 
 
 def host_id(environ: Mapping[str, str]) -> str | None:
@@ -27,8 +27,10 @@ def host_id(environ: Mapping[str, str]) -> str | None:
 
 
 def usable(value: object) -> str | None:
-    """Return *value* if it can be the id of a conversation."""
-    return value if isinstance(value, str) and re.match(_ID, value) else None
+    """Return *value* if it can be the id of a conversation: letters, digits and `._:-`."""
+    if not isinstance(value, str) or len(value) > _LONGEST_ID or not value.isascii():
+        return None
+    return value if value[:1].isalnum() and value.translate(_SIGNS).isalnum() else None
 
 
 def short_id(conversation: str) -> str:

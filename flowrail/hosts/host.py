@@ -1,14 +1,14 @@
-"""The programs that run agents, as values: folders, settings, variables, events and tools; and their answers.
+"""The programs that run agents: their folders, settings, variables, events, tools and answers.
 
-To support another host, add its value here. Everything that lists hosts, their variables or their tools derives from
-`HOSTS`. No dataclasses: importing them takes as long as starting Python, and a host calls a hook for every tool.
+To support another host, add a subclass of `Host` here. Everything that lists hosts, their variables or their tools
+derives from `HOSTS`. A host calls a hook for every tool, so a hook imports neither `dataclasses` nor `typing`: its
+classes are plain.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
 SESSION_START, SESSION_END, STOP = "session-start", "session-end", "stop"
 SUBAGENT_STOP, PRE_TOOL_USE, POST_TOOL_USE = "subagent-stop", "pre-tool-use", "post-tool-use"
@@ -28,7 +28,7 @@ LONGEST_ANSWER = 4_000
 """The most characters of an answer's text, which becomes part of the agent's context."""
 
 
-class ToolNames(NamedTuple):
+class ToolNames:
     """The names that a host gives its tools."""
 
     shells: frozenset[str] = frozenset()
@@ -51,18 +51,18 @@ class ToolNames(NamedTuple):
         return self.shells if event == POST_TOOL_USE_FAILURE else frozenset()
 
 
-TOOLS = ToolNames(
-    shells=frozenset({"Bash", "shell", "local_shell", "exec_command"}),
-    edits=frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"}),
-    reads=frozenset({"Read", "Grep", "Glob", "LS"}),
-    agents=frozenset({"Agent", "Task"}),
-    questions=frozenset({"AskUserQuestion"}),
-    skills=frozenset({"Skill"}),
-)
-"""The names in Claude Code and Codex. Codex also accepts names of Claude Code."""
+class KnownToolNames(ToolNames):
+    """The names in Claude Code and Codex. Codex also accepts names of Claude Code."""
+
+    shells = frozenset({"Bash", "shell", "local_shell", "exec_command"})
+    edits = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"})
+    reads = frozenset({"Read", "Grep", "Glob", "LS"})
+    agents = frozenset({"Agent", "Task"})
+    questions = frozenset({"AskUserQuestion"})
+    skills = frozenset({"Skill"})
 
 
-class InputKeys(NamedTuple):
+class InputKeys:
     """The keys in the input of a host's hooks, with the names in Claude Code and Codex."""
 
     event: str = "hook_event_name"
@@ -77,10 +77,10 @@ class InputKeys(NamedTuple):
     background_tasks: str = "background_tasks"
 
 
-class Host(NamedTuple):
+class Host:
     """A program that runs agents. Its paths are relative to a project, and to the user's home.
 
-    A host that reads other answers than Claude Code is a subclass with its own.
+    The answers are those that Claude Code reads.
     """
 
     name: str
@@ -161,47 +161,55 @@ class Host(NamedTuple):
         return {"decision": "block", "reason": _bounded(reason)}
 
 
-CLAUDE_CODE = Host(
-    "claude-code",
-    "Claude Code",
-    ".claude/skills",
-    folder=".claude",
-    moved_by="CLAUDE_CONFIG_DIR",
-    program="claude",
-    settings=".claude/settings.json",
-    local_settings=".claude/settings.local.json",
-    takes_permissions=True,
-    other_settings=(".mcp.json",),
-    events=EVENTS,
-    tools=TOOLS,
-    conversation="CLAUDE_CODE_SESSION_ID",
-    shell_mark="CLAUDECODE",
-    other_marks=("CLAUDE_CODE_ENTRYPOINT",),
-    variable_prefix="CLAUDE",
-    project="CLAUDE_PROJECT_DIR",
-    shell_file="CLAUDE_ENV_FILE",
-    after_setup="Restart Claude Code: a running conversation keeps the hooks that it started with.",
-)
-CODEX = Host(
-    "codex",
-    "Codex",
-    ".agents/skills",
-    folder=".codex",
-    moved_by="CODEX_HOME",
-    program="codex",
-    settings=".codex/hooks.json",
-    other_settings=(".codex/config.toml",),
-    events=EVENTS,
-    tools=TOOLS,
-    conversation="CODEX_THREAD_ID",
-    variable_prefix="CODEX",
-    after_setup="Restart Codex and type /hooks: Codex runs hooks only after you have reviewed them.",
-)
-AGENTS = Host(
-    "agents",
-    "other hosts",
-    ".agents/skills",
-    after_setup="""\
+class ClaudeCode(Host):
+    """Claude Code."""
+
+    name = "claude-code"
+    title = "Claude Code"
+    skills = ".claude/skills"
+    folder = ".claude"
+    moved_by = "CLAUDE_CONFIG_DIR"
+    program = "claude"
+    settings = ".claude/settings.json"
+    local_settings = ".claude/settings.local.json"
+    takes_permissions = True
+    other_settings = (".mcp.json",)
+    events = EVENTS
+    tools = KnownToolNames()
+    conversation = "CLAUDE_CODE_SESSION_ID"
+    shell_mark = "CLAUDECODE"
+    other_marks = ("CLAUDE_CODE_ENTRYPOINT",)
+    variable_prefix = "CLAUDE"
+    project = "CLAUDE_PROJECT_DIR"
+    shell_file = "CLAUDE_ENV_FILE"
+    after_setup = "Restart Claude Code: a running conversation keeps the hooks that it started with."
+
+
+class Codex(Host):
+    """Codex."""
+
+    name = "codex"
+    title = "Codex"
+    skills = ".agents/skills"
+    folder = ".codex"
+    moved_by = "CODEX_HOME"
+    program = "codex"
+    settings = ".codex/hooks.json"
+    other_settings = (".codex/config.toml",)
+    events = EVENTS
+    tools = KnownToolNames()
+    conversation = "CODEX_THREAD_ID"
+    variable_prefix = "CODEX"
+    after_setup = "Restart Codex and type /hooks: Codex runs hooks only after you have reviewed them."
+
+
+class OtherHosts(Host):
+    """Any other host: it calls no hooks, and finds skills in the folder that several hosts share."""
+
+    name = "agents"
+    title = "other hosts"
+    skills = ".agents/skills"
+    after_setup = """\
 This host has no hooks that flow supports. Add these lines to AGENTS.md, or to the instruction file
 that the host reads.
 
@@ -209,10 +217,11 @@ that the host reads.
     context was compacted, run `flow sessions` to list them and `flow resume ID` to show the current
     step. End your turn only if the workflow has ended or waits for the user.
 
-The MCP server, `flow mcp`, offers the same commands as tools to every host that supports MCP servers.""",
-)
-"""The folder that several hosts share."""
-HOSTS = (CLAUDE_CODE, CODEX, AGENTS)
+The MCP server, `flow mcp`, offers the same commands as tools to every host that supports MCP servers."""
+
+
+CLAUDE_CODE, CODEX, AGENTS = ClaudeCode(), Codex(), OtherHosts()
+HOSTS: tuple[Host, ...] = (CLAUDE_CODE, CODEX, AGENTS)
 
 
 def calling_host(event: str, received: Mapping[str, object]) -> Host:

@@ -22,8 +22,6 @@ from flowrail.outcome import REPORTABLE
 from flowrail.rules import tools
 from flowrail.text.phrases import did_you_mean, near
 
-WATCHED = "watched"
-"""The file in a session's folder that says that hooks see the tool calls of its conversation."""
 _SIDE = rf'"[^"\n]*"|(?:{"|".join(REPORTABLE)}) of [^\s"]+|[^\s"]+'
 _FORMS = (
     rf"never (?P<then>{_SIDE}) after (?P<first>{_SIDE})(?: until (?P<until>{_SIDE}))?",
@@ -118,7 +116,7 @@ class OrderRule:
     @cached_property
     def patterns(self) -> tuple[str, ...]:
         """The patterns of tool calls that the rule names."""
-        return tuple(side.pattern for side in self.sides if side is not None and side.pattern)
+        return tools.patterns_in(self.text)
 
     def matched(self, event: Event) -> Matched:
         """Return which sides *event* matches."""

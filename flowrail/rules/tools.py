@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from fnmatch import translate
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise, takewhile
-from typing import NamedTuple
 
 from flowrail.hosts.host import HOSTS
 
 LONGEST = 200
-_LONGEST_COMMAND = 20_000
+WATCHED = "watched"
+"""The file in a session's folder that says that hooks see the tool calls of its conversation."""
+_LONGEST_LINE = 20_000
 _RULE = r"(?P<tool>[A-Za-z_][A-Za-z0-9_.*-]*)(?:\((?P<argument>[^\n]*)\))?\Z"
-SHELLS, EDITS, READS, AGENT_TOOLS, QUESTIONS, SKILL_TOOLS = (
-    frozenset[str]().union(*names) for names in zip(*(host.tools for host in HOSTS), strict=True)
-)
-"""The tools of all hosts, in the order of `ToolNames`."""
+SHELLS = frozenset[str]().union(*(host.tools.shells for host in HOSTS))
+EDITS = frozenset[str]().union(*(host.tools.edits for host in HOSTS))
+READS = frozenset[str]().union(*(host.tools.reads for host in HOSTS))
+AGENT_TOOLS = frozenset[str]().union(*(host.tools.agents for host in HOSTS))
+QUESTIONS = frozenset[str]().union(*(host.tools.questions for host in HOSTS))
+SKILL_TOOLS = frozenset[str]().union(*(host.tools.skills for host in HOSTS))
 _SAME = {"Edit": EDITS, "Read": READS, "Agent": AGENT_TOOLS, "Task": AGENT_TOOLS, "Bash": SHELLS}
 """The tools that a rule for a tool matches. Every tool that changes files counts as an edit."""
 _NAMED_BY = {"Agent": "subagent_type", "Task": "subagent_type", "Skill": "skill", "WebSearch": "query"}
@@ -42,18 +43,35 @@ _REDIRECTIONS = frozenset({">", ">>", ">|", "&>", "&>>"})
 _HOST = r"(?i)[a-z][a-z0-9+.-]*://(?:[^/@?#]*@)?([^/:?#]+)"
 
 
-class ToolUse(NamedTuple):
+class ToolUse:
     """A tool that an agent is about to use, with its input and folder.
 
     ``work`` is the folder for the session's own files: writing there is never forbidden, because evidence may demand it.
     """
 
-    tool: str
-    input: Mapping[str, object]
-    cwd: str
-    project: str
-    home: str
-    work: str = ""
+    def __init__(
+        self, tool: str, given: Mapping[str, object], cwd: str, project: str, home: str, work: str = ""
+    ) -> None:
+        self.tool = tool
+        self.input = given
+        self.cwd = cwd
+        self.project = project
+        self.home = home
+        self.work = work
+
+    @cached_property
+    def line(self) -> str:
+        """The line of a shell tool, or nothing."""
+        line = self.input.get("command", self.input.get("cmd", ""))
+        if isinstance(line, list):
+            is_shell = len(line) == 3 and str(line[1]).startswith("-")  # noqa: PLR2004 - sh -c TEXT
+            line = line[-1] if is_shell else " ".join(map(str, line))
+        return line[:_LONGEST_LINE] if isinstance(line, str) else ""
+
+    @cached_property
+    def commands(self) -> tuple[str, ...]:
+        """Each simple command of the line."""
+        return _simple_commands(self.line)
 
 
 def problem(rule: object) -> str | None:
@@ -68,6 +86,11 @@ def problem(rule: object) -> str | None:
     if match["tool"] in SHELLS and argument and re.split(r"[ :*]", argument)[0] in _OWN_PROGRAMS:
         return "names commands of flow, which are never denied"
     return None
+
+
+def patterns_in(order_rule: str) -> tuple[str, ...]:
+    """Return the patterns of tool calls that the text of an order rule names: they are in quotes."""
+    return tuple(order_rule.split('"')[1::2])
 
 
 def covers(general: str, special: str) -> bool:
@@ -91,27 +114,27 @@ def covers(general: str, special: str) -> bool:
 
 def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
     """Return the first of *rules* that matches *used*; flowrail's own commands never match."""
-    found = next((str(rule) for rule in rules if _matches(rule, used)), None)
-    if found is None or re.match(_OWN_TOOL, used.tool) or (used.tool in SHELLS and is_ours(_command(used))):
-        return None
-    return found
+    for rule in rules:
+        if isinstance(rule, str) and _matches(rule, used):
+            return None if _is_own(used) else rule
+    return None
 
 
 def written_files(used: ToolUse) -> list[str]:
     """Return the files that a tool writes, as far as its input or a shell line says it."""
     if used.tool in SHELLS:
-        return _redirected(_command(used))
+        return _redirected(used.line)
     return _files(used) if used.tool in EDITS else []
 
 
-def _matches(rule: object, used: ToolUse) -> bool:
-    parsed = _parsed(rule) if isinstance(rule, str) else None
+def _matches(rule: str, used: ToolUse) -> bool:
+    parsed = _parsed(rule)
     if parsed is None:
         return False
     tool, argument = parsed
     is_any = argument.strip() == "*"
     if used.tool in SHELLS and tool in EDITS:
-        paths = _not_in_work(_redirected(_command(used)), used)
+        paths = _not_in_work(_redirected(used.line), used)
         return any(_is_path("**" if is_any else argument, path, used) for path in paths)
     if not _is_tool(tool, used.tool):
         return False
@@ -123,7 +146,7 @@ def _matches(rule: object, used: ToolUse) -> bool:
     if is_any:
         return True
     if used.tool in SHELLS:
-        return any(_matches_command(argument, part) for part in _parts(_command(used)))
+        return any(_matches_command(argument, command) for command in used.commands)
     if used.tool in {"WebFetch", "web_fetch"} and argument.startswith("domain:"):
         return _is_site(argument.removeprefix("domain:"), str(used.input.get("url", "")))
     if used.tool in _NAMED_BY:
@@ -149,18 +172,20 @@ def _is_tool(named: str, tool: str) -> bool:
 # --- commands -----------------------------------------------------------------------------------------
 
 
-def _command(used: ToolUse) -> str:
-    command = used.input.get("command", used.input.get("cmd", ""))
-    if isinstance(command, list):
-        is_shell = len(command) == 3 and str(command[1]).startswith("-")  # noqa: PLR2004 - sh -c TEXT
-        command = command[-1] if is_shell else " ".join(map(str, command))
-    return command[:_LONGEST_COMMAND] if isinstance(command, str) else ""
-
-
-def is_ours(command: str) -> bool:
+def is_ours(line: str) -> bool:
     """Return whether only `flow` runs, so that a step that forbids the shell can still be reported."""
-    parts = _parts(command)
-    return bool(parts) and all(part.split(maxsplit=1)[0] in _OWN_PROGRAMS for part in parts)
+    return _run_only_flow(_simple_commands(line))
+
+
+def _is_own(used: ToolUse) -> bool:
+    """Return whether a tool is one of flowrail's own, or a shell in which only `flow` runs."""
+    if used.tool in SHELLS:
+        return _run_only_flow(used.commands)
+    return re.match(_OWN_TOOL, used.tool) is not None
+
+
+def _run_only_flow(commands: Sequence[str]) -> bool:
+    return bool(commands) and all(command.split(maxsplit=1)[0] in _OWN_PROGRAMS for command in commands)
 
 
 def _matches_command(pattern: str, part: str) -> bool:
@@ -172,35 +197,42 @@ def _matches_command(pattern: str, part: str) -> bool:
     return _glob(pattern, part)
 
 
-@lru_cache(maxsize=16)
-def _parts(command: str) -> tuple[str, ...]:
+def _simple_commands(line: str) -> tuple[str, ...]:
     """Return each simple command of a line of shell, without assignments and keywords before it."""
-    parts: list[str] = []
-    for piece in re.findall(_SIMPLE_COMMAND, command):
-        part = " ".join(piece.split())
-        while (match := re.match(_BEFORE, part)) is not None:
-            part = part[match.end() :]
-        if part and part != "$":  # of a substitution
-            parts.append(part)
-    return tuple(parts)
+    commands: list[str] = []
+    for piece in re.findall(_SIMPLE_COMMAND, line):
+        command = " ".join(piece.split())
+        while (match := re.match(_BEFORE, command)) is not None:
+            command = command[match.end() :]
+        if command and command != "$":  # of a substitution
+            commands.append(command)
+    return tuple(commands)
 
 
 def _glob(pattern: str, text: str) -> bool:
     """Return whether *text* matches *pattern*, in which only `*` is special."""
-    return _expression(pattern).match(text) is not None
+    first, *others = pattern.split("*")
+    if not others:
+        return text == pattern
+    if not text.startswith(first):
+        return False
+    position, last = len(first), others.pop()
+    for part in others:  # the first place of each part leaves the most text for the others
+        found = text.find(part, position)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return text.endswith(last) and position + len(last) <= len(text)
 
 
-@lru_cache(maxsize=1_000)
-def _expression(pattern: str) -> re.Pattern[str]:
-    return re.compile(translate(re.sub(r"[?[]", r"[\g<0>]", pattern)))
-
-
-def _redirected(command: str) -> list[str]:
+def _redirected(line: str) -> list[str]:
     """Return the files that a line of shell writes by `>`, `>>` or `tee`, as far as it can be read without running it.
 
     A file that a program writes by itself, or that a variable names, is not found.
     """
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    import shlex  # 0.3 ms, which a hook needs only for rules about files
+
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     words: list[str] = []
     with suppress(ValueError):  # an open quote, as in a here-document: what precedes it counts
@@ -219,7 +251,7 @@ def _redirected(command: str) -> list[str]:
 def _files(used: ToolUse) -> list[str]:
     named = [str(used.input[key]) for key in _PATHS if isinstance(used.input.get(key), str)]
     patch = used.input.get("command", used.input.get("input")) if used.tool == "apply_patch" else None
-    return [*named, *(re.findall(_PATCHED, patch[:_LONGEST_COMMAND]) if isinstance(patch, str) else ())]
+    return [*named, *(re.findall(_PATCHED, patch[:_LONGEST_LINE]) if isinstance(patch, str) else ())]
 
 
 def _not_in_work(paths: Iterable[str], used: ToolUse) -> list[str]:

@@ -1,7 +1,7 @@
 """The guards of a project's skills, as an index that hooks read for every tool that an agent uses.
 
 The index is plain JSON in the user's state folder. It names every file and folder that it was made from; if one of
-them changed, the skills are scanned again. No dataclasses: importing them takes as long as starting Python.
+them changed, the skills are scanned again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from flowrail.hosts.host import HOSTS
 from flowrail.rules.tools import ToolUse, forbidding
@@ -22,15 +21,16 @@ LIFTED_SECONDS = 3600.0
 _FOLDER = "guards"
 
 
-class Guard(NamedTuple):
+class Guard:
     """A pattern of calls that a skill guards."""
 
-    skill: str
-    """The address of the workflow."""
-    pattern: str
-    """The calls that are denied."""
-    steps: tuple[str, ...]
-    """The steps that allow them."""
+    def __init__(self, skill: str, pattern: str, steps: tuple[str, ...]) -> None:
+        self.skill = skill
+        """The address of the workflow."""
+        self.pattern = pattern
+        """The calls that are denied."""
+        self.steps = steps
+        """The steps that allow them."""
 
 
 def known_guards(
@@ -57,7 +57,14 @@ def write_index(
     """Replace the index. *paths* are the files and folders whose change can change the guards."""
     key = _key(project, home, environ)
     stamps = {path: stamp(path) for path in paths}
-    write_state(_path(state, key), {"of": key, "stamps": stamps, "guards": list(guards)})
+    write_state(
+        _path(state, key),
+        {
+            "of": key,
+            "stamps": stamps,
+            "guards": [[guard.skill, guard.pattern, guard.steps] for guard in guards],
+        },
+    )
 
 
 def matching(guards: Iterable[Guard], used: ToolUse) -> list[Guard]:
@@ -73,7 +80,7 @@ def matching(guards: Iterable[Guard], used: ToolUse) -> list[Guard]:
         other = strictest.get(guard.skill, guard)
         shown = min(other, guard, key=lambda each: len(each.steps))
         common = tuple(step for step in other.steps if step in guard.steps)
-        strictest[guard.skill] = shown._replace(steps=common)
+        strictest[guard.skill] = Guard(guard.skill, shown.pattern, common)
     return list(strictest.values())
 
 

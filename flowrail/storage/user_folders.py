@@ -6,7 +6,10 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+
+TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
+if TYPE_CHECKING:
+    from typing import Any
 
 CONFIGURATION_FILE = "flowrail/config.toml"
 _LARGEST = 1_000_000

@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import chain
-from typing import Self
 
 from flowrail.errors import DocumentError, FlowError
+
+TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
+if TYPE_CHECKING:
+    from typing import Self
 
 HIDDEN = (
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # control characters except tab, line feed, carriage return
@@ -109,6 +112,11 @@ def error_data(error: FlowError) -> dict[str, object]:
 def in_quotes(name: str) -> str:
     """Return *name* for use between back quotes: a back quote in it is replaced by its code point."""
     return name.replace("`", "⟨U+0060⟩")
+
+
+def quotable(text: object) -> str:
+    """Return *text* as a short text for use between back quotes."""
+    return in_quotes(shortened(str(text), 80))
 
 
 def json_visible(document: str) -> str:

@@ -1,4 +1,4 @@
-"""A host that is only a value in `HOSTS`: setup, hooks and the rules for commands of people work for it."""
+"""A host that is only a class in `HOSTS`: setup, hooks and the rules for commands of people work for it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,30 @@ from support.sandbox import SMALL, process, put_skill
 ADDED = """
 from flowrail.hosts import host
 
-host.HOSTS += (
-    host.Host(
-        "other",
-        "Other",
-        ".other/skills",
-        folder=".other",
-        settings=".other/hooks.json",
-        events={"session-start": "Began", "stop": "TurnEnds", "pre-tool-use": "BeforeTool", "post-tool-use": "ToolRan"},
-        input_keys=host.InputKeys(event="moment", conversation="talk", tool="name", tool_input="arguments"),
-        tools=host.ToolNames(shells=frozenset({"terminal"}), edits=frozenset({"patch"})),
-        conversation="OTHER_TALK",
-        variable_prefix="OTHER",
-        project="OTHER_ROOT",
-    ),
-)
+class OtherTools(host.ToolNames):
+    shells = frozenset({"terminal"})
+    edits = frozenset({"patch"})
+
+class OtherKeys(host.InputKeys):
+    event = "moment"
+    conversation = "talk"
+    tool = "name"
+    tool_input = "arguments"
+
+class Other(host.Host):
+    name = "other"
+    title = "Other"
+    skills = ".other/skills"
+    folder = ".other"
+    settings = ".other/hooks.json"
+    events = {"session-start": "Began", "stop": "TurnEnds", "pre-tool-use": "BeforeTool", "post-tool-use": "ToolRan"}
+    input_keys = OtherKeys()
+    tools = OtherTools()
+    conversation = "OTHER_TALK"
+    variable_prefix = "OTHER"
+    project = "OTHER_ROOT"
+
+host.HOSTS += (Other(),)
 """
 TALK = {"OTHER_TALK": "talk-1"}
 STRICT = SMALL.replace("title: First,", "title: First, forbids: ['Bash(git push*)'],")

@@ -20,7 +20,8 @@ def bash(command: str) -> ToolUse:
 
 
 def own_work(used: ToolUse) -> ToolUse:
-    return used._replace(work="/srv/project/.flow/sessions/a-123456/work")
+    work = "/srv/project/.flow/sessions/a-123456/work"
+    return ToolUse(used.tool, used.input, used.cwd, used.project, used.home, work)
 
 
 MET = [

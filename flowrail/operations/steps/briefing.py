@@ -18,8 +18,8 @@ from flowrail.machines.session_store import Store
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import working_files
 from flowrail.operations.steps.dispatched_work import children_of
-from flowrail.text.phrases import in_words
-from flowrail.text.safe_text import shortened
+from flowrail.text.phrases import ago, in_words
+from flowrail.text.safe_text import in_quotes, shortened
 
 MOST_STEPS = 12
 """A briefing names at most this many reports, the newest."""
@@ -62,11 +62,22 @@ def _briefing(store: Store, session: Session, guidance: Guidance, now: str) -> B
         done=done,
         earlier=earlier,
         noted=tuple(noted[-MOST_NOTED:]),
-        already_ran=shell_history.last_in_words(
-            store.folder(session.id), step_entered=session.moved_at, now=now
-        ),
+        already_ran=recent_commands(store, session, now),
         notes=notes,
     )
+
+
+def recent_commands(store: Store, session: Session, now: str) -> tuple[str, ...]:
+    """Return the last shell commands of the current step, each with its exit status and its age, as an agent reads them."""
+    commands = shell_history.last(store.folder(session.id), step_entered=session.moved_at)
+    return tuple(
+        f"`{in_quotes(command.text)}` ({_ended(command.status)}{ago(command.at, now)})"
+        for command in commands
+    )
+
+
+def _ended(status: int | None) -> str:
+    return "failed, " if status is None else f"exit {status}, "
 
 
 def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int, tuple[Dispatched, ...]]:

@@ -18,8 +18,8 @@ from flowrail.machines.step import StepDef
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps.held_session import HeldSession
 from flowrail.operations.steps.people import require_person
-from flowrail.rules.order_rule import WATCHED, OrderRule
-from flowrail.rules.tools import ToolUse, forbidding
+from flowrail.rules.order_rule import OrderRule
+from flowrail.rules.tools import WATCHED, ToolUse, forbidding
 from flowrail.skills.guard_index import lift, matching, take_lift
 from flowrail.skills.guard_scan import guards_of
 from flowrail.text.phrases import did_you_mean, listed
