@@ -21,6 +21,9 @@ from flowrail.machines.agents import PROMPT_STEP
 
 NEXT = re.compile(r"^NEXT for the agent that launched this one: (.*)$", re.MULTILINE)
 MOST_COMMANDS = 2_000
+STOP = "Stop"
+MOST_ROUNDS = 6
+"""In this attempt of a step the user stops: only a person can end a loop of their own answers."""
 
 
 def words_of(line: str) -> list[str]:
@@ -214,7 +217,8 @@ class Failing(Habit):
 
     def label(self, output: StepOutput, question: Asked) -> str:
         labels = [label for label, _ in question.options]
-        return self.at_limit if self.at_limit in labels else labels[-1]
+        is_enough = STOP in labels and output.visit >= MOST_ROUNDS
+        return self.at_limit if self.at_limit in labels and not is_enough else labels[-1]
 
     def found(self, output: StepOutput) -> Sequence[str]:
         return ["MUST", "SHOULD"]
