@@ -65,7 +65,9 @@ def test_the_main_agent_is_asked_to_put_its_questions_to_the_user_in_a_block_tha
 
     out = flow("ask", session, "-", stdin=BLOCK.encode()).out
 
-    assert out.splitlines()[1].startswith("<!-- Ask the user these questions")
+    comment = out.splitlines()[1]
+    assert comment.startswith("<!-- Ask the user these questions")
+    assert "other:TEXT for the user's own words" in comment
     assert flow("ask", session, "-", stdin=out.encode()).out == out
 
 

@@ -65,6 +65,19 @@ CONTENTS: list[tuple[dict[str, object], str, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("check", "ids"),
+    [
+        (COVERS, "each id such as A1 that begins a line of ## Questions"),
+        ({**COVERS, "covers": "plan.md", "items": "D"}, "each D1, D2, … that begins a line of plan.md"),
+    ],
+)
+def test_a_step_says_which_ids_a_check_covers(check: dict[str, object], ids: str) -> None:
+    demand({"id": "report", "file": "report.md", **check})
+
+    assert f"naming {ids})" in flow("resume", begin(), "--format", "xml").out
+
+
 @pytest.mark.parametrize(("check", "text", "problem"), CONTENTS)
 def test_a_file_must_contain_what_the_check_demands(
     check: dict[str, object], text: str, problem: str

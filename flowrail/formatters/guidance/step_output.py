@@ -154,7 +154,7 @@ def pieces(guidance: Guidance, show: Show = str) -> list[str | Markup]:
     if guidance.result is not None:
         after += [ANSWER, Verbatim("\n".join(result_lines(guidance.result, show)))]
     is_first_text = guidance.revision == 0 or guidance.resumed
-    if guidance.ask_command and is_first_text and guidance.step is not None:
+    if guidance.ask_command and is_first_text and not guidance.open_questions:
         command = element("ask_command", Verbatim(show(guidance.ask_command)))
         after += [SUB_AGENT_QUESTION_FORMAT, command]
     return [*before, *_own_pieces(guidance), *after]
