@@ -34,8 +34,8 @@ _PERSONAL = r"\bui-|\bkey\b"
 """In the user's state folder: the file that opens the user's page, and the user's key."""
 _JOURNAL = r"\.flow/(?:sessions|handoffs)/[^/]+/journal\.jsonl\Z"
 _INSTEAD = (
-    "Tell the user what it is about and that they run it in a terminal of their own, outside this conversation. "
-    "End your turn; when they have decided, `flow resume` continues."
+    "Tell the user what the decision is about, and ask them to run the command in a terminal of their own, outside "
+    "this conversation. End your turn. After the decision, `flow resume` continues the session."
 )
 
 

@@ -84,7 +84,7 @@ def _description(each: HookSession, call: Call) -> str:
     about += f" {progress}." if progress else ""
     about += " Waits for the user's answer." if session.status == WAITING else ""
     if session.belongs_to(call.conversations):
-        return f"{about}\n  Run this now; it does not move the session: `{resume}`{_commands_of_step(each, call.now)}"
+        return f"{about}\n  Run this now; it does not change the session: `{resume}`{_commands_of_step(each, call.now)}"
     if session.owner is not None:
         return f"{about}\n  Belongs to another conversation. Leave it alone unless the user asks. ID: {session.id}"
     return f"{about}\n  Belongs to no conversation. If the user asks to continue it: `{resume}`"

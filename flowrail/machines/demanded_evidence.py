@@ -104,7 +104,7 @@ class StepCommand(Definition):
     """Whether it runs only once per session with the same arguments; with `attempt`, once each time that the step is
     entered."""
     reads: Sequence[str] = ()
-    """Patterns of the files that the result depends on. By default, a result counts until the session moves."""
+    """Patterns of the files that the result depends on. By default, a result counts until the session advances."""
     timeout: Annotated[float, Gt(0)] = DEFAULT_TIMEOUT
     """The seconds after which it is stopped. By default 3600."""
     facts: Mapping[str, CommandFact] = Frozen()

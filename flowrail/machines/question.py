@@ -65,7 +65,7 @@ class Question(Definition):
     other: Reportable | str | None = None
     """The outcome if the user answers in own words."""
     person: bool = False
-    """Whether only a person may answer: at a terminal, on the page of `flow ui`, or in the host's question tool."""
+    """Whether only a person may answer: at a terminal, on the `flow ui` page, or in the host's question tool."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -21,7 +21,7 @@ from flowrail.storage.file_store import FileBackend
 from flowrail.storage.user_folders import state_folder
 from flowrail.storage.user_mark import Owner
 
-RESUME = re.compile(r"does not move the session: `(flow resume [^`]*)`")
+RESUME = re.compile(r"does not change the session: `(flow resume [^`]*)`")
 
 
 class Host(Team):

@@ -315,7 +315,7 @@ def _running(environment: Environment, session: Session, run: CommandRun) -> Con
     where = "" if run.machine == machine_name() else f" on {run.machine}"
     wait = Command("run", run.command, session=session.id, store=environment.shown_store)
     return ConflictError(
-        f"command `{run.command}` runs{where} (started {ago(run.at, environment.now)}), so the session cannot move",
+        f"command `{run.command}` runs{where} (started {ago(run.at, environment.now)}), so the session cannot advance",
         code="COMMAND_RUNNING",
         hint=Hint("wait for its end: ", wait),
         session=session.id,

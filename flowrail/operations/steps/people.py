@@ -45,9 +45,9 @@ def person_needed(environment: Environment, what: str, typed: Command, session_i
     page = page_address(environment, session_id) if session_id else ""
     where = f"to decide on the page {page} or" if page else "to type"
     return ConflictError(
-        f"only a person can {what}: at a terminal without an agent, on the page of `flow ui`, or in the host's question tool",
+        f"only a person can {what}: at a terminal without an agent, on the `flow ui` page, or in the host's question tool",
         code="PERSON_NEEDED",
-        hint=Hint(f"tell the user what it is about, and {where} in a terminal of their own: ", str(typed)),
+        hint=Hint(f"tell the user what the decision is about, and ask them {where} in a terminal of their own: ", str(typed)),
         session=session_id,
     )
 
