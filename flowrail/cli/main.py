@@ -29,7 +29,7 @@ A skill's procedure is a workflow: steps, and the next step for each outcome.
   flow step SKILL                start a session, or show its current step
   flow step SKILL ok …           report the outcome and get the next step
 
-Exit status: 0 done, 1 failed, 2 wrong use, 3 storage, 4 conflict, 5 the
+Exit status: 0 done, 1 failed, 2 usage error, 3 storage, 4 conflict, 5 the
 definition changed, 6 handoff refused, 7 not approved.
 """
 

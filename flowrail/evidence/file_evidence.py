@@ -72,7 +72,7 @@ def _problem_in(check: Evidence, path: str, data: bytes, context: Context) -> tu
     if check.changed:
         before = context.evidence.files
         if _named_path(check, context.folder, context.values) not in before:
-            return f"{path} was not looked at when the step was entered", "ask the user to waive the check"
+            return f"{path} was not recorded when the step was entered", "ask the user to waive the check"
         if before.get(named, "") == sha256_hex(part):
             return f"{named} unchanged since the step was entered", f"change {named}"
     if not part and check.section:

@@ -114,7 +114,7 @@ def start(folder: str, environ: Mapping[str, str]) -> None:
 
 def _failed(problem: str) -> StorageError:
     return StorageError(
-        f"the command was not started, because its supervisor could not be: {problem}",
+        f"the command was not started, because the process that supervises it failed to start: {problem}",
         code="SUPERVISOR_FAILED",
         hint="run the command again",
     )

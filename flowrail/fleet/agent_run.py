@@ -32,7 +32,7 @@ NOT_INHERITED = frozenset(mark for host in HOSTS for mark in host.marks)
 _OURS = "f1ee7000"
 """What the ids of the conversations of all runs begin with."""
 _INSTRUCTIONS = """\
-You work alone: no user reads along. Follow the procedure below. Run each command that it prints, exactly as printed,
+You work alone: no user reads what you write. Follow the procedure below. Run each command that it prints, exactly as printed,
 until it says that the session has ended or that your result is recorded. Only what these commands record counts.
 
 End your turn earlier in two cases:

@@ -304,7 +304,7 @@ def call_function(
         raise HandlerError(
             f"{function_name(function)} took more than {HANDLER_SECONDS:g} seconds",
             code="HANDLER_TIMEOUT",
-            hint="the session did not move; make the function faster, then report again",
+            hint="the session is unchanged; make the function faster, then report again",
             seconds=HANDLER_SECONDS,
         ) from None
     except (FlowError, KeyboardInterrupt):
@@ -312,9 +312,9 @@ def call_function(
     except BaseException as error:  # includes cancellations and the end of the program
         raise HandlerError(
             f"{function_name(function)} raised {type(error).__name__}: {_one_line(error)} ({_place(error)})",
-            hint=f"the session did not move; report `{error.args[0]}`, or give it when the session starts"
+            hint=f"the session is unchanged; report `{error.args[0]}`, or give it when the session starts"
             if isinstance(error, MissingValueError)
-            else "the session did not move; fix the function, then report again",
+            else "the session is unchanged; fix the function, then report again",
             exception=type(error).__name__,
         ) from error
 

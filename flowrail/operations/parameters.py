@@ -39,7 +39,11 @@ Notes = Annotated[
 ]
 Expect = Annotated[
     int | None,
-    Help("The revision that the report is for; refused at another one.", metavar="REV", least=0),
+    Help(
+        "The revision that the report is for. At another revision, the report is refused.",
+        metavar="REV",
+        least=0,
+    ),
 ]
 TakeOver = Annotated[bool, Help("Continue a session that belongs to another conversation.")]
 Reason = Annotated[str, Help("The reason, for the journal.", metavar="TEXT")]

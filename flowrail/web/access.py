@@ -129,7 +129,7 @@ class AccessCheck:
         if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
             return _refused(HTTPStatus.FORBIDDEN, "requests from other pages are refused")
         if not self._keys.opens(headers):
-            message = "This browser has not been let in. Run `flow ui` and open the address that it prints."
+            message = "This browser has no access. Run `flow ui` and open the address that it prints."
             return _refused(HTTPStatus.UNAUTHORIZED, message)
         return None if scope["method"] in SAFE_METHODS else self._refused_change(headers, origin)
 

@@ -192,7 +192,7 @@ def _entry(pages: Pages, keys: Keys) -> Callable[[Request], Awaitable[Response]]
 def _require_person(pages: Pages) -> None:
     if not pages.is_person:
         raise TrustError(
-            "this page takes no answers, because no person started it at a terminal",
+            "this page accepts no answers, because it was not started by a person at a terminal",
             hint="use the printed command, or start `flow ui` yourself at a terminal",
         )
 

@@ -97,5 +97,5 @@ def test_the_help_names_every_command_and_fits_a_terminal_of_40_lines() -> None:
     for name, entry in COMMANDS.items():
         if entry.section == "Every day":
             assert any(line.startswith(f"{name} {entry.help[:20]}") for line in lines), name
-    for text in ("flow list", "flow step SKILL", "Exit status: 0 done, 1 failed, 2 wrong use, 3 storage"):
+    for text in ("flow list", "flow step SKILL", "Exit status: 0 done, 1 failed, 2 usage error, 3 storage"):
         assert text in out

@@ -160,7 +160,7 @@ def test_a_fact_is_out_of_date_if_a_file_changed_that_its_command_reads() -> Non
 
     refused = flow("step", "built", "done", "--session", session).err
 
-    assert "`failures` is out of date: src/a.py changed since `tests` ran" in refused
+    assert "`failures` is out of date: src/a.py has changed since `tests` ran" in refused
     run(session)
     assert told("step", "built", "done", "--session", session)["status"] == "completed"
 

@@ -135,9 +135,9 @@ def _for_person(guidance: Guidance, questions: Iterable[QuestionToUser]) -> Iter
     if command is None:
         return
     yield Hint(
-        'Only a person may choose an option with person="true". Ask with a question tool whose answer a hook of flow sees '
-        "(AskUserQuestion in Claude Code): word for word, with every option and its description. flow then records the "
-        "answer. Otherwise say what it is about, and that the user answers on the page "
+        'Only a person may choose an option with person="true". Ask with a question tool whose answers a flowrail hook '
+        "records (AskUserQuestion in Claude Code): word for word, with every option and its description. Otherwise say "
+        "what the question is about, and that the user answers on the page "
         f"{guidance.page or 'of `flow ui`'}, or types the command of an option in a terminal of their own. Never run it "
         "yourself. Then end your turn: `",
         Command("resume", guidance.session, store=command.store),

@@ -102,7 +102,7 @@ def _step(part: Part, _: Scope) -> Rows:
         message = f"step `{step.id}` names every outcome, so its default transition is never taken"
         yield "FR111", f"next/{Outcome.DEFAULT}", message
     if step.limit is not None and Outcome.ITERATE in accepted and Outcome.OK not in accepted:
-        yield "FR117", "limit", f"step `{step.id}` has no `ok` transition for when its limit is reached"
+        yield "FR117", "limit", f"step `{step.id}` has no `ok` transition to take when its limit is reached"
     for rule, count in Counter(step.forbids).items():
         problem = tools.problem(rule) or ("is listed twice" if count > 1 else None)
         if problem is not None:
@@ -287,7 +287,7 @@ def _condition(part: Part, scope: Scope) -> Rows:
         reason = arg.problem(literal)
         if reason and not (arg.has_default and same(arg.default, literal)):
             value = in_quotes(str(literal))
-            message = f"{condition} compares `{name}` with `{value}`, a value that it never has"
+            message = f"{condition} compares `{name}` with `{value}`, a value that the name never has"
             yield "FR123", "", message, f"it {reason}"
 
 
@@ -322,7 +322,7 @@ def _work(part: Part, scope: Scope) -> Rows:
         yield "FR154", "", f"step `{step.id}` has a `dispatch` and a `Dispatch` for a handler"
     for name in work.vars:
         if not VALUE_NAME.match(name) or name in BUILT_IN:
-            message = f"`{name}` is not a valid name for a variable"
+            message = f"`{name}` is not a valid variable name"
             yield "FR141", f"vars/{name}", message, "use a lower-case word"
     for problem, remedy in _over_problem(work.over, scope):
         yield "FR140", "over", f"step `{step.id}` goes over {problem}", remedy
@@ -330,7 +330,7 @@ def _work(part: Part, scope: Scope) -> Rows:
         yield "FR142", "join", f"step `{step.id}` {problem}", remedy
     if work.workflow is None and not any(text.strip() for text in work.prompt):
         if work.over is not None:
-            yield "FR144", "", f"step `{step.id}` does not give its agents their item"
+            yield "FR144", "", f"step `{step.id}` does not tell its agents which item is theirs"
         elif not callable(step.actions) and not any(text.strip() for text in step.actions):
             hint = "name a file with its instructions as `prompt`, or write those of the step"
             yield "FR144", "", f"step `{step.id}` has no instructions for its agent", hint
@@ -371,7 +371,7 @@ def _questions(part: Part, _: Scope) -> Rows:
     named = {option.outcome for question in step.questions for option in question.options}
     may_be_ok = step.questions and Outcome.OK in graph.answered_outcomes(step) - named
     if may_be_ok and Outcome.OK not in step.transitions:
-        message = f"step `{step.id}` has no `ok` transition for when its questions are answered"
+        message = f"step `{step.id}` has no `ok` transition to take when its questions are answered"
         yield "FR147", "questions", message, "add `ok` to `next`, or give the options an `outcome`"
 
 

@@ -108,12 +108,12 @@ def _unreported(scope: Scope) -> Iterator[UnplacedFinding]:
 def _work(part: Part, _: Scope) -> Rows:
     work, step = part.value, part.step
     if not step.decides and Outcome.OK not in step.transitions:
-        yield "FR176", "", f"step `{step.id}` has no `ok` transition for when its agents succeed"
+        yield "FR176", "", f"step `{step.id}` has no `ok` transition to take when its agents succeed"
     texts = [text.value for text in texts_of(step) if text.key in {"vars", "prompt"}]
     uses_item = any("item" in placeholders.placeholders(text) for text in texts)
     if work.over is not None and not uses_item and (work.workflow or work.prompt):
         key = "vars" if work.workflow else "prompt"
-        message = f"step `{step.id}` goes over a list, but no agent gets its `$item`: all do the same"
+        message = f"step `{step.id}` goes over a list, but no agent gets its `$item`, so all do the same"
         yield "FR179", key, message
 
 
@@ -136,7 +136,7 @@ def _option(part: Part, _: Scope) -> Rows:
     option, transitions = part.value, part.step.transitions
     agreed = transitions.get(Outcome.OK, Outcome.OK)
     if option.outcome in GOVERNED and transitions.get(Outcome(option.outcome), "") == agreed:
-        message = f"the answer `{option.label}` to `{part}` decides `{option.outcome}`, which leads where `ok` leads"
+        message = f"the answer `{option.label}` to `{part}` decides `{option.outcome}`, which leads to the same step as `ok`"
         yield "FR185", "", message
 
 
@@ -148,7 +148,7 @@ def _gate(part: Part, scope: Scope) -> Rows:
         yield (
             "FR178",
             "",
-            f"a session can come to gate `{gate}` without its review `{review}`, and is refused there",
+            f"a session can reach gate `{gate}` without its review `{review}`, and the gate then refuses to decide",
         )
 
 
@@ -162,11 +162,11 @@ def _check(part: Part, scope: Scope) -> Rows:
     if check.changed and not path.startswith("$"):  # a session's own files may always change
         edit = ToolUse("Edit", {"file_path": path}, cwd="/project", project="/project", home="/home")
         if rule := forbidding(part.step.forbids, edit):
-            message = f"{part.full} wants `{path}` to change, and `forbids` has `{rule}`"
+            message = f"{part.full} requires a change to `{path}`, but `forbids` has `{rule}`"
             yield "FR186", "", message
     if check.file is not None or check.files is not None:
         if not _has_condition(check):
-            problem = "any file passes, also one that was there before"
+            problem = "any file passes, even one that existed before"
             yield (
                 "FR184",
                 "",
@@ -182,7 +182,7 @@ def _check(part: Part, scope: Scope) -> Rows:
         os.path.basename(command.run[0]) in _ALWAYS or _SHELL.match(" ".join(command.run))
     ):
         problem = f"`{command.run[0]}` succeeds without the work, or hides what is run"
-        yield "FR184", "", f"{part.full} proves little: {problem}", "name the program that looks at the work"
+        yield "FR184", "", f"{part.full} proves little: {problem}", "name the program that checks the work"
 
 
 def _has_condition(check: Evidence) -> bool:

@@ -139,7 +139,7 @@ def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, o
     return f"a person to confirm: {fill(str(check.person), values)}"
 
 
-_ROOTS = "from the project root or beside this file"
+_ROOTS = "from the project root or the folder of this file"
 """The folders from which the file of a citation is named."""
 
 

@@ -59,7 +59,7 @@ class Workflows(Mapping[str, Workflow]):
         elif name in self._places:
             self.skipped[path] = f"defines `{name}`, which {self._places[name][1]} defines already"
         elif skill and entry and "/" not in name:
-            problem = f"defines a second entry workflow beside `{entry}`; name it `{entry}/{name}`"
+            problem = f"defines a second entry workflow in addition to `{entry}`; name it `{entry}/{name}`"
             self.skipped[path] = problem
         else:
             self._places[name] = module, path

@@ -48,7 +48,7 @@ def scan(data: bytes) -> ScannedWorkflow | None:
         return None
     if isinstance(value, _NOT_A_CALL):
         return ScannedWorkflow(
-            problem="assigns something else than a Workflow to `WORKFLOW`", is_workflow=False
+            problem="assigns something other than a Workflow to `WORKFLOW`", is_workflow=False
         )
     arguments = (
         [*value.args[:1], *(word.value for word in value.keywords if word.arg == "name")]

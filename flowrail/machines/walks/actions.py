@@ -34,7 +34,7 @@ MOST_COMBINED = 48
 """If there are more combinations, each value is tried once instead."""
 OTHER = "other:something else"
 FOUND = "a finding of a test"
-REASON = "a test wants to see what follows"
+REASON = "a test must show what follows"
 """The reason recorded with every answer: a limit accepts some answers only with a reason."""
 
 Literals = Mapping[str, frozenset[object]]

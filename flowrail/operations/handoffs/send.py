@@ -87,12 +87,12 @@ def send_handoff(
     payload: Annotated[
         str, Help("With --from: the payload that the skill received, or one that it wrote.", metavar="FILE")
     ] = "",
-    again: Annotated[bool, Help("Hand off work again that was already received.")] = False,
+    again: Annotated[bool, Help("Hand off again work that was already received.")] = False,
     new: Annotated[
         bool, Help("With --from: this is new work, not what the skill received; a new chain starts.")
     ] = False,
     reason: Annotated[str, Help("Why this target; part of the payload.", metavar="WHY")] = "",
-    yes: Annotated[bool, Help("Allow a target that had this work before.")] = False,
+    yes: Annotated[bool, Help("Allow a target that has already had this work.")] = False,
     approved: Annotated[bool, Help("The user approved a chain of more than five skills.")] = False,
     fact: Facts = NO_VALUES,
     health_check: Annotated[bool, Help("Run the target's own check first.")] = False,

@@ -60,7 +60,7 @@ def diagram(
     *,
     session: Annotated[
         str | None,
-        Help("Show this session: its step, its path, the steps left.", metavar="ID"),
+        Help("Show this session: its step, its path and the steps that are left.", metavar="ID"),
     ] = None,
     output: Annotated[
         str | None,
@@ -123,7 +123,7 @@ def _of_skill(environment: Environment, skill: str) -> Picture:
         raise_errors(workflow.name, findings)
     if errors := sum(finding.severity == "error" for finding in findings):
         line = Command("check", skill)
-        environment.tell(f"`{skill}` has {count(errors, 'error')} and is drawn as far as it goes: {line}")
+        environment.tell(f"`{skill}` has {count(errors, 'error')} and is drawn as far as possible: {line}")
     return picture(workflow)
 
 

@@ -413,12 +413,12 @@ def facts_of(
             continue
         changed = "" if run.is_once else first_change(environment, session, run)
         if changed:
-            raise refused([f"`{fact}` is out of date: {changed} changed since `{name}` ran"], hint=how)
+            raise refused([f"`{fact}` is out of date: {changed} has changed since `{name}` ran"], hint=how)
         text = run.facts.get(found)
         value = step.commands[name].facts[found].default if text is None and run.passed else text
         if value is None:
             why = "" if run.passed else f": {run.result}"
-            hint = f"look at it, correct the cause, then {how}"
+            hint = f"read the output, correct the cause, then {how}"
             raise refused([f"`{fact}` was not found in the output of `{name}`{why}"], hint=hint)
         try:
             facts[fact] = arg.read(value) if isinstance(value, str) else value

@@ -47,7 +47,10 @@ def person_needed(environment: Environment, what: str, typed: Command, session_i
     return ConflictError(
         f"only a person can {what}: at a terminal without an agent, on the `flow ui` page, or in the host's question tool",
         code="PERSON_NEEDED",
-        hint=Hint(f"tell the user what the decision is about, and ask them {where} in a terminal of their own: ", str(typed)),
+        hint=Hint(
+            f"tell the user what the decision is about, and ask them {where} in a terminal of their own: ",
+            str(typed),
+        ),
         session=session_id,
     )
 

@@ -149,7 +149,7 @@ def open_newest(
         return open_skill(session.skill, environment.loader)
     except UsageError as error:
         raise ChangedError(
-            f"there is nothing to migrate session `{session.id}` to: {error.message}",
+            f"session `{session.id}` has no workflow to migrate to: {error.message}",
             hint="restore the skill's folder",
             session=session.id,
         ) from None

@@ -237,7 +237,7 @@ def confirm(
             check = _check(step, name)
             if not waived and check.kind != "person":
                 raise ConflictError(
-                    f"check `{name}` looks at the work, so it cannot be approved",
+                    f"check `{name}` is not a `person` check, so it cannot be approved",
                     hint=Hint(
                         "provide it, or waive it: ",
                         Command("waive", name, session=session_id, reason="REASON"),

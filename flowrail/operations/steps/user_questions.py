@@ -107,7 +107,7 @@ def answer(
     session: SessionId,
     answers: Annotated[
         tuple[str, ...],
-        Help("The label for each question, or other:TEXT for other words.", metavar="Q=OPTION"),
+        Help("The label for each question, or other:TEXT for the user's own words.", metavar="Q=OPTION"),
     ],
     *,
     reason: Reason = "",

@@ -45,7 +45,7 @@ def transition_problems(
     """Yield how the answer *after* a report contradicts the transition that *before* had announced."""
     if after["revision"] == before["revision"]:
         if after["status"] not in NEED_PERSON:
-            yield "the report did not move the session, and the session is not waiting for an answer"
+            yield "the report did not change the session, and the session is not waiting for an answer"
         return
     reached = after["step"]["id"] if after["step"] else None
     if transition["to"] is not None and reached != transition["to"]:

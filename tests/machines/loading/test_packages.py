@@ -122,10 +122,10 @@ def test_workflows_are_listed_without_importing_and_imported_one_by_one(package:
 
 def test_what_cannot_be_a_workflow_is_skipped_with_the_reason(package: Path) -> None:
     skipped = {
-        put(package, "number.py", "WORKFLOW = 5"): "assigns something else than a Workflow to `WORKFLOW`",
+        put(package, "number.py", "WORKFLOW = 5"): "assigns something other than a Workflow to `WORKFLOW`",
         put(
             package, "replaced.py", f"{HEAD}WORKFLOW = Workflow('a', {ONE})\nWORKFLOW = 'b'"
-        ): "something else",
+        ): "something other than",
         put(package, "computed.py", f"{HEAD}WORKFLOW = Workflow('a' + 'b' * 2, {ONE})"): "computes the name",
         put(
             package, "made.py", "WORKFLOW = make()"

@@ -103,5 +103,5 @@ def test_a_skill_that_moved_is_found_by_its_name(session: str, folder: Path) -> 
     status, error = refused("session", "migrate", session)
     put_skill("loop", LOOP, texts=LOOP_TEXTS, where=home_skills())
 
-    assert (status, "nothing to migrate" in error["message"]) == (5, True)
+    assert (status, "no workflow to migrate to" in error["message"]) == (5, True)
     assert flow("session", "migrate", session).err == f"flow: {session} migrated\n"
