@@ -145,7 +145,10 @@ def _put_table(target: rich_console.Console, table: Table, view: View) -> None:
         return
     cells = [[_cell(part, view) for part in row] for row in rows]
     shown = _columns_that_fit(table, cells, target.width - table.indent)
-    grid = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    has_titles = any(column.title for column in table.columns)
+    grid = RichTable(
+        box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold", show_header=has_titles
+    )
     for number in shown:
         column = table.columns[number]
         grid.add_column(

@@ -94,7 +94,8 @@ def test_with_many_sessions_every_group_is_on_the_screen() -> None:
         told("session", "abandon", session)
 
     with watching(columns=80) as screen:
-        shown = screen.wait_for("5 more: flow sessions --all")
+        screen.wait_for("Ended (10)")
+        shown = screen.wait_for("more: flow sessions --all")
 
     assert [heading in shown for heading in ("Needs you (30)", "Running (20)", "Ended (10)")] == [True] * 3
     assert len(shown.split("\n")) <= 40

@@ -5,24 +5,33 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 import click
 from rich.live import Live
+from rich.text import Text
 
-from flowrail.cli import board_table, options, output
+from flowrail.cli import options, output
 from flowrail.formatters.json_output import as_data
 from flowrail.operations.board import Board, Group, ListedSession
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.notifications import Notifications
 from flowrail.operations.steps.people import page_address
+from flowrail.text.report import Column, Line, Moment, Part, Report, Span, Style, Table
 from flowrail.text.safe_text import one_line
 
 POLL_SECONDS = 1.0
 REDRAW_SECONDS = 10.0
 """How often ages are updated if nothing else changes."""
+STYLES = {
+    Group.NEEDS_YOU: Style.TITLE,
+    Group.STALLED: Style.WARNING,
+    Group.RUNNING: Style.ACTIVE,
+    Group.ENDED: Style.MUTED,
+}
+_COLUMNS = (Column(""), Column("", wraps=True), Column(""))
 
 Boards = Iterator[list[ListedSession] | None]
 
@@ -56,7 +65,7 @@ def watch_command(session_id: str | None, form: str | None, store: str | None) -
     boards = _boards(environment, session_id)
     with suppress(KeyboardInterrupt):
         if is_drawn:
-            _draw(boards, notifications, environment)
+            _draw(boards, notifications)
         else:
             _print_changes(boards, notifications, as_json=as_json)
 
@@ -91,7 +100,7 @@ def _print_changes(boards: Boards, notifications: Notifications, *, as_json: boo
             known = {entry.session: entry for entry in entries}
 
 
-def _draw(boards: Boards, notifications: Notifications, environment: Environment) -> None:
+def _draw(boards: Boards, notifications: Notifications) -> None:
     shown: list[ListedSession] = []
     drawn_at, size = 0.0, None
     with Live(console=output.terminal().live(), screen=True, auto_refresh=False) as live:
@@ -101,10 +110,33 @@ def _draw(boards: Boards, notifications: Notifications, environment: Environment
                 continue
             shown = shown if entries is None else entries
             size = live.console.size
-            live.update(board_table.board_view(shown, environment.now, size), refresh=True)
+            view = output.terminal().rendered(_report(shown, size.height))
+            live.update(Text.from_ansi(view, no_wrap=True, overflow="ellipsis"), refresh=True)
             drawn_at = time.monotonic()
             if notifications.update(shown):
                 live.console.bell()
+
+
+def _report(entries: Sequence[ListedSession], height: int) -> Report:
+    """Return the groups of the board; each shows as many of its sessions as fit a screen of *height* lines."""
+    groups = {group: [entry for entry in entries if entry.group is group] for group in Group}
+    groups = {group: members for group, members in groups.items() if members}
+    if not groups:
+        yield "No session yet. An agent starts one with `flow step SKILL`."
+    for group, members in groups.items():
+        most = max(1, (height // len(groups) - 2) // 2)  # a session has a second line for its note
+        yield Line((Span(f"{group.value.capitalize()} ({len(members)})", STYLES[group]),))
+        yield Table(_COLUMNS, [row for entry in members[:most] for row in _rows(entry)], 2)
+        if len(members) > most:
+            yield f"    {len(members) - most} more: flow sessions --all"
+
+
+def _rows(entry: ListedSession) -> Iterator[list[Part]]:
+    topic = f": {one_line(entry.topic)}" if entry.topic else ""
+    position = entry.position.text if entry.position and entry.is_open else entry.status
+    yield [f"{entry.session}{topic}", one_line(position), Moment(entry.active_at)]
+    if entry.note:
+        yield ["", one_line(entry.note), ""]
 
 
 def _json_line(entry: ListedSession) -> str:
