@@ -75,7 +75,7 @@ class Loader:
         same = [root for root in self.roots if os.path.realpath(root.path) == real]
         others = [root for root in self.roots if root not in same]
         skill = find(name, [*(same or [Root(parent, Scope.EXTRA, "")]), *others])
-        if os.path.realpath(skill.folder) != os.path.join(real, name):
+        if os.path.realpath(skill.folder) != os.path.realpath(folder):
             raise UnknownSkillError(
                 f"{folder} contains no workflow",
                 hint=Hint(

@@ -84,7 +84,7 @@ def start_child(environment: Environment, child_id: str, *, is_given_up: bool = 
                 for name, value in variables_of(work, dispatch, values).items()
                 if value is not None
             }
-            opened = session_workflow.open_beside(environment, str(work.workflow), parent, above.definition)
+            opened = session_workflow.open_beside(environment, str(work.workflow), above.definition)
         try:
             return start_session(
                 environment,

@@ -7,7 +7,6 @@ session whose code changed is stopped until it is migrated.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
@@ -21,10 +20,8 @@ from flowrail.machines.session import Session
 from flowrail.machines.session_record import StoredDefinition
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import PROGRAM, Environment, OpenedWorkflow, definition_folder
-from flowrail.skills.catalog import OWN_SCOPES, Skill, find, places, workflow_file
+from flowrail.skills.catalog import Skill, UnknownSkillError, find, workflow_file
 from flowrail.skills.loader import Loader
-
-_SCOPES = frozenset(scope.value for scope in Scope)
 
 
 def open_skill(address: str, loader: Loader) -> OpenedWorkflow:
@@ -81,10 +78,8 @@ def _with_resources(workflow: Workflow, loader: Loader) -> Workflow:
     return workflow.located(workflow.folder, resources)
 
 
-def open_beside(
-    environment: Environment, address: str, session: Session, definition: StoredDefinition
-) -> OpenedWorkflow:
-    """Return the workflow that an agent of *session* must run, in any folder.
+def open_beside(environment: Environment, address: str, definition: StoredDefinition) -> OpenedWorkflow:
+    """Return the workflow that an agent of a session with this *definition* must run, in any folder.
 
     A workflow of the same skill comes from the session's own skill folder. Another one is searched
     beside that folder first.
@@ -94,7 +89,7 @@ def open_beside(
         return of_program(environment.workflows[address], loader)
     if definition.source == PROGRAM:
         return open_skill(address, loader)
-    skill = _skill_of(environment, session, definition)
+    skill = loader.skill_in(definition_folder(definition))
     if address.partition("/")[0] != skill.name:
         is_bundled, folder = skill.source == BUNDLED, os.path.dirname(skill.folder)
         beside = [] if is_bundled else [Root(folder, Scope(skill.source), skill.folder)]
@@ -118,17 +113,17 @@ def _open_code(environment: Environment, session: Session, definition: StoredDef
         if opened.definition != definition:
             raise _code_changed(environment, session)
         return opened
-    skill, file = _origin(environment, session, definition)
-    if file is None or not os.path.lexists(skill.folder):  # no other file of the folder may be run instead
-        problem = f"has no workflow `{session.skill}`" if os.path.lexists(skill.folder) else "is missing"
+    origin, folder = _origin(environment, definition), definition_folder(definition)
+    if origin is None:  # no other file of the folder may be run instead
+        problem = f"has no workflow `{session.skill}`" if os.path.lexists(folder) else "is missing"
         raise ChangedError(
-            f"the skill's folder {skill.folder} {problem}, and session `{session.id}` runs code from it",
+            f"the skill's folder {folder} {problem}, and session `{session.id}` runs code from it",
             hint=Hint("restore it, or end the session: ", Command("session abandon", session.id)),
             session=session.id,
         )
-    if skill_folder.digests(skill.folder, definition.files) != definition.files:
+    if skill_folder.digests(folder, definition.files) != definition.files:
         raise _code_changed(environment, session)
-    return OpenedWorkflow(_open_again(environment, session, skill, file).workflow, definition)
+    return OpenedWorkflow(_open_again(environment, session, *origin).workflow, definition)
 
 
 def open_newest(
@@ -142,9 +137,9 @@ def open_newest(
     if session.skill in environment.workflows or (definition is not None and definition.source == PROGRAM):
         return _of_this_program(environment, session)
     if definition is not None and definition.folder:
-        skill, file = _origin(environment, session, definition)
-        if file is not None:
-            return _open_again(environment, session, skill, file)
+        origin = _origin(environment, definition)
+        if origin is not None:
+            return _open_again(environment, session, *origin)
     try:
         return open_skill(session.skill, environment.loader)
     except UsageError as error:
@@ -174,21 +169,19 @@ def _code_changed(environment: Environment, session: Session) -> ChangedError:
     )
 
 
-def _origin(
-    environment: Environment, session: Session, definition: StoredDefinition
-) -> tuple[Skill, WorkflowFile | None]:
-    """Return the skill and the file that a session was started from, if that exists."""
-    skill = _skill_of(environment, session, definition)
+def _origin(environment: Environment, definition: StoredDefinition) -> tuple[Skill, WorkflowFile] | None:
+    """Return the skill and the file that a session was started from, if they exist.
+
+    Where the folder is decides what may run without approval. What the session has stored about that does not count: it
+    may have come with a clone.
+    """
+    try:
+        skill = environment.loader.skill_in(definition_folder(definition))
+    except UnknownSkillError:
+        return None
     is_there = os.path.lexists(os.path.join(skill.folder, definition.file))
-    return skill, skill_folder.file_at(skill.folder, session.skill, definition.file) if is_there else None
-
-
-def _skill_of(environment: Environment, session: Session, definition: StoredDefinition) -> Skill:
-    """Return the skill that a session was started from. What the session has stored about it is verified."""
-    folder = definition_folder(definition)
-    source, folder = _verified_origin(definition.source, session.skill, folder, environment.roots)
-    hidden = _hidden(session.skill, folder, environment.roots)
-    return Skill(session.skill.partition("/")[0], folder, source, hidden)
+    file = skill_folder.file_at(skill.folder, definition.skill, definition.file) if is_there else None
+    return (skill, file) if file is not None else None
 
 
 def _open_again(
@@ -202,38 +195,6 @@ def _open_again(
             hint="fix the file, then run the command again",
             session=session.id,
         ) from None
-
-
-def _verified_origin(source: str, address: str, folder: str, roots: Sequence[Root]) -> tuple[str, str]:
-    """Return where a skill is from and its folder. What the session has stored about this is verified first.
-
-    A definition may have come with a clone, and code in the user's own locations runs without approval. If it claims
-    to be from one, its folder must exist there and must not be a link.
-    """
-    if source not in _SCOPES:
-        return Scope.PROJECT.value, folder
-    if source not in OWN_SCOPES or source == BUNDLED:
-        return source, folder
-    name, real = address.partition("/")[0], os.path.realpath(folder)
-    own = [os.path.join(path, name) for scope, path in places(roots) if scope in OWN_SCOPES]
-    mine = next((path for path in own if os.path.realpath(path) == real), None)
-    return (Scope.PROJECT.value, folder) if mine is None else (source, mine)
-
-
-def _hidden(address: str, folder: str, roots: Sequence[Root]) -> tuple[Skill, ...]:
-    """Return the user's own skills and the bundled one of that name that the skill in *folder* hides.
-
-    All of them count, even if another one is nearer now: the session continues with this folder.
-    """
-    name, real = address.partition("/")[0], os.path.realpath(folder)
-    own = [Skill(name, os.path.join(path, name), source) for source, path in places(roots)]
-    return tuple(
-        skill
-        for skill in own
-        if skill.source in OWN_SCOPES
-        and os.path.realpath(skill.folder) != real
-        and skill_folder.entry_file(skill.folder, name) is not None
-    )
 
 
 def start_command(environment: Environment, address: str) -> Command:
