@@ -186,7 +186,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "trust": CommandEntry(
         "operations.skills.trust",
         _EVERY_DAY,
-        "Approve a skill to run, or list what waits for approval",
+        "Approve a skill to run, or accept a session",
     ),
     "sessions": CommandEntry(
         "operations.sessions.listing",

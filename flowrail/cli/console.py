@@ -11,7 +11,6 @@ from typing import NamedTuple
 from rich import console as rich_console
 from rich.cells import cell_len
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -73,14 +72,6 @@ class Terminal(NamedTuple):
             color_system="auto" if self.has_color else None,
             no_color=not self.has_color,
         )
-
-    def progress(self) -> Progress:
-        """Return a bar for standard error that disappears at the end."""
-        target = rich_console.Console(
-            stderr=True, color_system="auto" if self.has_color else None, no_color=not self.has_color
-        )
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-        return Progress(*columns, console=target, transient=True)
 
     def _buffered(self) -> rich_console.Console:
         return rich_console.Console(

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from flowrail.cli import options, output
-from flowrail.cli.progress import ProgressBar
 from flowrail.errors import DocumentError, UsageError
 from flowrail.formatters.json_output import as_data
 from flowrail.operations.environment import Environment
@@ -39,7 +38,6 @@ def command_of(operation: Operation[..., object]) -> click.Command:
     def run(**values: Any) -> int:
         shared = {name: values.pop(name, None) for name in _SHARED}
         form = shared["form"] or output.usual_form()  # here standard output is still that of the answer
-        bar = ProgressBar(operation.summary)
         environment = Environment(
             store=shared["store"],
             roots=shared["roots"] or (),
@@ -47,15 +45,13 @@ def command_of(operation: Operation[..., object]) -> click.Command:
             confirm=output.confirm,
             at_terminal=output.is_shown_to_person(),
             stream=output.streaming() if form != "json" else lambda _: None,
-            progress=bar,
             wait=WAIT,
         )
         output.keep_apart()
         parameters = operation.parameters
         given = {parameter.variable: _given(parameter, values) for parameter in parameters}
         arguments = [given.pop(parameter.variable) for parameter in parameters if parameter.is_argument]
-        with bar:
-            result = operation(environment, *arguments, **given)
+        result = operation(environment, *arguments, **given)
         if result is not None:
             show(result, form)
         return exit_status_of(result)

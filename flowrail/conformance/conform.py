@@ -122,8 +122,7 @@ def conform(
     judged = []
     try:
         found = runs(os.path.join(environment.cwd, os.path.expanduser(path)) for path in transcripts)
-        for number, (name, files) in enumerate(found):
-            environment.progress(name, number, len(found))
+        for name, files in found:
             judge = Judge(definition)
             for call in calls_of(files):
                 judge.add(call)

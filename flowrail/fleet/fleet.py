@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 
-from flowrail.command import Command, Hint
+from flowrail.command import Hint
 from flowrail.errors import ConflictError, DocumentError, FlowError, TrustError
 from flowrail.fleet import targets
 from flowrail.fleet.agent_run import is_run
@@ -63,7 +63,7 @@ class Fleet:
             raise ConflictError(
                 f"session `{session}` has ended",
                 code="SESSION_NOT_OPEN",
-                hint=Hint("see its history: ", Command("sessions", session, store=environment.shown_store)),
+                hint=Hint("see its history: ", environment.command("sessions", session)),
                 session=session,
             )
         self.records.add_session(session, program)

@@ -19,7 +19,7 @@ from flowrail.fleet.folders import require_approved
 from flowrail.fleet.job_records import WorkerRecord
 from flowrail.machines.agents import DispatchGoneError
 from flowrail.storage.configuration import FleetLimits
-from flowrail.text.phrases import count, iso_time, times
+from flowrail.text.phrases import count, this_moment, times
 from flowrail.text.safe_text import one_line
 
 BEAT_SECONDS = 1.0
@@ -140,7 +140,7 @@ class Worker:
 
     def _run_target(self, job: str) -> AgentRun:
         """Run an agent for the target of a job. This never returns if another worker repeats the run."""
-        run = AgentRun(new_conversation(), self._machine, iso_time(time.time()))
+        run = AgentRun(new_conversation(), self._machine, this_moment())
         self._say(f"{job}: started ({run.run})")
         try:
             run = self._attempt(job, run)
@@ -154,7 +154,7 @@ class Worker:
         while self._stop.is_set() or not self._patient(lambda: self._fleet.records.beat(self.id)):
             time.sleep(BEAT_SECONDS)  # until the process ends
         self._say(f"{job}: {run.outcome}{f' ({run.note})' if run.note else ''}")
-        return replace(run, ended_at=iso_time(time.time()))
+        return replace(run, ended_at=this_moment())
 
     def _attempt(self, job: str, run: AgentRun) -> AgentRun:
         fleet, target = self._fleet, job.rpartition("#")[0]

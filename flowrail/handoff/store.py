@@ -25,8 +25,10 @@ from flowrail.storage.file_store import prepare_folder
 from flowrail.storage.files import sha256_hex
 from flowrail.storage.lock import locked
 from flowrail.storage.record_store import HeldEntry, Kind, RecordStore
-from flowrail.text.phrases import did_you_mean, moment
+from flowrail.text.phrases import did_you_mean, moment, this_moment
 
+PRUNED = "pruned"
+"""The kind of the record of a payload that was deleted with its session."""
 HANDOFF_ID = re.compile(r"handoff-[a-z0-9]{6}\Z")
 
 
@@ -70,40 +72,43 @@ class HandoffChange:
         self._held = held
         self._newest = held.newest if held else None
 
-    def commit(
-        self, handoff: Handoff, *, at: str, by: str, events: Sequence[str] = (), kind: str = ""
-    ) -> Handoff:
+    def commit(self, handoff: Handoff, *, events: Sequence[str] = (), kind: str = "") -> Handoff:
         """Add one record. It is stored before this returns."""
+        handoffs = self._handoffs
         seq, before = (self._newest.seq + 1, self._newest.hash) if self._newest else (0, "")
-        record = HandoffRecord(seq, kind or handoff.status, at, by, handoff, tuple(events), before)
+        at, by, kind = handoffs.clock(), handoffs.by, kind or handoff.status
+        record = HandoffRecord(seq, kind, at, by, handoff, tuple(events), before)
         if self._held is not None:
             self._newest = self._held.append(record)
         elif self._newest is None:
-            self._newest = self._handoffs.create(record)
+            self._newest = handoffs.create(record)
         else:
-            with self._handoffs.entries.hold(handoff.id, wait=0) as held:
+            with handoffs.entries.hold(handoff.id, wait=0) as held:
                 self._newest = held.append(record)
         self.handoff = handoff
         return handoff
 
     def advance(
-        self,
-        handoff: Handoff,
-        events: Sequence[str],
-        answers: Mapping[str, bool] = NO_ANSWERS,
-        *,
-        at: str,
-        by: str,
+        self, handoff: Handoff, events: Sequence[str], answers: Mapping[str, bool] = NO_ANSWERS
     ) -> Handoff:
         """Send *events* to the lifecycle, and record *handoff* in the phase that it enters."""
         phase = next_phase(self.handoff.phase, events, answers)
-        return self.commit(replace(handoff, phase=phase), events=events, at=at, by=by)
+        return self.commit(replace(handoff, phase=phase), events=events)
 
 
 class Handoffs:
-    """The handoffs beside the sessions of *store*. ``entries`` are their records."""
+    """The handoffs beside the sessions of *store*. ``entries`` are their records.
 
-    def __init__(self, store: Store) -> None:
+    A new record has the time of *clock* and the author *by*. A change waits *wait* seconds for a handoff that another process
+    holds.
+    """
+
+    def __init__(
+        self, store: Store, clock: Callable[[], str] = this_moment, by: str = "", wait: float = 10.0
+    ) -> None:
+        self.clock = clock
+        self.by = by
+        self.wait = wait
         kind = Kind("handoff", HandoffRecord, HANDOFF_ID, ("handoff", "id"), _unknown, _foreign, _accepted)
         self.entries = RecordStore(store.backend.lines(kind), kind)
         self.store = store
@@ -120,12 +125,12 @@ class Handoffs:
         return self.entries.new_id("handoff")
 
     @contextmanager
-    def locked(self, source: str, *, wait: float) -> Iterator[None]:
+    def locked(self, source: str) -> Iterator[None]:
         """Hold the lock of everything that a skill without a session sends, or that comes from elsewhere."""
         files.make_private_dir(self.store.path)
         files.make_private_dir(self.path)
         name = f".lock-{sha256_hex(source.encode('utf-8', 'surrogatepass'))[:8]}"
-        with locked(os.path.join(self.path, name), wait=wait, what=f"the handoffs of `{source[:80]}`"):
+        with locked(os.path.join(self.path, name), wait=self.wait, what=f"the handoffs of `{source[:80]}`"):
             yield
 
     def folder(self, handoff_id: str) -> str:
@@ -158,18 +163,25 @@ class Handoffs:
         return self.entries.newest(handoff_id).handoff
 
     @contextmanager
-    def change(self, handoff_id: str, *, wait: float = 10.0) -> Iterator[HandoffChange]:
+    def change(self, handoff_id: str) -> Iterator[HandoffChange]:
         """Hold a handoff's lock, and yield the handoff for changes."""
-        with self.entries.hold(handoff_id, wait=wait) as held:
+        with self.entries.hold(handoff_id, wait=self.wait) as held:
             yield HandoffChange(self, held.newest.handoff, held)
 
-    def accept_of(self, session_id: str, *, at: str, by: str) -> None:
+    def record_pruned(self, session_id: str) -> None:
+        """Record, for each payload of a session, that it is deleted with the session."""
+        for handoff in self.own_ones():
+            if handoff.session == session_id and handoff.payload:
+                with self.change(handoff.id) as change:
+                    change.commit(change.handoff, kind=PRUNED)
+
+    def accept_of(self, session_id: str) -> None:
         """Make the foreign handoffs that a session sent or received this user's own."""
         for handoff_id in self.entries.ids():
             with suppress(UnknownHandoffError, StorageError):
                 *_, newest = self.entries.records(handoff_id, foreign=True)
                 if session_id in newest.handoff.sessions and self.entries.is_foreign(handoff_id):
-                    self.entries.accept(handoff_id, at=at, by=by)
+                    self.entries.accept(handoff_id, at=self.clock(), by=self.by)
 
 
 def _accepted(records: Sequence[HandoffRecord], at: str, by: str) -> HandoffRecord:
@@ -195,20 +207,17 @@ def _foreign(handoff_id: str) -> ForeignHandoffError:
 
 _SENT = frozenset({INVOCATION, ACKNOWLEDGMENT, EXPIRED})
 """The phases in which a payload must exist."""
-PRUNED = "pruned"
-"""The kind of the record of a payload that was deleted with its session."""
-
 KEPT_FOR = timedelta(hours=24)
 """How long an open handoff keeps its session."""
 
 
-def open_handoffs(handoffs: Handoffs, now: str) -> Callable[[str], str]:
+def open_handoffs(handoffs: Handoffs) -> Callable[[str], str]:
     """Return a function that says why a session must be kept, or returns an empty text.
 
     A handoff keeps its session until it is acknowledged or closed, for at most 24 hours. Foreign handoffs keep no
     session. If a handoff cannot be read, its session is unknown, so all sessions are kept.
     """
-    current_time = moment(now)
+    current_time = moment(handoffs.clock())
     needed: set[str] = set()
     for handoff_id in handoffs.entries.ids():
         try:
@@ -223,21 +232,6 @@ def open_handoffs(handoffs: Handoffs, now: str) -> Callable[[str], str]:
         if handoff.is_open and is_recent:
             needed.add(handoff.session)
     return lambda session_id: "it has an open handoff" if session_id in needed else ""
-
-
-def record_pruned(
-    handoffs: Handoffs, *, now: Callable[[], str], by: str, wait: float = 10.0
-) -> Callable[[str], None]:
-    """Return a function that records, for each payload of a session, that it is deleted with the session."""
-
-    def record(session_id: str) -> None:
-        for handoff in handoffs.own_ones():
-            if handoff.session != session_id or not handoff.payload:
-                continue
-            with handoffs.change(handoff.id, wait=wait) as change:
-                change.commit(change.handoff, kind=PRUNED, at=now(), by=by)
-
-    return record
 
 
 def payload_path(store: Store, handoff: Handoff) -> str:

@@ -6,7 +6,7 @@ foreign journal is listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -23,14 +23,12 @@ from flowrail.handoff.handoff import (
     REJECTED,
     SENT,
     Handoff,
-    HandoffFailure,
 )
 from flowrail.handoff.store import (
     ForeignHandoffError,
     HandoffRecord,
     Handoffs,
     UnknownHandoffError,
-    missing_parts,
 )
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import ForeignSessionError, Store, UnknownSessionError
@@ -60,22 +58,11 @@ class HandoffTimeline:
     """The records of a handoff."""
 
     records: tuple[HandoffRecord, ...]
-    missing: tuple[str, ...]
-    """What is gone: its payload, its session or its target."""
 
     @property
     def handoff(self) -> Handoff:
         """The handoff as it is now."""
         return self.records[-1].handoff
-
-    @property
-    def failures(self) -> Mapping[str, HandoffFailure]:
-        """All failures by their times."""
-        return {
-            record.at: record.handoff.failure
-            for record in self.records
-            if record.kind in {FAILED, REJECTED} and record.handoff.failure is not None
-        }
 
     @property
     def was_sent(self) -> bool:
@@ -85,8 +72,8 @@ class HandoffTimeline:
     @property
     def result(self) -> str:
         """The result in words: whether the work arrived."""
-        status, failures = self.handoff.status, [*self.failures.values()]
-        return _RESULTS.get(status) or (f"{status}: {failures[-1].message}" if failures else status)
+        status, failure = self.handoff.status, self.handoff.failure
+        return _RESULTS.get(status) or (f"{status}: {failure.message}" if failure else status)
 
 
 @dataclass(frozen=True)
@@ -128,7 +115,7 @@ def audit(
     session_journals = _journals(session_ids, store.records, unreadable, foreign)
     report = AuditReport(
         tuple(
-            HandoffTimeline(records, tuple(missing_parts(store, records[-1].handoff).values()))
+            HandoffTimeline(records)
             for records in sorted(handoff_journals, key=_start)
             if wanted is None or _is_about(records[-1].handoff, wanted)
         ),

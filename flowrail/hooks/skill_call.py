@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.hooks.call import Call
 from flowrail.operations.environment import Environment
@@ -34,7 +33,7 @@ def _opened_session(call: Call) -> str:
         except FlowError:
             return ""
         return f"Skill `{in_quotes(skill)}` has a workflow. Start it now: `{start}`. It prints one step at a time."
-    resume = in_quotes(str(Command("resume", shown.session, store=environment.shown_store)))
+    resume = in_quotes(str(environment.command("resume", shown.session)))
     return (
         f"Skill `{in_quotes(skill)}` has a workflow, and its session `{in_quotes(shown.session)}` is open. "
         f"Run `{resume}` now. It prints the step; report each step to get the next one."

@@ -23,7 +23,7 @@ from flowrail.handoff.store import Handoffs
 from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
 from flowrail.operations.environment import Environment
-from flowrail.operations.handoffs.send import find_targets, foreseen_refusal, now_of, source_for
+from flowrail.operations.handoffs.send import find_targets, foreseen_refusal, source_for
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import SessionId
 from flowrail.text.phrases import moment
@@ -128,7 +128,7 @@ def synthesis(session: Session | None, problem_type: str = "") -> Synthesis | No
 
 def _cached(environment: Environment, session_id: str, *, rescan: bool) -> tuple[Discovery, CacheUse]:
     """Return the skills that can take over: from the session's cache while it is valid, otherwise from a scan."""
-    folder, now = environment.store.folder(session_id), now_of(environment)
+    folder, now = environment.store.folder(session_id), environment.moment
     path = os.path.join(folder, OFFERED)
     cached = None if rescan else read(folder)
     reason = "a new scan was requested" if rescan else "no cache was found"

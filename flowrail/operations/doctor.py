@@ -174,8 +174,8 @@ def _workflows(environment: Environment) -> Iterator[str | SetupFinding]:
             place = f"{report.path}/{finding.place}"
             severity, message, remedy = finding.severity, finding.message, finding.remedy
             yield SetupFinding(finding.code, severity, message, remedy, place, finding.step)
-    for skill in waiting_skills(environment):
-        yield SetupFinding("NOT_TRUSTED", "warning", skill.why, f"a person runs: {skill.command}", skill.name)
+    for skill, why, command in waiting_skills(environment):
+        yield SetupFinding("NOT_TRUSTED", "warning", why, f"a person runs: {command}", skill)
 
 
 def _sessions(environment: Environment) -> Iterator[str | SetupFinding]:

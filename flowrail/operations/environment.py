@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import pwd
-import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
-from flowrail.command import Hint
+from flowrail.command import Command, Hint, Option
 from flowrail.discovery.git_root import find_project_root
 from flowrail.discovery.locations import BUNDLED, Root, Scope, bundled_folder, config_folder, skill_roots
 from flowrail.errors import TrustError, UsageError
@@ -25,7 +25,7 @@ from flowrail.storage.backend import Backend, open_backend
 from flowrail.storage.configuration import configured_store
 from flowrail.storage.user_folders import state_folder
 from flowrail.storage.user_mark import Owner
-from flowrail.text.phrases import iso_time
+from flowrail.text.phrases import this_moment
 from flowrail.text.safe_text import is_shown
 
 LONGEST_ACTOR = 200
@@ -63,9 +63,7 @@ class Environment:
     *in_program* means that the store is named by a Python program, not on a command line. *cwd* is the folder in which
     skills and the project are searched, by default the current one. *confirm* asks the person at the terminal, and raises
     `TrustError` unless the answer is yes. *at_terminal* says whether the answer is printed at a terminal. *stream* gets
-    the output of a command while it runs. *progress* gets what a long piece of work does now, how much of it is done, and
-    how much there is. A call waits *wait* seconds for a session
-    or handoff that another process holds.
+    the output of a command while it runs. A call waits *wait* seconds for a session or handoff that another process holds.
     """
 
     clock: Callable[[], str]
@@ -90,12 +88,10 @@ class Environment:
         at_terminal: bool = False,
         stream: Callable[[bytes], object] = lambda _data: None,
         wait: float = 10.0,
-        progress: Callable[[str, int, int], object] = lambda _activity, _done, _total: None,
     ) -> None:
         self.wait = wait
-        self.clock = _this_moment
+        self.clock = this_moment
         self.stream = stream
-        self.progress = progress
         self._confirm = confirm
         self.at_terminal = at_terminal
         self._in_program = in_program
@@ -190,6 +186,10 @@ class Environment:
             )
         return path
 
+    def command(self, verb: str, *arguments: str, **options: Option) -> Command:
+        """Return a command to print. It names the store, if it must."""
+        return Command(verb, *arguments, store=self.shown_store, **options)
+
     @cached_property
     def project(self) -> str:
         """The folder of the project."""
@@ -231,16 +231,17 @@ class Environment:
         """This moment, to the millisecond."""
         return self.clock()
 
+    @property
+    def moment(self) -> datetime:
+        """This moment, to calculate with."""
+        return datetime.fromisoformat(self.clock())
+
     @cached_property
     def by(self) -> str:
         """The actor's name as the environment gives it; every record contains it."""
         environ = self.environ
         named = environ.get("FLOW_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
         return (named or _account())[:LONGEST_ACTOR]
-
-
-def _this_moment() -> str:
-    return iso_time(time.time())
 
 
 def _account() -> str:

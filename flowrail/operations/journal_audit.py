@@ -11,6 +11,7 @@ from flowrail.errors import UsageError
 from flowrail.formatters.reports import history
 from flowrail.formatters.reports.handoff import HandoffAnswer
 from flowrail.formatters.reports.history import HistoryEntry
+from flowrail.handoff.handoff import FAILED, REJECTED
 from flowrail.handoff.store import Handoffs
 from flowrail.handoff.timelines import TRACE_EVENTS, HandoffTimeline, JournalFinding
 from flowrail.handoff.timelines import audit as audit_journals
@@ -192,22 +193,23 @@ def audit(
 
 
 def _handoff(environment: Environment, timeline: HandoffTimeline) -> AuditedHandoff:
-    failures = timeline.failures
-    events = tuple(
-        HandoffEvent(
-            at=record.at,
-            by=record.by,
-            kind=record.kind,
-            phase=record.handoff.phase,
-            event_type=TRACE_EVENTS.get(record.kind),
-            seconds=seconds_between(before.at, record.at),
-            hash=record.hash,
-            code=failures[record.at].code if record.at in failures else "",
-            message=failures[record.at].message if record.at in failures else "",
+    events = []
+    for before, record in pairwise((timeline.records[0], *timeline.records)):
+        failure = record.handoff.failure if record.kind in {FAILED, REJECTED} else None
+        events.append(
+            HandoffEvent(
+                at=record.at,
+                by=record.by,
+                kind=record.kind,
+                phase=record.handoff.phase,
+                event_type=TRACE_EVENTS.get(record.kind),
+                seconds=seconds_between(before.at, record.at),
+                hash=record.hash,
+                code=failure.code if failure else "",
+                message=failure.message if failure else "",
+            )
         )
-        for before, record in pairwise((timeline.records[0], *timeline.records))
-    )
-    return AuditedHandoff(**vars(answer_of(environment, timeline.handoff)), events=events)
+    return AuditedHandoff(**vars(answer_of(environment, timeline.handoff)), events=tuple(events))
 
 
 def _session(records: Sequence[Record]) -> AuditedSession:

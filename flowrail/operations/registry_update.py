@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 from flowrail.discovery.index import discover
@@ -45,6 +44,5 @@ def sync(
     if the skill declares others; they are listed. The result is checked before it replaces the file.
     """
     discovery = discover(environment.cwd, environment.home, environment.environ)
-    now = datetime.fromisoformat(environment.now)
-    planned = plan(discovery, home=environment.home, now=now)
+    planned = plan(discovery, home=environment.home, now=environment.moment)
     return SyncedRegistry(**vars(planned.sync if check else apply(planned)), checked=check)

@@ -76,6 +76,11 @@ def iso_time(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds % 1 * 1000):03d}Z"
 
 
+def this_moment() -> str:
+    """Return the current time in the same form."""
+    return iso_time(time.time())
+
+
 def moment(text: str) -> datetime | None:
     """Return the time that *text* names, in UTC. A time without an offset is read as UTC."""
     from datetime import UTC, datetime  # commands that print no ages do not need it

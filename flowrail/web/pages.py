@@ -8,7 +8,6 @@ from contextlib import suppress
 import jinja2
 from markupsafe import Markup
 
-from flowrail.command import Command
 from flowrail.diagrams.extract import picture
 from flowrail.diagrams.model import Picture
 from flowrail.diagrams.renderers import svg
@@ -121,7 +120,7 @@ class Pages:
             text=plain_text(step_output.report(shown.guidance)) if shown.guidance else "",
             children={child.session: child for child in entries if child.parent == session_id},
             handoffs=handoffs,
-            resume=str(Command("resume", session_id, store=self.environment.shown_store)),
+            resume=str(self.environment.command("resume", session_id)),
             files=working_files.listed(self.environment, shown.now),
             longest=max(record.seconds or 0.0 for record in shown.records),
             newest_records={record.to: record.seq for record in shown.records},

@@ -36,21 +36,6 @@ def test_a_finding_is_shown_with_its_line_and_a_mark_below_the_word(*, on_termin
     assert lines[-2:] == ["1 workflow checked: 3 errors", "flow explain FR102 says more about FR102"]
 
 
-@pytest.mark.usefixtures("_broken")
-def test_github_gets_an_annotation_of_the_line_for_each_finding() -> None:
-    ran = flow("check", "broken", "--github")
-
-    first, *_, last = ran.out.splitlines()
-    assert ran.status == 1
-    assert first == (
-        "::error file=.claude/skills/broken/workflow.yaml,line=3,col=57,title=FR102 in broken"
-        "::step `first` leads to unknown step `secnd`; did you mean `second`?"
-    )
-    assert last.startswith(
-        "::error file=.claude/skills/broken/steps/second.md,line=2,col=5,title=FR121 in broken::"
-    )
-
-
 def test_a_workflow_with_another_ending_is_found_when_all_skills_are_checked() -> None:
     folder = put_skill("misnamed")
     (folder / "workflow.yaml").rename(folder / "workflow.yml")

@@ -25,9 +25,6 @@ steps:
 def session() -> str:
     put_skill("reporting", REPORTING)
     started: Any = within(A, "step", "reporting", "--new", "-p", "topic=slow login")
-    Path("report.md").write_text("# Why\n")
-    Path("docs").mkdir()
-    Path("docs/part.md").write_text("part\n")
     work = Path(started["work_folder"])
     (work / "notes.md").write_text("notes\n")
     (work / "table.csv").write_text("a,b\n")
@@ -35,18 +32,19 @@ def session() -> str:
 
 
 def finish(outcome: str = "ok") -> str:
-    facts = ("-s", "report=report.md", "-s", 'parts=["docs/part.md", "../outside.md", "missing.md"]')
+    facts = ("-s", "report=report.md", "-s", 'parts=["docs/part.md"]')
     with conversation(A):
         return flow("step", "reporting", outcome, *facts).out
 
 
-def test_the_last_answer_names_the_result_files(session: str) -> None:
+def test_the_last_answer_names_the_working_files(session: str) -> None:
     out = finish()
 
     assert "Finished. Give the user the result, if they do not have it yet." in out
     work = f".flow/sessions/{session}/work"
-    assert "Result files: report.md (6 bytes), docs/part.md (5 bytes), " in out
+    assert "Working files: " in out
     assert f"{work}/notes.md (6 bytes)" in out
+    assert f"{work}/table.csv (4 bytes)" in out
     assert "flow step" not in out
 
 
@@ -57,7 +55,7 @@ def test_for_a_day_the_result_is_shown_to_the_conversation_that_did_the_work(ses
         with conversation(A):
             out = flow(*words).out
         assert session in out
-        assert "Result files: report.md (6 bytes)" in out
+        assert f"{session}/work/notes.md (6 bytes)" in out
     with conversation(B):
         assert refused("resume")[1]["code"] == "NO_OPEN_SESSION"
     text = context(hook("session-start", claude_code("session-start", A, source="compact")))
@@ -65,38 +63,6 @@ def test_for_a_day_the_result_is_shown_to_the_conversation_that_did_the_work(ses
     assert f"run this and tell them: `flow resume {session} --store {Path.cwd() / '.flow'}`" in text
     assert hook("session-start", claude_code("session-start", B)) == {}
     assert hook("stop", claude_code("stop", A)) == {}
-
-
-def test_a_sent_handoff_is_named_with_the_command_that_receives_it() -> None:
-    put_skill("reporting", REPORTING)
-    put_skill("taking", TAKING, texts={"SKILL.md": TAKER})
-    session = within(A, "step", "reporting", "--new", "-p", "topic=slow login")["session"]
-    within(A, "handoff", "send", "taking", "--session", session, "-s", "summary=all of it", "--yes")
-
-    out = finish()
-
-    line = next(line for line in out.splitlines() if line.startswith(("Handed off", "<![CDATA[Handed off")))
-    assert "Handed off to taking. To receive the work there: flow handoff receive " in line
-    sent = told("resume", session)["sent"]
-    assert [work["target"] for work in sent] == ["taking"]
-    assert flow(*sent[0]["command"].split()[1:]).status == 0
-    assert "Handed off to taking. It has received the work." in flow("resume", session).out
-
-
-TAKING = """\
-name: NAME
-params: {summary: {type: string, default: ""}}
-steps:
-  - {id: first, title: First, actions: [Do.], next: {ok: null}}
-"""
-TAKER = """\
----
-name: NAME
-description: Takes over work.
-metadata:
-  handoff: "{accepts_handoff: true, handoff_categories: [analysis], handoff_description: 'Takes over', handoff_trigger: '{payload_path}', accepts_from: ['*'], schema_version: '3.0', schema_type: universal}"
----
-"""  # noqa: E501 - frontmatter has one line for it
 
 
 def test_a_briefing_names_the_notes() -> None:

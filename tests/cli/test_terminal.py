@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from support.sandbox import ASKING, flow, home_skills, put_skill, told
+from support.sandbox import ASKING, flow, put_skill, told
 from support.terminal import plain, shown
 
 TOPIC = "a slow login on old mobile phones, after the second attempt"
@@ -79,33 +77,6 @@ def test_sessions_of_sub_agents_are_listed_below_the_session_they_work_for() -> 
     rows = [line.split("  ")[0] for line in plain(shown("sessions", columns=200)).splitlines()]
 
     assert rows == ["session", parent["session"], f"├─ {children[1]}", f"└─ {children[0]}"]
-
-
-SLOW = """\
-import time
-from flowrail import Outcome, StepDef, Workflow
-
-
-def decide(ctx):
-    time.sleep(0.8)
-    return Outcome.OK
-
-
-WORKFLOW = Workflow("slow", StepDef("first", "First", ["Do it."], decide, next={Outcome.OK: None, Outcome.FAIL: None}))
-"""
-
-
-def test_work_of_more_than_a_second_shows_a_bar_that_disappears() -> None:
-    put_skill("slow", SLOW, file="workflow.py", where=home_skills())
-
-    out = shown("test", "slow", "--color", "never")
-
-    assert "slow " in out
-    assert not re.search(r"\x1b\[[0-9;]*m", out)
-    assert "━" in out
-    assert "\x1b[2K" in out  # the line of the bar is erased
-    assert plain(out).rstrip().endswith("1 passed")
-    assert "━" not in flow("test", "slow").err
 
 
 PROSE = """\

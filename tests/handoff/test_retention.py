@@ -16,13 +16,10 @@ from flowrail.storage.file_store import FileBackend
 from flowrail.storage.user_mark import Owner
 
 
-def kept() -> Handoffs:
-    return Handoffs(Store(FileBackend(".flow", Owner(str(Path.home() / ".local" / "state" / "flowrail")))))
-
-
 def held(session_id: str, hours: float = 0) -> str:
-    now = datetime.now(UTC) + timedelta(hours=hours)
-    return open_handoffs(kept(), now.isoformat())(session_id)
+    store = Store(FileBackend(".flow", Owner(str(Path.home() / ".local" / "state" / "flowrail"))))
+    now = (datetime.now(UTC) + timedelta(hours=hours)).isoformat()
+    return open_handoffs(Handoffs(store, lambda: now))(session_id)
 
 
 def test_a_payload_that_goes_with_its_session_is_on_record_and_no_finding() -> None:

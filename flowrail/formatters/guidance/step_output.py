@@ -36,6 +36,8 @@ MANY = 4
 LONGEST_PARAM = 400
 """A longer parameter is cut when it is shown; JSON has it in full."""
 LONGEST_FAILURE = 600
+MOST_FILES = 5
+"""At most this many files of a session that has ended are named."""
 
 
 def xml(guidance: Guidance, show: Show = str) -> str:
@@ -169,15 +171,9 @@ def _endings(guidance: Guidance) -> Iterator[str | Hint]:
     if guidance.then_command is not None:
         following = guidance.then_command.arguments[0]
         yield Hint(f"It continues with {following}: ", guidance.then_command)
-    if guidance.results:
-        files = ", ".join(f"{file.path} ({size(file.bytes)})" for file in guidance.results)
-        yield f"Result files: {files}"
-    for handoff in guidance.sent:
-        sent = f"Handed off to {handoff.target}. "
-        received = Hint("It has received the work.")
-        yield Hint(
-            sent, received if handoff.received else Hint("To receive the work there: ", handoff.command)
-        )
+    if guidance.step is None and guidance.parent is None and guidance.working_files:
+        files = ", ".join(f"{file.path} ({size(file.bytes)})" for file in guidance.working_files[:MOST_FILES])
+        yield f"Working files: {files}"
     if guidance.give_up_command is not None and guidance.next:
         yield Hint("If you cannot do this work, say why: ", guidance.give_up_command)
 

@@ -1,4 +1,4 @@
-"""What `flow check` found: with the line of the source, or as annotations for GitHub."""
+"""What `flow check` found, with the lines of the source."""
 
 from __future__ import annotations
 
@@ -93,23 +93,3 @@ def _source_line(path: str, number: int) -> str:
     except DocumentError:
         return ""
     return lines[number - 1] if 0 < number <= len(lines) else ""
-
-
-def github_annotations(found: Iterable[tuple[str, str, Finding]]) -> Report:
-    """Return the findings in workflows and their folders as workflow commands of GitHub Actions."""
-    for workflow, folder, finding in found:
-        values = {"file": _from_here(os.path.join(folder, finding.place.file))}
-        values |= {"line": str(finding.place.line)} if finding.place.line else {}
-        values |= {"col": str(finding.place.column)} if finding.place.column else {}
-        values["title"] = f"{finding.code} in {workflow}"
-        properties = ",".join(f"{name}={_property(value)}" for name, value in values.items())
-        message = _escaped(f"{finding.message}; {finding.remedy}")
-        yield Line((f"::{finding.severity} {properties}::{message}",), wraps=False)
-
-
-def _escaped(text: str) -> str:
-    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")

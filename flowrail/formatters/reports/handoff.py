@@ -6,8 +6,7 @@ Foreign text becomes one visible line each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 
 from flowrail.command import Command
 from flowrail.handoff.errors import MAX_LISTED
@@ -15,19 +14,14 @@ from flowrail.handoff.handoff import (
     ACKNOWLEDGED,
     EXPIRED,
     FAILED,
-    INVOCATION,
     REJECTED,
     Handoff,
     HandoffRequest,
 )
-from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.check import CheckedPayload
 from flowrail.handoff.payload.convert import ConvertedPayload
 from flowrail.handoff.payload.document import get
-from flowrail.handoff.source import trigger_line
-from flowrail.handoff.store import missing_parts, payload_path
-from flowrail.machines.session_store import Store
-from flowrail.text.phrases import count, joined, moment
+from flowrail.text.phrases import count, joined
 from flowrail.text.report import (
     FilePath,
     Line,
@@ -75,44 +69,6 @@ class HandoffAnswer(Handoff):
     def report(self) -> Report:
         """Return its status, its checks, its failure, and the next commands."""
         return [*summary(self), *_check_lines(self), *_failure_lines(self), *_next_lines(self)]
-
-
-def answer(
-    handoff: Handoff,
-    store: Store,
-    now: datetime,
-    shown_store: str | None,
-    *,
-    replayed: bool = False,
-    notes: Sequence[str] = (),
-) -> HandoffAnswer:
-    """Return *handoff* as commands answer it; commands name *shown_store*."""
-    handoff = replace(handoff, payload=payload_path(store, handoff))
-    missing = missing_parts(store, handoff)
-    expired = handoff.is_open and integrity.has_expired(moment(handoff.expires_at), now)
-    receive = invocation = None
-    if handoff.phase == INVOCATION and not missing and not expired:
-        receive = receive_command(handoff, shown_store)
-        line_of_target = trigger_line(handoff.trigger, handoff.target, handoff.payload)
-        invocation = str(receive) if handoff.has_workflow else line_of_target
-    commands = [NextCommand("receive", receive)] if receive else []
-    is_lost = set(missing) == {"payload"} or (expired and not missing)
-    is_ours = handoff.is_open and not handoff.foreign  # what came from elsewhere cannot be sent again here
-    if is_ours and (handoff.phase != INVOCATION or is_lost):
-        send = send_command(handoff.request, shown_store, root=handoff.root)
-        commands.append(NextCommand("send", send.with_options(facts=handoff.request.facts)))
-    if handoff.is_open:
-        commands.append(NextCommand("cancel", Command("handoff cancel", handoff.id, store=shown_store)))
-    return HandoffAnswer(
-        **vars(handoff),
-        status=EXPIRED if expired else handoff.status,
-        missing=tuple(missing.values()),
-        invocation=invocation,
-        receive_command=receive,
-        next=tuple(commands),
-        replayed=replayed,
-        notes=tuple(notes),
-    )
 
 
 def receive_command(handoff: Handoff, shown_store: str | None) -> Command:

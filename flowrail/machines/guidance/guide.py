@@ -64,17 +64,6 @@ class Briefing:
 
 
 @dataclass(frozen=True)
-class SentWork:
-    """A handoff that a session has sent."""
-
-    target: str
-    """The skill that takes over."""
-    received: bool
-    command: Command
-    """Receives it."""
-
-
-@dataclass(frozen=True)
 class CurrentStep:
     """The current step with its placeholders filled."""
 
@@ -156,10 +145,6 @@ class Guidance:
     work_folder: str = ""
     working_files: tuple[WorkingFile, ...] = ()
     """The session's working files; only listed if the session is shown again or has ended."""
-    results: tuple[WorkingFile, ...] = ()
-    """The result files of a session that has ended."""
-    sent: tuple[SentWork, ...] = ()
-    """The handoffs that a session which has ended had sent."""
     take_over_command: Command | None = None
     """For a session of another conversation: the command that takes it over."""
     page: str = ""

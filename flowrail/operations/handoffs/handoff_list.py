@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from flowrail.command import Command
 from flowrail.formatters.reports.handoff import HandoffAnswer, list_report
 from flowrail.handoff.handoff import INTERNAL
 from flowrail.handoff.store import Handoffs
@@ -47,7 +46,7 @@ def show_status(
     known = sorted(handoffs.all(unreadable), key=lambda item: item.started_at)
     shown = tuple(answer_of(environment, item) for item in known if all or item.is_open)
     if unreadable:
-        audit = Command("audit", store=environment.shown_store)
+        audit = environment.command("audit")
         number = count(len(unreadable), "handoff")
         environment.tell(f"{number} cannot be read or foreign; see {audit}")
     return HandoffList(shown, len(known) - len(shown))

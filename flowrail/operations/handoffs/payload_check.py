@@ -15,7 +15,6 @@ from flowrail.handoff.payload.check import CheckedPayload, CheckRules, check_pay
 from flowrail.handoff.payload.convert import ConvertedPayload, convert
 from flowrail.handoff.payload.document import Payload, read_file, render
 from flowrail.operations.environment import Environment
-from flowrail.operations.handoffs.send import now_of
 from flowrail.operations.operation import Help, operation
 from flowrail.text.report import Line, Report
 from flowrail.text.safe_text import json_visible
@@ -65,7 +64,7 @@ def check_file(
     error; warnings do not count. With --to, the fields that are added and lost are listed on stderr,
     and an expired payload gets a new expiry.
     """
-    now, payload = now_of(environment), read_file(os.path.abspath(file))
+    now, payload = environment.moment, read_file(os.path.abspath(file))
     rules = CheckRules(now, strict_v2=strict_v2, allow_expired=to is not None)
     checked = check_payload(payload, rules)
     converted = None

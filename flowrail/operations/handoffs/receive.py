@@ -55,9 +55,8 @@ from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.handoffs.send import (
     answer_of,
     find_targets,
-    now_of,
+    handoffs_of,
     skill_names,
-    stamp_of,
 )
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import NO_VALUES, Params
@@ -176,16 +175,16 @@ class _Receipt:
     @contextmanager
     def held(self) -> Iterator[HandoffChange]:
         """Yield the handoff of the payload under its lock. One from elsewhere is new, and recorded with its claim."""
-        handoffs = Handoffs(self.environment.store)
+        handoffs = handoffs_of(self.environment)
         known = self._known(handoffs)
         if known is None:
             handoff = self._arrived(handoffs)
-            with handoffs.locked(handoff.identity, wait=self.environment.wait):
+            with handoffs.locked(handoff.identity):
                 known = self._known(handoffs)
                 if known is None:
                     yield HandoffChange(handoffs, handoff)
                     return
-        with handoffs.change(known.id, wait=self.environment.wait) as change:
+        with handoffs.change(known.id) as change:
             yield change
 
     def take(self, change: HandoffChange) -> ReceivedHandoff:
@@ -205,7 +204,7 @@ class _Receipt:
             if opened is None:  # recorded when the handoff ends
                 change.handoff = replace(change.handoff, claim=claim)
             else:
-                change.commit(replace(change.handoff, claim=claim), **stamp_of(environment))
+                change.commit(replace(change.handoff, claim=claim))
         handoff = change.handoff
         session_id = handoff.claim.session if handoff.claim else ""
         folder = store.folder(session_id) if session_id else change.folder
@@ -222,7 +221,7 @@ class _Receipt:
             files.make_private_dir(folder)
             files.write_atomic(copy, render(converted.version, converted.handoff))
         answers = {"payload_unchanged": True, "claimed": True, "expiry_accepted": self.force}
-        handoff = change.advance(change.handoff, ("acknowledge",), answers, **stamp_of(environment))
+        handoff = change.advance(change.handoff, ("acknowledge",), answers)
         return ReceivedHandoff(
             answer_of(environment, handoff),
             converted.handoff if converted else payload.handoff,
@@ -300,18 +299,16 @@ class _Receipt:
         return replace(handoff, checks=checks, target_schema=candidate.schema_version if candidate else "")
 
     def _rules(self) -> CheckRules:
-        return CheckRules(now_of(self.environment), allow_expired=self.force)
+        return CheckRules(self.environment.moment, allow_expired=self.force)
 
     def _status_command(self, handoff: Handoff) -> Command:
-        return Command("handoff status", handoff.id, store=self.environment.shown_store)
+        return self.environment.command("handoff status", handoff.id)
 
     def again(self, **options: Any) -> Command:
         """Return the same command with other options."""
         environment = self.environment
         root = next(iter(environment.extra), None)
-        command = Command(
-            "handoff receive", self.file, sha256=self.digest or None, store=environment.shown_store
-        )
+        command = environment.command("handoff receive", self.file, sha256=self.digest or None)
         return command.with_options(force=self.force, root=root, **options)
 
     def _refuse_unless_open(self, change: HandoffChange) -> None:
@@ -323,7 +320,7 @@ class _Receipt:
         if handoff.claim is not None and not expired:
             claim = handoff.claim
             is_here = claim.session in self.environment.store.stamps()
-            resume = Command("resume", claim.session, store=self.environment.shown_store)
+            resume = self.environment.command("resume", claim.session)
             raise HandoffRefusedError(
                 f"handoff `{handoff.id}` was received by {claim.by} at {claim.at}",
                 code="ALREADY_RECEIVED",
@@ -366,7 +363,7 @@ class _Receipt:
         if not checked.errors:
             return checked.findings
         if all(problem.kind == EXPIRED for problem in checked.errors) and handoff.phase == INVOCATION:
-            change.advance(handoff, ("expire",), {"expired": True}, **stamp_of(self.environment))
+            change.advance(handoff, ("expire",), {"expired": True})
         raise payload_refusal(
             f"the payload of handoff `{handoff.id}` is refused",
             checked.errors,
@@ -461,5 +458,5 @@ def _convert_for_target(
     version = normal_version(handoff.target_schema or payload.version)
     if version == payload.version or not compatibility(payload.version, version).possible:
         return None
-    converted = convert(payload.version, payload.handoff, version, now=now_of(environment))
+    converted = convert(payload.version, payload.handoff, version, now=environment.moment)
     return None if shape_of(version, converted.handoff)[0] else converted

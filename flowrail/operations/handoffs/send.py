@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal
 from uuid import UUID
 
 from flowrail.command import Command, Hint
@@ -22,7 +21,7 @@ from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.discovery.index import Discovery, discover, with_bundled
 from flowrail.discovery.locations import bundled_folder
 from flowrail.errors import DocumentError, TrustError, UsageError
-from flowrail.formatters.reports.handoff import HandoffAnswer, answer, send_command
+from flowrail.formatters.reports.handoff import HandoffAnswer, NextCommand, receive_command, send_command
 from flowrail.handoff import checks
 from flowrail.handoff.errors import (
     HandoffRefusedError,
@@ -33,6 +32,7 @@ from flowrail.handoff.handoff import (
     ACKNOWLEDGMENT,
     DISCOVERY,
     ENDED,
+    EXPIRED,
     FAILED,
     INVOCATION,
     TRANSFER,
@@ -54,7 +54,7 @@ from flowrail.handoff.payload.document import (
     render,
     write_payload,
 )
-from flowrail.handoff.source import choose_target, skill_source, source_of, with_target
+from flowrail.handoff.source import choose_target, skill_source, source_of, trigger_line, with_target
 from flowrail.handoff.store import HandoffChange, Handoffs, missing_parts, payload_path, work_folder
 from flowrail.machines.reported_values import refuse_left_open
 from flowrail.machines.session import Session
@@ -70,6 +70,13 @@ from flowrail.text.phrases import moment
 
 SYNTHESIS = "synthesis_summary"
 """The fact that a workflow reports before its work can be handed off, if it declares it as required."""
+_BEGINNINGS = {
+    DISCOVERY: ("select", "examine"),
+    TRANSFER: ("recheck",),
+    INVOCATION: ("lose", "retry"),
+    FAILED: ("retry",),
+}
+"""The events with which a send begins in each phase of its handoff."""
 HandoffId = Annotated[str, Help("The id of a handoff.", metavar="ID")]
 
 
@@ -121,8 +128,7 @@ def send_handoff(
         again, new,
     )  # fmt: skip
     if not session and not from_:
-        chosen = own_session(environment, partial(_command, environment, request))
-        request = replace(request, session=chosen.session.id)
+        request = replace(request, session=own_session(environment).session.id)
     try:
         return send(environment, request)
     except ValidationFailedError as error:
@@ -136,57 +142,63 @@ def send_handoff(
     return send(environment, replace(request, yes=True, reason=request.reason or "confirmed at the terminal"))
 
 
-def _command(environment: Environment, request: HandoffRequest, session: str) -> Command:
-    """Return the command of a request, with the session that it names."""
-    root = next(iter(environment.extra), "")
-    command = send_command(replace(request, session=session), environment.shown_store, root=root)
-    return command.with_options(facts=request.facts)
-
-
 @operation("handoff cancel", "flow handoff cancel handoff-k3x9q2 --reason 'sent to the wrong skill'")
 def cancel_handoff(environment: Environment, handoff: HandoffId, *, reason: Reason = "") -> HandoffAnswer:
     """Cancel a handoff
 
     A written payload stays, but it can no longer be received.
     """
-    with Handoffs(environment.store).change(handoff, wait=environment.wait) as change:
+    with handoffs_of(environment).change(handoff) as change:
         known = change.handoff
         if known.phase in ENDED:
             state = f"cancelled: {known.cancelled}" if known.cancelled else known.status
             raise HandoffRefusedError(
                 f"handoff `{known.id}` is over: {state}",
                 code="HANDOFF_CLOSED",
-                hint=Command("handoff status", handoff, store=environment.shown_store),
+                hint=environment.command("handoff status", handoff),
                 handoff=known.id,
                 phase=known.phase,
             )
         cancelled = replace(known, cancelled=reason or "no reason given")
-        return answer_of(environment, change.advance(cancelled, ("cancel",), **stamp_of(environment)))
+        return answer_of(environment, change.advance(cancelled, ("cancel",)))
 
 
 def answer_of(
     environment: Environment, handoff: Handoff, *, replayed: bool = False, notes: Sequence[str] = ()
 ) -> HandoffAnswer:
     """Return *handoff* as commands answer it."""
-    now, store = now_of(environment), environment.store
-    return answer(handoff, store, now, environment.shown_store, replayed=replayed, notes=notes)
+    store, shown_store = environment.store, environment.shown_store
+    handoff = replace(handoff, payload=payload_path(store, handoff))
+    missing = missing_parts(store, handoff)
+    expired = handoff.is_open and _has_expired(handoff, environment.moment)
+    receive = invocation = None
+    if handoff.phase == INVOCATION and not missing and not expired:
+        receive = receive_command(handoff, shown_store)
+        line_of_target = trigger_line(handoff.trigger, handoff.target, handoff.payload)
+        invocation = str(receive) if handoff.has_workflow else line_of_target
+    commands = [NextCommand("receive", receive)] if receive else []
+    is_lost = set(missing) == {"payload"} or (expired and not missing)
+    is_ours = handoff.is_open and not handoff.foreign  # what came from elsewhere cannot be sent again here
+    if is_ours and (handoff.phase != INVOCATION or is_lost):
+        send = send_command(handoff.request, shown_store, root=handoff.root)
+        commands.append(NextCommand("send", send.with_options(facts=handoff.request.facts)))
+    if handoff.is_open:
+        commands.append(NextCommand("cancel", Command("handoff cancel", handoff.id, store=shown_store)))
+    return HandoffAnswer(
+        **vars(handoff),
+        status=EXPIRED if expired else handoff.status,
+        missing=tuple(missing.values()),
+        invocation=invocation,
+        receive_command=receive,
+        next=tuple(commands),
+        replayed=replayed,
+        notes=tuple(notes),
+    )
 
 
-def now_of(environment: Environment) -> datetime:
-    """Return the current time."""
-    return datetime.fromisoformat(environment.now)
-
-
-class RecordStamp(TypedDict):
-    """The time and the author of a record."""
-
-    at: str
-    by: str
-
-
-def stamp_of(environment: Environment) -> RecordStamp:
-    """Return the time and the author of a record."""
-    return {"at": environment.now, "by": environment.by}
+def handoffs_of(environment: Environment) -> Handoffs:
+    """Return the handoffs of the store, to which records of the caller can be added."""
+    return Handoffs(environment.store, environment.clock, environment.by, environment.wait)
 
 
 def find_targets(environment: Environment) -> Discovery:
@@ -210,10 +222,10 @@ def source_for(
     return skill_source(
         skill,
         discovery,
-        Handoffs(environment.store),
+        handoffs_of(environment),
         skills=skill_names(discovery),
         project=environment.cwd,
-        now=now_of(environment),
+        now=environment.moment,
         payload=payload,
         new=new,
     )
@@ -240,18 +252,18 @@ def send(environment: Environment, request: HandoffRequest) -> HandoffAnswer:
 
     The same request again returns the earlier answer, or continues a handoff that was interrupted or failed.
     """
-    discovery, handoffs = find_targets(environment), Handoffs(environment.store)
+    discovery, handoffs = find_targets(environment), handoffs_of(environment)
     with _source(environment, discovery, request) as source:
         target = choose_target(discovery, request.target)
         sending = _Sending.of(environment, discovery, request, source, target)
-        earlier = _find_earlier(handoffs, sending.new, now_of(environment))
+        earlier = _find_earlier(handoffs, sending.new, environment.moment)
         if earlier is None:
             return sending.run(HandoffChange(handoffs, sending.new))
         if earlier.phase == ACKNOWLEDGMENT:
             receiver = f" by {earlier.claim.by} at {earlier.claim.at}" if earlier.claim else ""
             note = f"this work was handed off before and received{receiver}; add --again to hand it off again"
             return answer_of(environment, earlier, replayed=True, notes=[note])
-        with handoffs.change(earlier.id, wait=environment.wait) as change:
+        with handoffs.change(earlier.id) as change:
             return sending.again_as(earlier).run(change)
 
 
@@ -275,7 +287,7 @@ class _Sending:
         target: Candidate,
     ) -> _Sending:
         """Return the sending of a request; refused if the chain may not grow by the target."""
-        handoffs, received, session = Handoffs(environment.store), source.received, source.session
+        handoffs, received, session = handoffs_of(environment), source.received, source.session
         hops = [known.hops for known in handoffs.own_ones() if received and known.id == received.handoff]
         facts = {**({} if session else source.facts), **request.facts}
         schema = request.schema or normal_version(target.schema_version)
@@ -321,36 +333,31 @@ class _Sending:
     def run(self, change: HandoffChange) -> HandoffAnswer:
         """Move the handoff from its phase to its invocation."""
         environment, handoff, notes = self.environment, change.handoff, [*self.source.notes]
+        begun = _BEGINNINGS.get(handoff.phase)
+        lost = missing_parts(environment.store, handoff).get("payload")
+        if begun is None or (
+            handoff.phase == INVOCATION and lost is None
+        ):  # it ended, or another sender was faster
+            return answer_of(environment, handoff, replayed=True, notes=notes)
         if handoff.phase == INVOCATION:
-            lost = missing_parts(environment.store, handoff).get("payload")
-            if lost is None:
-                return answer_of(environment, handoff, replayed=True, notes=notes)
-            begun: tuple[str, ...] = ("lose", "retry")
             notes.insert(0, f"{lost}; it was written again")
-        elif handoff.phase == TRANSFER:
-            begun = ("recheck",)
-        elif handoff.phase in {DISCOVERY, FAILED}:
-            begun = ("select", "examine") if handoff.phase == DISCOVERY else ("retry",)
-        else:  # it ended while its lock was awaited
-            return answer_of(environment, handoff, replayed=True)
-        is_prepared = handoff.phase in {INVOCATION, TRANSFER} and not _has_expired(
-            handoff, now_of(environment)
-        )
+        was_prepared = handoff.phase in {INVOCATION, TRANSFER}
+        is_prepared = was_prepared and not _has_expired(handoff, environment.moment)
         prepared = self.check(handoff if is_prepared else self.draft())
         if not all(check.holds for check in prepared.checks):
             raise self._fail(change, prepared, begun)
         begun = (*begun, "hand_on")
         if not is_prepared:
-            change.advance(prepared, begun, _answers(prepared), **stamp_of(environment))
+            change.advance(prepared, begun, _answers(prepared))
             begun = ()
         self._write(prepared, is_lost="lose" in begun)
         answers = {**_answers(prepared), "payload_written": digest_of(prepared.payload) == prepared.sha256}
-        sent = change.advance(prepared, (*begun, "invoke"), answers, **stamp_of(environment))
+        sent = change.advance(prepared, (*begun, "invoke"), answers)
         return answer_of(environment, sent, notes=[*notes, *_notes(sent)])
 
     def draft(self) -> Handoff:
         """Return the new handoff with a payload built from the source's work."""
-        store, handoff, now = self.environment.store, self.new, now_of(self.environment)
+        store, handoff, now = self.environment.store, self.new, self.environment.moment
         folder = work_folder(store, handoff)
         try:
             content, lost = build(self.source, handoff, folder=folder, project=self.environment.cwd, now=now)
@@ -374,7 +381,7 @@ class _Sending:
     def check(self, handoff: Handoff) -> Handoff:
         """Return *handoff* with the results of all checks."""
         environment = self.environment
-        results = checks.check_send(handoff, self.discovery, environment.store, now_of(environment))
+        results = checks.check_send(handoff, self.discovery, environment.store, environment.moment)
         target = checks.find_target(handoff, self.discovery)
         if handoff.request.health_check and target is not None:
             places = {"project": environment.cwd, "state": environment.state}
@@ -396,7 +403,7 @@ class _Sending:
         )
         answers = {"target_found": True, "payload_lost": True, "not_fixable": not error.recoverable}
         failed = replace(handoff, failure=failure, payload="")
-        change.advance(failed, (*begun, "refuse"), answers, **stamp_of(self.environment))
+        change.advance(failed, (*begun, "refuse"), answers)
         files.write_atomic(preserved, render(handoff.schema, handoff.content), durable=False)
         return error
 
@@ -424,7 +431,7 @@ def _source(
     """Yield the source of a request under its lock, so that two equal requests make one handoff."""
     store = environment.store
     if request.skill:
-        with Handoffs(store).locked(request.skill, wait=environment.wait):
+        with handoffs_of(environment).locked(request.skill):
             yield source_for(environment, discovery, request.skill, request.payload, new=request.new)
         return
     store.read(request.session)  # refuses an unknown session
@@ -445,7 +452,7 @@ def _refuse_without_synthesis(
     for step in environment.store.definition(session).steps:
         report = (step.get("reports") or {}).get(SYNTHESIS)
         if isinstance(report, Mapping) and report.get("required"):
-            resume = Command("resume", session.id, store=environment.shown_store)
+            resume = environment.command("resume", session.id)
             raise ValidationFailedError(
                 f"session `{session.id}` has no synthesis yet: step `{step.get('id')}` reports it",
                 hint=Hint("continue the work first: ", resume),

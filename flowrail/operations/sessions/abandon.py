@@ -56,7 +56,7 @@ def abandon(environment: Environment, session: SessionId, *, reason: Reason = ""
     recorded = str(stored.note.get("reason") or "")
     if result is not None:
         return AbandonedSession(session, after.status, recorded, result=result)
-    undo = Command("session rewind", session, to=after.revision, store=environment.shown_store)
+    undo = environment.command("session rewind", session, to=after.revision)
     return AbandonedSession(session, after.status, recorded, command=undo)
 
 

@@ -60,9 +60,9 @@ def accept(environment: Environment, session_id: str) -> AcceptedSession:
                 session=session_id,
             )
         store.accept(session_id, at=environment.now, by=environment.by)
-        Handoffs(store).accept_of(session_id, at=environment.now, by=environment.by)
+        Handoffs(store, environment.clock, environment.by).accept_of(session_id)
         _take_baseline(environment, newest)
-    resume = Command("resume", session_id, store=environment.shown_store) if newest.is_open else None
+    resume = environment.command("resume", session_id) if newest.is_open else None
     return AcceptedSession(session_id, newest.skill, was_foreign, resume)
 
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated
 
-from flowrail.command import Command
 from flowrail.errors import StorageError
 from flowrail.machines.difference import differences
 from flowrail.machines.migration import migrated
@@ -92,7 +91,7 @@ def _require_person_for_less(environment: Environment, session_id: str, to: str 
             decided -= _decided_by_persons(open_newest(environment, session, definition).workflow)
         if decided:
             lines = [f"session {session_id}", *(f" step {step}: {name}" for step, name in sorted(decided))]
-            typed = Command("session migrate", session_id, to=to, store=environment.shown_store)
+            typed = environment.command("session migrate", session_id, to=to)
             what = "migrate a session to a definition that leaves less to a person"
             require_person(
                 environment, what, "No person decides these any more. Migrate?", lines, typed, session_id

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Annotated
 
 from flowrail.errors import UsageError
-from flowrail.handoff.store import Handoffs, open_handoffs, record_pruned
+from flowrail.handoff.store import Handoffs, open_handoffs
 from flowrail.machines.session_store import Store, UnknownSessionError
 from flowrail.operations.board import FOREIGN, Board, ListedSession
 from flowrail.operations.environment import Environment
@@ -95,13 +95,13 @@ def prune(
 
 def prune_sessions(environment: Environment, *, older_than: float, dry_run: bool = False) -> PruneResult:
     """Delete sessions that ended more than *older_than* days ago; with *dry_run*, only return them."""
-    now = _seconds(environment.now)
-    handoffs = Handoffs(environment.store)
+    now = environment.moment.timestamp()
+    handoffs = Handoffs(environment.store, environment.clock, environment.by, environment.wait)
     if not dry_run:
         _sweep(environment.store, environment.state, now)
     gone: list[OldSession] = []
     stayed: list[OldSession] = []
-    needs = open_handoffs(handoffs, environment.now)
+    needs = open_handoffs(handoffs)
     for old in _old_sessions(environment.store, environment.now, older_than, needs):
         why = old.why
         if not why and not dry_run:
@@ -161,9 +161,7 @@ def _remove(environment: Environment, old: OldSession, handoffs: Handoffs) -> st
             session = change.kept.session
             if session.is_open and not (old.status == LOST and lost_dispatch(store, session)):
                 return "it was opened again"
-            record_pruned(handoffs, now=environment.clock, by=environment.by, wait=environment.wait)(
-                old.session
-            )
+            handoffs.record_pruned(old.session)
             store.delete(old.session)
     except UnknownSessionError as error:
         return error.message

@@ -23,7 +23,6 @@ from flowrail.operations.steps.command_runs import require_no_running
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.new_session import store_new
-from flowrail.operations.steps.revision_conflict import check_expected
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.operations.steps.shown_step import ShownStep, show_step
 from flowrail.session_status import ABANDONED, ACTIVE
@@ -64,9 +63,8 @@ def rewind_session(
     environment: Environment, session_id: str, revision: int, *, expect: int | None = None, reason: str = ""
 ) -> ShownStep:
     """Return a session to an earlier revision with a new record; the number of the revision still increases."""
-    with hold(environment, session_id) as held:
+    with hold(environment, session_id, expect=expect) as held:
         session = require_no_running(environment, held.change)
-        check_expected(environment, session, expect)
         if session.parent:
             check_still_dispatched(environment.store, session)
         earlier, _ = _earlier_state(environment, session_id, revision, at=session.revision)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -59,28 +59,19 @@ class Checked:
     """The workflows that were checked, and those that wait for approval."""
     exit_status: int
     """1 if there is an error, or with --strict a warning; 7 if a named workflow is not approved."""
-    github: bool = False
-    """Whether the findings are printed as annotations."""
 
     def report(self) -> Report:
-        """Return what a person reads, or annotations."""
-        found = [
-            (checked.workflow, checked.path, finding)
-            for checked in self.workflows
-            for finding in checked.findings
-        ]
-        if self.github:
-            return page.github_annotations(found)
+        """Return what a person reads."""
         workflows = sum(checked.is_workflow and not checked.needs_approval for checked in self.workflows)
         return page.report(
-            [(path, finding) for _, path, finding in found],
+            [(checked.path, finding) for checked in self.workflows for finding in checked.findings],
             proofs=[(checked.workflow, proof) for checked in self.workflows for proof in checked.order],
             workflows=workflows,
             others=sum(not checked.is_workflow for checked in self.workflows),
         )
 
 
-@operation("check", "flow check problem-analysis", "flow check --strict ./my-skill --github")
+@operation("check", "flow check problem-analysis", "flow check --strict ./my-skill")
 def check_skills(
     environment: Environment,
     skill: Annotated[
@@ -89,7 +80,6 @@ def check_skills(
     ] = (),
     *,
     strict: Annotated[bool, Help("Fail on warnings too.")] = False,
-    github: Annotated[bool, Help("Print annotations for GitHub Actions.")] = False,
 ) -> Checked:
     """Find errors in a workflow
 
@@ -98,33 +88,25 @@ def check_skills(
     breaks them. Exits 1 on any error, and 7 if a named workflow in Python is not
     approved: only its own code knows its steps.
     """
-    found = check(skill, environment.loader, environment.cwd, progress=environment.progress)
+    found = check(skill, environment.loader, environment.cwd)
     waiting = [checked for checked in found if checked.needs_approval]
     for checked in waiting:
         environment.tell(f"`{checked.workflow}` was not checked; {checked.needs_approval}")
     severities = {finding.severity for checked in found for finding in checked.findings}
     is_wrong = "error" in severities or (strict and severities)
     status = 1 if is_wrong else TrustError.exit_status if waiting and skill else 0
-    return Checked(tuple(found), status, github)
+    return Checked(tuple(found), status)
 
 
-def check(
-    targets: Sequence[str],
-    loader: Loader,
-    cwd: str,
-    *,
-    progress: Callable[[str, int, int], object] = lambda _address, _done, _total: None,
-) -> list[CheckedWorkflow]:
+def check(targets: Sequence[str], loader: Loader, cwd: str) -> list[CheckedWorkflow]:
     """Return a report on every workflow that *targets* name, or on all installed ones.
 
-    *progress* is called before each workflow. Python that is not approved is not checked.
+    Python that is not approved is not checked.
     """
     reader = WorkflowReader(loader)
-    found = list(_found(targets, loader.roots, cwd))
     reports: list[CheckedWorkflow] = []
-    for number, file in enumerate(found):
+    for file in _found(targets, loader.roots, cwd):
         if isinstance(file, WorkflowFile):
-            progress(file.address, number, len(found))
             try:
                 reports.append(_checked(file, reader))
             except TrustError as error:

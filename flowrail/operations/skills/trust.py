@@ -1,4 +1,4 @@
-"""Approve what may run in a project, show what waits for it, and accept foreign sessions. Only a person decides that."""
+"""Approve what may run in a project, and accept foreign sessions. Only a person decides that."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from flowrail.skills.catalog import (
     workflows,
 )
 from flowrail.skills.loader import Loader
-from flowrail.text.report import Report, Table, columns
+from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line
 
 
@@ -69,34 +69,7 @@ class TrustedSkill:
             yield one_line(f"{self.skill} {'may no longer run' if self.changed else 'was not approved'}")
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """A skill or a session that does not run until a person approves it."""
-
-    name: str
-    """The name of the skill, or the id of the session."""
-    why: str
-    """Why it waits."""
-    command: Command
-    """The command with which a person approves it."""
-
-
-@dataclass(frozen=True)
-class WaitingForApproval:
-    """Everything in a project that waits for a person's approval."""
-
-    waiting: tuple[Waiting, ...]
-    """The skills and the foreign sessions."""
-
-    def report(self) -> Report:
-        """Return what a person reads."""
-        if not self.waiting:
-            return ["nothing waits for approval"]
-        rows = [[entry.name, one_line(entry.why), str(entry.command)] for entry in self.waiting]
-        return [Table(columns("name", "why it waits", "a person runs", wraps=("why it waits",)), rows)]
-
-
-@operation("trust", "flow trust my-skill", "flow trust my-skill --edits", "flow trust")
+@operation("trust", "flow trust my-skill", "flow trust my-skill --edits", "flow trust --session other-k3x9q2")
 def trust(
     environment: Environment,
     skill: OptionalSkill = None,
@@ -110,8 +83,8 @@ def trust(
     digest: Annotated[
         str | None, Help("Approve without asking if the content has this digest.", metavar="HEX")
     ] = None,
-) -> TrustedSkill | AcceptedSession | WaitingForApproval:
-    """Approve a skill to run, or list what waits for approval
+) -> TrustedSkill | AcceptedSession:
+    """Approve a skill to run, or accept a session
 
     Shows the files, the commands and their programs, marks what changed since the last approval, and asks at the
     terminal. Exactly this content may then run its code, its commands and its health check in this project. Any
@@ -123,9 +96,9 @@ def trust(
             raise UsageError("--session accepts one session", hint="leave out the other arguments")
         return _accept(environment, session)
     if skill is None:
-        if remove or edits or digest:
-            raise UsageError("the skill is missing", hint=Hint("see what waits: ", Command("trust")))
-        return WaitingForApproval((*waiting_skills(environment), *_foreign_sessions(environment)))
+        raise UsageError(
+            "the skill is missing", hint=Hint("see what waits for approval: ", Command("doctor"))
+        )
     return _removed(environment, skill) if remove else _approved(environment, skill, digest, edits=edits)
 
 
@@ -191,13 +164,13 @@ def _accept(environment: Environment, session_id: str) -> AcceptedSession:
             *(f"  parameter {key}: {str(value)[:200]}" for key, value in last.session.params.items()),
             *(f"  fact {key}: {str(value)[:200]}" for key, value in last.session.state.items()),
         ]
-        hint = Hint("a person runs: ", Command("trust", session=session_id, store=environment.shown_store))
+        hint = Hint("a person runs: ", environment.command("trust", session=session_id))
         environment.confirm(Confirmation("Continue this session as yours?", lines, hint))
     return accept(environment, session_id)
 
 
-def waiting_skills(environment: Environment) -> Iterator[Waiting]:
-    """Yield the skills that do not run before a person approves them."""
+def waiting_skills(environment: Environment) -> Iterator[tuple[str, str, Command]]:
+    """Yield the skills that do not run before a person approves them: the name, the reason and the command for that."""
     loader = environment.loader
     for skill in listing(environment.roots):
         why = ""
@@ -213,16 +186,7 @@ def waiting_skills(environment: Environment) -> Iterator[Waiting]:
             if commands and (approved is None or not approved.covers(approval.snapshot(skill.folder))):
                 why = f"declares commands: {', '.join(sorted({command[0] for command in commands.values()}))}"
         if why:
-            root = named_root(skill) or None
-            yield Waiting(skill.name, why, Command("trust", skill.name, root=root))
-
-
-def _foreign_sessions(environment: Environment) -> Iterator[Waiting]:
-    store = environment.store
-    for session_id in store.ids():
-        if store.is_foreign(session_id):
-            command = Command("trust", session=session_id, store=store.named)
-            yield Waiting(session_id, "a session that you did not start on this machine", command)
+            yield skill.name, why, Command("trust", skill.name, root=named_root(skill) or None)
 
 
 def _find(name: str, loader: Loader) -> Skill:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
-from stat import S_ISREG
 
-from flowrail.command import Command
 from flowrail.evidence import shell_history
-from flowrail.handoff.handoff import ACKNOWLEDGMENT, INVOCATION
-from flowrail.handoff.store import Handoffs, missing_parts, payload_path
-from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance, SentWork
-from flowrail.machines.session import Dispatched, Session, WorkingFile
+from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance
+from flowrail.machines.session import Dispatched, Session
 from flowrail.machines.session_store import Store
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import working_files
@@ -26,22 +19,14 @@ MOST_STEPS = 12
 MOST_NOTED = 20
 """A briefing has at most this many notes, the newest."""
 LONGEST_ITEM = 40
-MOST_FILES = 5
-"""At most this many result files are named."""
 
 
 def with_past(environment: Environment, session: Session, guidance: Guidance) -> Guidance:
-    """Return *guidance* with working files, and a briefing, or the results after the end."""
+    """Return *guidance* with working files, and for an open session with a briefing."""
     guidance = replace(guidance, working_files=working_files.listed(environment, session))
-    if session.is_open:
-        return replace(guidance, briefing=_briefing(environment.store, session, guidance, environment.now))
-    if session.parent:
+    if not session.is_open:
         return guidance
-    return replace(
-        guidance,
-        results=_result_files(environment, session),
-        sent=_sent_work(environment, session),
-    )
+    return replace(guidance, briefing=_briefing(environment.store, session, guidance, environment.now))
 
 
 def _briefing(store: Store, session: Session, guidance: Guidance, now: str) -> Briefing:
@@ -101,57 +86,3 @@ def _done(store: Store, session: Session) -> tuple[tuple[DoneStep, ...], int, tu
             dispatches = move.dispatches + dispatches
             revision -= 1
     return tuple(reversed(done)), revision, dispatches
-
-
-def _result_files(environment: Environment, session: Session) -> tuple[WorkingFile, ...]:
-    """Return the files that the session's facts name, then those in its folder."""
-    project = working_files.project_of(environment, session)
-    now = datetime.fromisoformat(environment.now).timestamp()
-    named = [_file(path, project, now) for path in _paths(session)]
-    files = [*named, *working_files.listed(environment, session)]
-    return tuple({file.path: file for file in files if file is not None}.values())[:MOST_FILES]
-
-
-def _sent_work(environment: Environment, session: Session) -> tuple[SentWork, ...]:
-    """Return the handoffs that the session has sent, with the command that receives each.
-
-    One whose payload or target is gone is not among them.
-    """
-    handoffs = Handoffs(environment.store).all()
-    return tuple(
-        SentWork(
-            handoff.target,
-            handoff.phase == ACKNOWLEDGMENT,
-            Command(
-                "handoff receive",
-                payload_path(environment.store, handoff),
-                sha256=handoff.sha256,
-                root=handoff.root or None,
-                store=environment.shown_store,
-            ),
-        )
-        for handoff in handoffs
-        if handoff.session == session.id
-        and handoff.phase in {INVOCATION, ACKNOWLEDGMENT}
-        and not missing_parts(environment.store, handoff)
-    )
-
-
-def _paths(session: Session) -> Iterator[str]:
-    """Yield the texts among the session's facts, which can be paths."""
-    for value in session.state.values():
-        yield from (
-            item for item in (value if isinstance(value, tuple) else (value,)) if isinstance(item, str)
-        )
-
-
-def _file(path: str, project: str, now: float) -> WorkingFile | None:
-    """Return a file inside the project by its path, or `None`."""
-    relative = os.path.relpath(os.path.join(project, path), project)
-    try:
-        status = os.lstat(os.path.join(project, relative))
-    except (OSError, ValueError):
-        return None
-    if relative.startswith(os.pardir) or not S_ISREG(status.st_mode):
-        return None
-    return working_files.described(relative, status, now)

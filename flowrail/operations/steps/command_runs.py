@@ -17,7 +17,7 @@ from functools import partial
 from typing import Annotated
 
 from flowrail import approval
-from flowrail.command import Command, Hint
+from flowrail.command import Hint
 from flowrail.errors import ConflictError, TrustError, UsageError
 from flowrail.evidence import arguments, project_files, runs
 from flowrail.evidence.project_files import UnreadableError
@@ -88,11 +88,7 @@ def run_command(
     process is killed: run it again to attach. A command that may run only once is not repeated; its recorded output is
     printed. Exits with 0 if it passed, 1 if it failed, 4 if its result is unknown, 7 if it is not approved.
     """
-    if session is None:
-        session = own_session(
-            environment, lambda own: Command("run", name, session=own, store=environment.shown_store)
-        ).session.id
-    return run(environment, session, name, environment.stream)
+    return run(environment, session or own_session(environment).session.id, name, environment.stream)
 
 
 def run(
@@ -313,7 +309,7 @@ def require_no_running(environment: Environment, change: SessionChange) -> Sessi
 
 def _running(environment: Environment, session: Session, run: CommandRun) -> ConflictError:
     where = "" if run.machine == machine_name() else f" on {run.machine}"
-    wait = Command("run", run.command, session=session.id, store=environment.shown_store)
+    wait = environment.command("run", run.command, session=session.id)
     return ConflictError(
         f"command `{run.command}` runs{where} (started {ago(run.at, environment.now)}), so the session cannot advance",
         code="COMMAND_RUNNING",
@@ -330,7 +326,7 @@ def _ask(at: _AtStep, run: CommandRun) -> ConflictError:
     if asked.id not in {question.id for question in session.questions}:
         session = asked_questions.with_questions(session, [*session.questions, asked])
         at.held.commit(session, "ask", questions=[asked.id])
-    show = Command("resume", session.id, store=at.held.environment.shown_store)
+    show = at.held.environment.command("resume", session.id)
     return ConflictError(
         f"command `{run.command}` must not run twice: {run.result}",
         code="COMMAND_NOT_REPEATED",

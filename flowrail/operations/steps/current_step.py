@@ -185,8 +185,8 @@ def step_again(
         record is not None and record.session.owner == environment.conversation
     )
     if record is not None and is_own:
-        resume = Command("resume", record.session.id, store=environment.shown_store)
-        start = Command("step", address, new=True, params=params, store=environment.shown_store)
+        resume = environment.command("resume", record.session.id)
+        start = environment.command("step", address, new=True, params=params)
         raise UsageError(
             f"session `{record.session.id}` of `{address}` is open with other parameters "
             f"({session_choice.described(environment, record)})",
@@ -218,9 +218,7 @@ def report(
     is_started_now = session_id is not None and start_if_reserved(environment, session_id)
     if session_id is None:
         shown_note = note if note and note.isprintable() else None
-        typed = Command(
-            "step", str(address), outcome, facts=facts, expect=expect, store=environment.shown_store
-        )
+        typed = environment.command("step", str(address), outcome, facts=facts, expect=expect)
         session_id = session_choice.open_session_of(
             environment, str(address), lambda own: typed.with_options(session=own, note=shown_note)
         )
@@ -245,7 +243,7 @@ def report(
             )
             after = _follow(held, session, reported, children, now, relayed)
         except ValuesError as error:
-            resume = Command("resume", session.id, store=environment.shown_store)
+            resume = environment.command("resume", session.id)
             error.hint = Hint(error.hint, "; read the step again: ", resume)
             raise
         shown = show_step(environment, after, held.opened)  # before the session moves: a text may be refused
@@ -301,7 +299,7 @@ def _facts(
 
 def _check_skill(environment: Environment, session: Session, address: str | None, *outcome: str) -> None:
     if address is not None and session.skill != address:
-        named = Command("step", session.skill, *outcome, session=session.id, store=environment.shown_store)
+        named = environment.command("step", session.skill, *outcome, session=session.id)
         raise UsageError(
             f"session `{session.id}` belongs to `{session.skill}`, not to `{address}`",
             hint=Hint("use: ", named),

@@ -127,7 +127,7 @@ def _broken(held: HeldSession, rule: OrderRule, what: str) -> ConflictError:
     """Record that a rule denies something, and return the refusal."""
     session = held.kept.session
     held.commit(session, order_watch.DENIED, rule=rule.text, call=what)
-    resume = Command("resume", session.id, store=held.environment.shown_store)
+    resume = held.environment.command("resume", session.id)
     return ConflictError(
         f"{what} would break the order rule `{rule.text}`: {rule.missing}",
         code="ORDER_BROKEN",

@@ -15,6 +15,7 @@ from flowrail.machines.transition import current_step
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
+from flowrail.operations.steps.revision_conflict import check_expected
 from flowrail.operations.steps.session_ownership import owned, ownership_note
 from flowrail.operations.steps.session_workflow import open_session
 
@@ -80,13 +81,19 @@ class HeldSession:
 
 @contextmanager
 def hold(
-    environment: Environment, session_id: str, *, take_over: bool = False, any_owner: bool = False
+    environment: Environment,
+    session_id: str,
+    *,
+    take_over: bool = False,
+    any_owner: bool = False,
+    expect: int | None = None,
 ) -> Iterator[HeldSession]:
-    """Lock a session and yield it, or refuse if it belongs to another conversation.
+    """Lock a session and yield it, or refuse if it belongs to another conversation, or is not at the revision *expect*.
 
     With *take_over* it becomes the caller's. With *any_owner* it may belong to any conversation and stays as it is, because a
     person decides about it, or a reviewer records a finding.
     """
     with environment.store.change(session_id, wait=environment.wait) as change:
         session = change.kept.session if any_owner else owned(environment, change.kept, take_over=take_over)
+        check_expected(environment, change.kept.session, expect)
         yield HeldSession(environment, change, session)

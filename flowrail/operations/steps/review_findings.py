@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from flowrail.command import Command
 from flowrail.errors import UsageError
 from flowrail.machines import gate_verdict
 from flowrail.machines.session import RecordedFinding, Session
@@ -103,11 +102,7 @@ def list_findings(environment: Environment, session: OptionalSession = None) -> 
 
     Without ID, those of this conversation's open session.
     """
-
-    def named(own: str) -> Command:
-        return Command("finding list", own, store=environment.shown_store)
-
-    home, _ = _home_of_findings(environment, session or own_session(environment, named).session.id)
+    home, _ = _home_of_findings(environment, session or own_session(environment).session.id)
     recorded = environment.store.read(home).session.findings
     return Findings(home, tuple(_shown(home, finding) for finding in recorded))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from flowrail.command import Command, Hint
+from flowrail.command import Hint
 from flowrail.errors import ConflictError, FlowError
 from flowrail.machines.reported_values import read_values
 from flowrail.machines.session import Report, Session
@@ -37,7 +37,7 @@ def check_expected(environment: Environment, session: Session, expect: int | Non
     raise ConflictError(
         f"session `{session.id}`{topic} is at revision {session.revision}, not {expect}{moved}",
         code="REVISION_CONFLICT",
-        hint=Hint("see its state: ", Command("resume", session.id, store=environment.shown_store)),
+        hint=Hint("see its state: ", environment.command("resume", session.id)),
         session=session.id,
         revision=session.revision,
         expected=expect,

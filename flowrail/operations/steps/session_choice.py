@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 
 from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, StorageError
@@ -30,16 +29,12 @@ class NoOpenSessionError(ConflictError):
 
 
 def choose(
-    environment: Environment,
-    address: str | None = None,
-    params: Mapping[str, object] | None = None,
-    command: Callable[[str], Command] | None = None,
+    environment: Environment, address: str | None = None, params: Mapping[str, object] | None = None
 ) -> tuple[Record | None, tuple[Record, ...]]:
     """Return the session that the caller refers to, if any, and the other open ones, newest first.
 
-    *address* limits the choice to the sessions of a skill. Several are refused, and *command* gives the command that the
-    refusal names for each. With *params* the caller may start another session, so several without an owner are no reason
-    to refuse a conversation.
+    *address* limits the choice to the sessions of a skill. Several are refused. With *params* the caller may start another
+    session, so several without an owner are no reason to refuse a conversation.
     """
     candidates = _newest_first(_open_sessions(environment, address))
     own = [record for record in candidates if _owns(environment, record)]
@@ -48,7 +43,7 @@ def choose(
     if not pool and address is None and environment.conversation is None and len(candidates) == 1:
         pool = candidates  # the user looks at the only session
     if len(pool) > 1 and (own or not (params and environment.conversation)):
-        raise _several_open(environment, pool, f" of `{address}`" if address else "", command)
+        raise _several_open(environment, pool, f" of `{address}`" if address else "")
     chosen = pool[0] if len(pool) == 1 else None
     return chosen, tuple(record for record in candidates if record is not chosen)
 
@@ -64,12 +59,9 @@ def open_session_of(environment: Environment, address: str, command: Callable[[s
     return record.session.id
 
 
-def own_session(environment: Environment, command: Callable[[str], Command] | None = None) -> Record:
-    """Return the session that a command without an id is about: the caller's open one, or the one that just ended.
-
-    *command* is as in `choose`.
-    """
-    record, others = choose(environment, command=command)
+def own_session(environment: Environment) -> Record:
+    """Return the session that a command without an id is about: the caller's open one, or the one that just ended."""
+    record, others = choose(environment)
     record = record or _just_ended(environment)
     if record is None:
         raise _none_open(environment, others)
@@ -139,8 +131,8 @@ def _readable(
         except StorageError as error:
             if address is None or len(session_id) != len(stem) + 6:
                 continue
-            history = Command("sessions", session_id, store=environment.shown_store)
-            start = Command("step", address, new=True, store=environment.shown_store)
+            history = environment.command("sessions", session_id)
+            start = environment.command("step", address, new=True)
             error.hint = Hint(
                 error.hint, "; see the readable part: ", history, "; start another session: ", start
             )
@@ -148,24 +140,18 @@ def _readable(
             raise
 
 
-def _several_open(
-    environment: Environment,
-    newest: Sequence[Record],
-    suffix: str,
-    command: Callable[[str], Command] | None,
-) -> ConflictError:
-    command = command or partial(Command, "resume", store=environment.shown_store)
-    commands = [command(record.session.id) for record in newest]
+def _several_open(environment: Environment, newest: Sequence[Record], suffix: str) -> ConflictError:
+    store = environment.shown_store
+    commands = [Command("resume", record.session.id, store=store) for record in newest]
     parts: list[str | Command] = []
     for record, line in zip(newest[:MOST_NAMED], commands, strict=False):
         parts += ["\n", line, f" ({described(environment, record)})"]
     if len(newest) > MOST_NAMED:
-        more = Command("sessions", store=environment.shown_store)
-        parts += [f"\nand {len(newest) - MOST_NAMED} more: ", more]
+        parts += [f"\nand {len(newest) - MOST_NAMED} more: ", Command("sessions", store=store)]
     return ConflictError(
         f"{len(newest)} sessions{suffix} are open",
         code="SEVERAL_OPEN",
-        hint=Hint("choose one:", *parts),
+        hint=Hint("name one of these; each command shows its step:", *parts),
         sessions=[record.session.id for record in newest],
         commands=[str(line) for line in commands],
     )
@@ -188,7 +174,7 @@ def _none_open(
     if not others:
         return NoOpenSessionError(f"no session{of_skill} is open", hint=Hint(*hints), **details)
     newest = others[0].session.id
-    take_over = Command("resume", newest, take_over=True, store=environment.shown_store)
+    take_over = environment.command("resume", newest, take_over=True)
     hint = Hint(*hints, "; only if the user asks to continue another one: ", take_over)
     if command is not None and environment.conversation is None and len(others) == 1:
         hint = Hint("if you mean this one: ", command(newest), "; otherwise ", *hints)
@@ -206,6 +192,6 @@ def _described_all(environment: Environment, newest: Sequence[Record]) -> str:
         owner_note = "" if record.session.owner is None else ", of another conversation"
         parts.append(f"{record.session.id} ({described(environment, record)}{owner_note})")
     if len(newest) > MOST_NAMED:
-        sessions = Command("sessions", store=environment.shown_store)
+        sessions = environment.command("sessions")
         parts.append(f"and {len(newest) - MOST_NAMED} more: {sessions}")
     return "; ".join(parts)

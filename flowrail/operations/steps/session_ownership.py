@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from flowrail.command import Command, Hint
+from flowrail.command import Hint
 from flowrail.errors import ConflictError, FlowError
 from flowrail.hosts.conversation import RELEASED
 from flowrail.machines.session import Session
@@ -25,7 +25,7 @@ def owned(environment: Environment, record: Record, *, take_over: bool = False) 
     """
     session = record.session
     if not take_over and belongs_to_other(environment, record):
-        command = Command("resume", session.id, take_over=True, store=environment.shown_store)
+        command = environment.command("resume", session.id, take_over=True)
         raise ConflictError(
             f"session `{session.id}` belongs to another conversation ({described(environment, record)})",
             code="OTHER_CONVERSATION",

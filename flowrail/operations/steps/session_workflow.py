@@ -161,7 +161,7 @@ def _of_this_program(environment: Environment, session: Session) -> OpenedWorkfl
 
 
 def _code_changed(environment: Environment, session: Session) -> ChangedError:
-    migrate = Command("session migrate", session.id, store=environment.shown_store)
+    migrate = environment.command("session migrate", session.id)
     return ChangedError(
         f"the code of session `{session.id}` changed after the session started",
         hint=Hint("continue with the changed code: ", migrate),
@@ -203,12 +203,11 @@ def start_command(environment: Environment, address: str) -> Command:
     An unknown skill is refused.
     """
     find(address, environment.roots)
-    return Command(
+    return environment.command(
         "step",
         address,
         new=True,
         params=_left_to_give(address, environment.loader),
-        store=environment.shown_store,
     )
 
 

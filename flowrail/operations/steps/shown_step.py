@@ -99,7 +99,7 @@ def show_record(environment: Environment, record: Record, *, is_new: bool = Fals
             f"This session belongs to another conversation ({session_choice.described(environment, record)}). "
             "Leave it alone unless the user asks you to continue it."
         )
-        take_over = Command("resume", session.id, take_over=True, store=environment.shown_store)
+        take_over = environment.command("resume", session.id, take_over=True)
         return replace(_bare(shown, text), briefing=None, take_over_command=take_over)
     lost = lost_dispatch(environment.store, session)
     if lost is not None:  # no report of its agent would count

@@ -30,7 +30,6 @@ from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.guarded_calls import LiftedGuard, lift_guard
 from flowrail.operations.steps.held_session import HeldSession, hold
 from flowrail.operations.steps.people import require_person
-from flowrail.operations.steps.revision_conflict import check_expected
 from flowrail.operations.steps.session_choice import own_session
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.text import placeholders
@@ -172,10 +171,8 @@ def waive_command(
 def _decide(
     environment: Environment, verb: str, session: str | None, checks: tuple[str, ...], reason: str
 ) -> DecidedEvidence:
-    session_id = (
-        session or own_session(environment, lambda own: Command(verb, *checks, session=own)).session.id
-    )
-    typed = Command(verb, *checks, session=session_id, reason=reason or None, store=environment.shown_store)
+    session_id = session or own_session(environment).session.id
+    typed = environment.command(verb, *checks, session=session_id, reason=reason or None)
     step, results = judged(environment, session_id)
     if not checks:
         checks = tuple(
@@ -227,10 +224,8 @@ def confirm(
     """
     if len(reason) > LONGEST_REASON or (waived and not reason.strip()):
         raise UsageError("a reason is needed", hint=f"give one of at most {LONGEST_REASON} characters")
-    with hold(environment, session_id, any_owner=True) as held:
-        session = held.session
-        check_expected(environment, session, expect)
-        step = held.step
+    with hold(environment, session_id, any_owner=True, expect=expect) as held:
+        session, step = held.session, held.step
         session = session if session.evidence is not None else entered(environment, held.workflow, session)
         evidence = session.evidence or StepEvidence()
         for name in checks:

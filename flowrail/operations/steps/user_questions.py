@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
@@ -26,8 +26,7 @@ from flowrail.operations.steps.child_sessions import start_if_reserved
 from flowrail.operations.steps.current_step import look
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.held_session import hold
-from flowrail.operations.steps.people import person_needed, require_person
-from flowrail.operations.steps.revision_conflict import check_expected
+from flowrail.operations.steps.people import require_person
 from flowrail.operations.steps.session_choice import open_session_of
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.text.phrases import listed
@@ -195,71 +194,66 @@ def answer_questions(
     *expect* is the revision at which the questions were read, if it matters. *way* is the way in which the answers come,
     if the caller knows it. Otherwise a person at the terminal is asked about those that only a person may give.
     """
-    text = check_note(note)
-    stripped = {name: [word.strip() for word in words] for name, words in answers.items()}
-    decided: Container[str] = stripped
-    if way is None:
-        seen = environment.store.read(session_id).session
-        way, decided = _way_of(environment, seen, stripped, reason)
-        expect = seen.revision if decided and expect is None else expect
-    with hold(environment, session_id, take_over=take_over) as held:
-        now, session = environment.now, held.session
-        check_expected(environment, session, expect)
-        check_still_dispatched(environment.store, session)
-        known = {question.id: question for question in session.questions}
-        if not known or not session.is_open:
-            raise ConflictError(
-                f"session `{session_id}` is not waiting for an answer",
-                code="NOT_WAITING",
-                hint=Hint("see its state: ", Command("sessions", session_id)),
+    text, decided = check_note(note), set[str]()
+    given = {name: [word.strip() for word in words] for name, words in answers.items()}
+    usual = AT_TERMINAL if environment.at_terminal and environment.conversation is None else RELAYED
+    while True:
+        with hold(environment, session_id, take_over=take_over, expect=expect) as held:
+            session, now = held.session, environment.now
+            check_still_dispatched(environment.store, session)
+            known = {question.id: question for question in session.questions}
+            if not known or not session.is_open:
+                raise ConflictError(
+                    f"session `{session_id}` is not waiting for an answer",
+                    code="NOT_WAITING",
+                    hint=Hint("see its state: ", Command("sessions", session_id)),
+                )
+            answer_now = partial(
+                asked_questions.answer_question, at=now, by=environment.by, reason=reason, way=way or usual
             )
-        answered = dict(known)
-        for name, words in stripped.items():
-            answered[name] = _answered(known, name, words, now, environment.by, reason, way)
-            if (
-                name not in decided
-                and known[name].is_open
-                and known[name].needs_person(answered[name].answer or ())
-            ):
-                resume = Command("resume", session_id, store=environment.shown_store)
-                raise person_needed(environment, f"answer {listed([name])}", resume, session_id)
-        if answered != known:
-            after = asked_questions.with_questions(session, list(answered.values()))
-            after = asked_questions.settle(after)
-            after = after.with_note(text, step=str(session.step), at=now, source="answer")
-            held.commit(after, "answer", at=now, answers=stripped, text=text, reason=reason, way=way)
+            answered = {name: _answered(known, name, words, answer_now) for name, words in given.items()}
+            persons = [
+                question
+                for name, question in answered.items()
+                if known[name].is_open and question.needs_person(question.answer or ())
+            ]
+            if way is not None or decided.issuperset(question.id for question in persons):
+                if any(answered[name] != known[name] for name in answered):
+                    after = asked_questions.with_questions(session, list((known | answered).values()))
+                    after = asked_questions.settle(after)
+                    after = after.with_note(text, step=str(session.step), at=now, source="answer")
+                    held.commit(
+                        after, "answer", at=now, answers=given, text=text, reason=reason, way=way or usual
+                    )
+                break
+        usual = _ask_person(
+            environment, session, persons, given, reason
+        )  # the session is not locked meanwhile
+        decided, expect = {question.id for question in persons}, session.revision
     return look(environment, session_id)
 
 
-def _way_of(
-    environment: Environment, session: Session, answers: Mapping[str, Sequence[str]], reason: str
-) -> tuple[str, Sequence[str]]:
-    """Return the way in which these answers come, and the questions that only a person may answer so.
-
-    The person is asked about them at the terminal. Anybody else is refused.
-    """
-    lines, names = [f"session {session.id}{f' ({session.topic})' if session.topic else ''}"], []
-    for question in session.questions if session.is_open else ():
-        words = answers.get(question.id, ())
-        if words and question.is_open:
-            given = asked_questions.answer_question(question, words, at="", by="", reason=reason).answer or ()
-            if question.needs_person(given):
-                names.append(question.id)
-                about = [option.description for option in question.options if option.label in given]
-                lines += [question.text, f" your answer: {', '.join(given)}"]
-                lines += [f" {text}" for text in about if text]
-    if not names:
-        is_person = environment.at_terminal and environment.conversation is None
-        return AT_TERMINAL if is_person else RELAYED, ()
-    typed = Command(
+def _ask_person(
+    environment: Environment,
+    session: Session,
+    answered: Sequence[AskedQuestion],
+    given: Mapping[str, Sequence[str]],
+    reason: str,
+) -> str:
+    """Ask the person at the terminal whether these are the answers; return that way. Anybody else is refused."""
+    lines = [f"session {session.id}{f' ({session.topic})' if session.topic else ''}"]
+    for question in answered:
+        words = question.answer or ()
+        about = (option.description for option in question.options if option.label in words)
+        lines += [question.text, f" your answer: {', '.join(words)}", *(f" {text}" for text in about if text)]
+    typed = environment.command(
         "answer",
         session.id,
-        answers={name: words[0] for name, words in answers.items()},
+        answers={name: words[0] for name, words in given.items()},
         reason=reason or None,
-        store=environment.shown_store,
     )
-    what = f"answer {listed(names)}"
-    return require_person(environment, what, "Is this your answer?", lines, typed, session.id), names
+    what = f"answer {listed([question.id for question in answered])}"
+    return require_person(environment, what, "Is this your answer?", lines, typed, session.id)
 
 
 def _from_agent(question: Question, known: Sequence[AskedQuestion]) -> AskedQuestion:
@@ -288,10 +282,7 @@ def _answered(
     known: Mapping[str, AskedQuestion],
     name: str,
     words: list[str],
-    now: str,
-    by: str,
-    reason: str,
-    way: str,
+    answer_now: Callable[[AskedQuestion, list[str]], AskedQuestion],
 ) -> AskedQuestion:
     question = known.get(name)
     if question is None:
@@ -305,7 +296,7 @@ def _answered(
         raise UsageError(
             f"question `{name}` accepts one answer", code="BAD_ANSWER", hint="give one", question=name
         )
-    answered = asked_questions.answer_question(question, words, at=now, by=by, reason=reason, way=way)
+    answered = answer_now(question, words)
     if question.answer is None:
         return answered
     if set(answered.answer or ()) == set(question.answer):

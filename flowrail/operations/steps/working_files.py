@@ -103,7 +103,7 @@ def listed(environment: Environment, session: Session) -> tuple[WorkingFile, ...
     In both groups those changed last come first, so a folder with many scratch files does not hide the notes.
     """
     folder = path_of(environment, session)
-    now = datetime.fromisoformat(environment.now).timestamp()
+    now = environment.moment.timestamp()
     working_files = []
     for path in _paths(folder):
         with suppress(OSError):

@@ -206,10 +206,7 @@ def _result(player: Player, file: WorkflowFile, environment: Environment, only: 
     if planned is None:
         return result
     walks = [walk for walk in planned.walks if only is None or walk.name == only]
-    played: list[PlayedWalk] = []
-    for walk in walks:
-        played.append(player.play(file.address, walk))
-        environment.progress(file.address, len(played), len(walks))
+    played = [player.play(file.address, walk) for walk in walks]
     failed = [failed_walk(walk, file, environment) for walk in played if not walk.passed]
     return replace(
         result,
