@@ -53,8 +53,10 @@ def ready(data: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     for line in (*parts, *(data[name] for name in SINGLE), result.get("whole"), result.get("next")):
         if line:
             yield line, b""
-    texts = "\n".join(data["actions"]).replace('"…"', '"Which one?"')
-    yield from ((line, b"") for line in IN_A_TEXT.findall(texts) if not A_VALUE_IS_OPEN.search(line))
+    texts = "\n".join([*data["actions"], *data["resources"].values()])
+    for line in IN_A_TEXT.findall(texts.replace("SESSION", data["session"]).replace('"…"', '"Which one?"')):
+        if not A_VALUE_IS_OPEN.search(line):
+            yield line, b""
     if data["finding_command"]:
         yield Team().with_finding(data["finding_command"], "SHOULD"), b""
     if data["ask_command"]:
