@@ -215,7 +215,7 @@ CODES = {
         3, "The journal has no room for another record.", "End the session, and continue in a new one."
     ),
     "PAYLOAD_EXISTS": ErrorCode(
-        3, "Another file has the payload's name.", "Move it away, then run the command again."
+        3, "Another file has the payload's name.", "Move the file away, then run the command again."
     ),
     "SCHEMA_DIFFERS": ErrorCode(3, "The database has no flowrail tables.", "Create them: `flow store init`."),
     "STORAGE": ErrorCode(
@@ -266,7 +266,7 @@ CODES = {
         "Copy to an empty store.",
     ),
     "DISPATCH_GONE": ErrorCode(
-        4, "The child session was replaced, or its parent has left the step.", "Stop working on it."
+        4, "The child session was replaced, or its parent has left the step.", "Stop working on the dispatch."
     ),
     "ENDED_THERE": ErrorCode(
         4,
@@ -279,7 +279,7 @@ CODES = {
         "Provide each missing item, then report again.",
     ),
     "EXISTS": ErrorCode(
-        4, "A file or folder with this name already exists.", "Use another name, or remove it."
+        4, "A file or folder with this name already exists.", "Use another name, or remove the existing one."
     ),
     "GATE_DECIDES": ErrorCode(
         4,

@@ -43,9 +43,9 @@ FR113 | error | A transition has an unknown outcome. The keys of `next` are the 
     """\
 FR114 | error | The workflow has no steps. There is nothing to run. | Add at least one step.
 FR115 | error | A step has no title or no instructions. An agent without instructions invents some. | Add a title of a few words, or instructions.
-FR116 | error | A conditional step has no transition for when it does not apply. If the step does not apply, the session must continue elsewhere. | Start with a step that always applies, or add a `skip` transition.
+FR116 | error | A conditional step has no transition to take if it does not apply. If the step does not apply, the session must continue elsewhere. | Start with a step that always applies, or add a `skip` transition.
 FR117 | error | A limit cannot work. After the last attempt a session must continue, and at least one attempt must be allowed. | Add `ok` to `next`; the last `iterate` follows it.
-FR118 | error | A rule is never tried, or no rule may match. The first matching rule decides. Without a final rule for all other cases, a report could be refused. | Put the rule without `if` at the end.
+FR118 | error | A rule is never tried, or possibly no rule matches. The first matching rule decides. Without a final rule for all other cases, a report could be refused. | Put the rule without `if` at the end.
 FR119 | error | An expression is invalid. Expressions consist of `and`, `or`, `not`, comparisons, `in`, parentheses, literals and names. | Compare names and literals, such as `mode == 'full' and visit > 1`.
 FR120 | error | An expression uses an undeclared name. The expression would be always true or never true. Usually a name is misspelt. | Declare the name in `params` or in the `reports` of a step.
 FR121 | error | A text uses an undeclared placeholder. The agent would read the placeholder itself, or a gap. | Declare the name in `params` or in the `reports` of a step; write `$$` for a dollar sign.
@@ -65,7 +65,7 @@ FR144 | error | A dispatch has no instructions. All sub-agents would do the same
 FR146 | error | A question is invalid. Hosts take at most 3 questions of 2 or 3 options with a header of at most 12 characters. | Ask at most 3 questions, with 2 or 3 options and a header of at most 12 characters.
 FR147 | error | An answer leads nowhere. The user would answer, and the session could not continue. | Add the outcome to `next`, or use an outcome that `next` contains.
 FR148 | error | A gate has no review, or lacks a transition. A gate decides from the findings of its review. Without a review it would always pass. | Name the step that reviews, and add `ok` and `fail` to `next`.
-FR149 | error | A gate does not lead back to its review. Work that failed would never be reviewed again. | Let it lead to the step that fixes the findings, which leads to the review again.
+FR149 | error | A gate does not lead back to its review. Work that failed would never be reviewed again. | Let `fail` lead to the step that fixes the findings, and that step to the review.
 FR151 | error | The workflow in `then` is missing. At its end, a session would print a command that is refused. | Use the address of an installed workflow; `flow list` shows them.
 FR152 | error | A `flow:` fence cannot become a block. The agent would read the fence instead of the block. | Fix it, or write it without `flow:`.
 FR153 | error | An order rule is invalid, or about something that never happens. It would protect nothing, although its author expects it to. | Correct the rule as the message says.
@@ -76,10 +76,10 @@ FR157 | error | A check of `evidence` is invalid. A check that cannot be evaluat
 FR158 | error | A guard is invalid. A guard denies tool calls, except at the steps that it names. A misspelt pattern or step would deny nothing, or everything. | Write a pattern of tool calls, and the steps that allow them: `"Bash(git push*)": [publish]`.
 FR159 | error | A command of a step, or a fact that comes from one, is invalid. The command could not be run, or the fact would never have a value. | Correct the command as the message says.
 FR187 | error | An order rule is broken on a path of the workflow. The message shows the shortest one, as steps with their outcomes. | Change a transition so that the path does not exist, or change the rule.
-FR126 | warning | A fact is read before any step reports it. Before it is reported the fact has no value: the text has a gap, and the condition is false. | Report it earlier, or declare it in `params`.
-FR162 | warning | A transition is never taken. The transition suggests a case that cannot occur. | Let a rule or an answer decide it, or remove it from `next`.
+FR126 | warning | A fact is read before any step reports it. Until it is reported, the fact has no value: the text has a gap, and the condition is false. | Report it earlier, or declare it in `params`.
+FR162 | warning | A transition is never taken. The transition suggests a case that cannot occur. | Let a rule or an answer decide the outcome, or remove it from `next`.
 FR163 | warning | A loop has no limit. An agent that is never satisfied repeats the loop until a person intervenes. | Add a `limit` to a step that leads back by `iterate` or `fail`.
-FR164 | warning | A limit has no effect. Usually the transition back was forgotten, or the limit is at the wrong step. | Remove it, or move it to the step that leads back by `iterate` or `fail`.
+FR164 | warning | A limit has no effect. Usually the transition back was forgotten, or the limit is at the wrong step. | Remove the limit, or move it to the step that leads back by `iterate` or `fail`.
 FR166 | warning | A text names a step that does not exist. Usually the step was renamed, but not in the text. | Use the id of a step of this workflow.
 FR167 | warning | A text names an outcome that the step does not accept. The agent would report an outcome that is refused. | Use an outcome that the step accepts.
 FR168 | warning | SKILL.md departs from the open skill specification. Other hosts read the same `SKILL.md`, according to the open specification. | Follow the [specification](https://agentskills.io/specification): a name, a description, and no other keys at the top.
