@@ -23,9 +23,13 @@ def follow(workflow: Workflow, session: Session, *events: Event) -> tuple[Sessio
     broken: dict[str, OrderRule] = {}
     for event in events:
         for rule in workflow.order_rules:
-            state, is_broken = rule.follow(states.pop(rule.text, 0), rule.matched(event))
-            states |= {rule.text: state} if state else {}
-            broken |= {rule.text: rule} if is_broken else {}
+            if event.call is not None and not rule.patterns:
+                continue
+            matched = rule.matched(event)
+            if True in matched:
+                state, is_broken = rule.follow(states.pop(rule.text, 0), matched)
+                states |= {rule.text: state} if state else {}
+                broken |= {rule.text: rule} if is_broken else {}
     changed = session if states == session.order else replace(session, order=Frozen(states))
     return changed, tuple(broken.values())
 

@@ -74,7 +74,7 @@ class Side:
     def matches(self, event: Event) -> bool:
         """Return whether *event* is one of those that the side means."""
         if event.call is not None:
-            return bool(self.pattern) and tools.forbidding([self.pattern], event.call) is not None
+            return bool(self.pattern) and tools.forbidding((self.pattern,), event.call) is not None
         return not self.pattern and (event.step, event.outcome) == (self.step, self.outcome)
 
     def __str__(self) -> str:
@@ -120,13 +120,17 @@ class OrderRule:
 
     def matched(self, event: Event) -> Matched:
         """Return which sides *event* matches."""
-        if event.call is not None and not self.patterns:
-            return False, False, False, False
-        first, then, until, per = (side is not None and side.matches(event) for side in self.sides)
-        return first, then, until, per
+        return (
+            self.first.matches(event),
+            self.then is not None and self.then.matches(event),
+            self.until is not None and self.until.matches(event),
+            self.per is not None and self.per.matches(event),
+        )
 
     def follow(self, state: int, matched: Matched) -> tuple[int, bool]:
         """Return the state after an event that matches some sides, and whether it breaks the rule. The first state is 0.
+
+        An event that matches no side changes nothing.
 
         An event is judged by the events before it; only `at most ... per attempt` counts the entry first.
         """

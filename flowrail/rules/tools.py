@@ -58,20 +58,18 @@ class ToolUse:
         self.project = project
         self.home = home
         self.work = work
-
-    @cached_property
-    def line(self) -> str:
-        """The line of a shell tool, or nothing."""
-        line = self.input.get("command", self.input.get("cmd", ""))
-        if isinstance(line, list):
-            is_shell = len(line) == 3 and str(line[1]).startswith("-")  # noqa: PLR2004 - sh -c TEXT
-            line = line[-1] if is_shell else " ".join(map(str, line))
-        return line[:_LONGEST_LINE] if isinstance(line, str) else ""
+        self.line = _line_in(given) if tool in SHELLS else ""
+        """The line of a shell tool."""
 
     @cached_property
     def commands(self) -> tuple[str, ...]:
         """Each simple command of the line."""
         return _simple_commands(self.line)
+
+    @cached_property
+    def redirected(self) -> list[str]:
+        """The files that the line writes by `>`, `>>` or `tee`."""
+        return _redirected(self.line) if ">" in self.line or "tee" in self.line else []
 
 
 def problem(rule: object) -> str | None:
@@ -109,7 +107,8 @@ def covers(general: str, special: str) -> bool:
     argument, part = (match["argument"] or "*" for match in (wide, narrow))
     if argument == part or argument.strip() == "*":
         return True
-    return bool(SHELLS & tools_of) and _matches_command(argument, re.sub(r"(?::\*| \*)$", "*", part))
+    text = re.sub(r"(?::\*| \*)$", "*", part)
+    return bool(SHELLS & tools_of) and any(_fits(parts, text) for parts in _command_globs(argument))
 
 
 def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
@@ -123,21 +122,39 @@ def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
 def written_files(used: ToolUse) -> list[str]:
     """Return the files that a tool writes, as far as its input or a shell line says it."""
     if used.tool in SHELLS:
-        return _redirected(used.line)
+        return used.redirected
     return _files(used) if used.tool in EDITS else []
 
 
+class _Pattern:
+    """A pattern that was read: the tool and its argument, `*` for any."""
+
+    def __init__(self, tool: str, argument: str) -> None:
+        self.tool = tool
+        self.argument = argument
+        self.is_any = argument.strip() == "*"
+        self.command_globs = _command_globs(argument)
+
+
+@lru_cache(maxsize=1_000)
+def _parsed(rule: str) -> _Pattern | None:
+    """Return the pattern that a text describes; `None` if it cannot be evaluated."""
+    match = re.match(_RULE, rule) if len(rule) <= LONGEST else None
+    return _Pattern(match["tool"], match["argument"] or "*") if match is not None else None
+
+
 def _matches(rule: str, used: ToolUse) -> bool:
-    parsed = _parsed(rule)
-    if parsed is None:
+    pattern = _parsed(rule)
+    if pattern is None:
         return False
-    tool, argument = parsed
-    is_any = argument.strip() == "*"
-    if used.tool in SHELLS and tool in EDITS:
-        paths = _not_in_work(_redirected(used.line), used)
+    argument, is_any = pattern.argument, pattern.is_any
+    if used.tool in SHELLS and pattern.tool in EDITS:
+        paths = _not_in_work(used.redirected, used)
         return any(_is_path("**" if is_any else argument, path, used) for path in paths)
-    if not _is_tool(tool, used.tool):
+    if not _is_tool(pattern.tool, used.tool):
         return False
+    if used.tool in SHELLS:
+        return is_any or _matches_command(pattern, used)
     if used.tool in EDITS:
         paths = _not_in_work(_files(used), used)
         return (is_any and (bool(paths) or not _files(used))) or any(
@@ -145,20 +162,11 @@ def _matches(rule: str, used: ToolUse) -> bool:
         )
     if is_any:
         return True
-    if used.tool in SHELLS:
-        return any(_matches_command(argument, command) for command in used.commands)
     if used.tool in {"WebFetch", "web_fetch"} and argument.startswith("domain:"):
         return _is_site(argument.removeprefix("domain:"), str(used.input.get("url", "")))
     if used.tool in _NAMED_BY:
         return _glob(argument, str(used.input.get(_NAMED_BY[used.tool], "")))
     return any(_is_path(argument, path, used) for path in _files(used))
-
-
-@lru_cache(maxsize=1_000)
-def _parsed(rule: str) -> tuple[str, str] | None:
-    """Return the tool and the argument of a rule, `*` for any; `None` if it cannot be evaluated."""
-    match = re.match(_RULE, rule) if len(rule) <= LONGEST else None
-    return (match["tool"], match["argument"] or "*") if match is not None else None
 
 
 def _is_tool(named: str, tool: str) -> bool:
@@ -188,13 +196,30 @@ def _run_only_flow(commands: Sequence[str]) -> bool:
     return bool(commands) and all(command.split(maxsplit=1)[0] in _OWN_PROGRAMS for command in commands)
 
 
-def _matches_command(pattern: str, part: str) -> bool:
-    """Return whether *pattern* matches a command; ` *` and `:*` at its end match any words or none."""
+def _line_in(given: Mapping[str, object]) -> str:
+    """Return the line in the input of a shell tool."""
+    line = given.get("command", given.get("cmd", ""))
+    if isinstance(line, list):
+        is_shell = len(line) == 3 and str(line[1]).startswith("-")  # noqa: PLR2004 - sh -c TEXT
+        line = line[-1] if is_shell else " ".join(map(str, line))
+    return line[:_LONGEST_LINE] if isinstance(line, str) else ""
+
+
+def _command_globs(argument: str) -> list[list[str]]:
+    """Return the globs that match the commands of a pattern; ` *` and `:*` at its end match any words or none."""
     for ending in (":*", " *"):
-        if pattern.endswith(ending):
-            stem = pattern[: -len(ending)]
-            return _glob(stem, part) or _glob(f"{stem} *", part)
-    return _glob(pattern, part)
+        if argument.endswith(ending):
+            stem = argument[: -len(ending)]
+            return [stem.split("*"), [*f"{stem} ".split("*"), ""]]
+    return [argument.split("*")]
+
+
+def _matches_command(pattern: _Pattern, used: ToolUse) -> bool:
+    for command in used.commands:
+        for parts in pattern.command_globs:
+            if _fits(parts, command):
+                return True
+    return False
 
 
 def _simple_commands(line: str) -> tuple[str, ...]:
@@ -211,13 +236,17 @@ def _simple_commands(line: str) -> tuple[str, ...]:
 
 def _glob(pattern: str, text: str) -> bool:
     """Return whether *text* matches *pattern*, in which only `*` is special."""
-    first, *others = pattern.split("*")
-    if not others:
-        return text == pattern
-    if not text.startswith(first):
+    return _fits(pattern.split("*"), text)
+
+
+def _fits(parts: Sequence[str], text: str) -> bool:
+    """Return whether *text* consists of these parts in their order, with any text between them."""
+    if not text.startswith(parts[0]):
         return False
-    position, last = len(first), others.pop()
-    for part in others:  # the first place of each part leaves the most text for the others
+    if len(parts) == 1:
+        return text == parts[0]
+    position, last = len(parts[0]), parts[-1]
+    for part in parts[1:-1]:  # the first place of each part leaves the most text for the others
         found = text.find(part, position)
         if found < 0:
             return False
@@ -277,12 +306,13 @@ def _is_path(pattern: str, path: str, used: ToolUse) -> bool:
         if "/" not in pattern.rstrip("/"):
             inner = f"**/{inner}"
     parts = [part for part in inner.split("/") if part]
-    named = os.path.relpath(full, base)
-    real = os.path.relpath(_real(full), _real(base))
-    return any(
-        not relative.startswith("..") and _along(parts, relative.split(os.sep))
-        for relative in dict.fromkeys((named, real))
-    )
+    return _is_below(os.path.normpath(base), full, parts) or _is_below(_real(base), _real(full), parts)
+
+
+def _is_below(folder: str, path: str, pattern: Sequence[str]) -> bool:
+    """Return whether *path* is in a folder and matches *pattern* there."""
+    start = folder.rstrip(os.sep) + os.sep
+    return f"{path}{os.sep}".startswith(start) and _along(pattern, path[len(start) :].split(os.sep))
 
 
 def _real(path: str) -> str:
