@@ -89,6 +89,9 @@ async def _run(
     idle: float,
     notify: Callable[[], None],
 ) -> None:
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
     async def stop_if_idle() -> None:
         while not server.should_exit:
             await asyncio.sleep(min(1.0, idle / 4))
@@ -97,6 +100,9 @@ async def _run(
                 server.should_exit = True
         activity.stopping = True
 
+    # An exception at any point, as in the clean-up after the first of two signals, would leave threads that never end.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
     watcher = asyncio.create_task(stop_if_idle())
     try:
         await server.serve(sockets=sockets)

@@ -246,6 +246,22 @@ def test_every_answer_forbids_scripts_of_others_and_frames(site: Website) -> Non
         assert headers["cache-control"] == "no-store"
 
 
+def test_a_closed_terminal_and_ctrl_c_at_the_same_time_end_it_although_a_page_is_open() -> None:
+    with website(at_terminal=False) as site:
+        site.enter()
+        with connection(site) as page:
+            page.sendall(
+                f"GET /events HTTP/1.1\r\nHost: {site.host}\r\nCookie: {site.cookie}\r\n\r\n".encode()
+            )
+            assert page.recv(100).startswith(b"HTTP/1.1 200 ")
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGHUP):
+                os.kill(site.process.pid, number)
+
+            assert site.process.wait() == 0
+
+    assert not list((Path.home() / ".local" / "state" / "flowrail").glob("ui-*"))
+
+
 def test_a_file_for_a_browser_that_never_came_is_removed() -> None:
     with website(env={"BROWSER": "true"}):
         pass
