@@ -21,7 +21,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Check the types of the package and of the tests."""
-    session.run("mypy")
+    session.run("mypy", "--num-workers", "auto")
 
 
 @nox.session
