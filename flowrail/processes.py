@@ -1,12 +1,13 @@
-"""Run a program without a shell, in a process group of its own that ends with it, within limits of time and output."""
+"""Run a program without a shell, in a process group of its own that ends with it; limits of time and of output."""
 
 from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,6 +24,29 @@ class EndedProcess(NamedTuple):
     errors: bytes
     seconds: float
     problem: str = ""
+
+
+@contextmanager
+def time_limit(seconds: float, error: type[BaseException]) -> Iterator[None]:
+    """Raise *error* in what the main thread does after *seconds*, unless the program has an alarm of its own.
+
+    The alarm rings every second until it is heard: an exception that is raised in a destructor is lost.
+    """
+    is_main = threading.current_thread() is threading.main_thread()  # signals reach no other thread
+    if not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+
+    def ring(_number: int, _frame: object) -> None:
+        raise error
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def run(

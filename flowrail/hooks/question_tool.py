@@ -45,7 +45,7 @@ def _record_answers(call: Call) -> str:
     ):
         return ""
     if is_in_database(call):
-        with stored.time_limit():
+        with stored.database_limit():
             return " ".join(_recorded(stored.database_sessions(call), call, answers))
     return " ".join(_recorded(stored.stored_sessions(own_sessions(call), call), call, answers))
 

@@ -30,7 +30,7 @@ def answer(event: str, call: Call, found: list[FoundSession] | None) -> Mapping[
     """Return the answer to *event*; *found* is `None` if the store is a database."""
     if found is not None:
         return _answer(event, call, list(stored.stored_sessions(found, call)))
-    with stored.time_limit():
+    with stored.database_limit():
         return _answer(event, call, _in_database(event, call))
 
 

@@ -6,9 +6,8 @@ Foreign and damaged sessions are ignored, and looking makes no key.
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +23,7 @@ from flowrail.machines.order_watch import CALL, DENIED, called
 from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
 from flowrail.operations.steps.dispatched_work import children_of
+from flowrail.processes import time_limit
 from flowrail.rules.tools import ToolUse
 from flowrail.storage.backend import open_backend
 from flowrail.storage.file_store import FileBackend
@@ -121,7 +121,7 @@ def is_at(allowed: Collection[tuple[str, str]], found: Iterable[FoundSession], c
     A session that this user did not start allows nothing.
     """
     if is_in_database(call):
-        with time_limit():
+        with database_limit():
             sessions = [each.session for each in _database_chain(call)]
     else:
         sessions = [each.session for each in stored_sessions(found, call)]
@@ -177,17 +177,6 @@ def _store_at(folder: StoreFolder) -> Store:
     return Store(backend, named=folder.named)
 
 
-@contextmanager
-def time_limit() -> Iterator[None]:
-    """Raise `TimeoutError` after some seconds, and each second after that: a database may not answer."""
-
-    def stop(_signal: int, _frame: object) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, DATABASE_SECONDS, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+def database_limit() -> AbstractContextManager[None]:
+    """Return a context that raises `TimeoutError` after some seconds: a database may not answer."""
+    return time_limit(DATABASE_SECONDS, TimeoutError)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from inspect import unwrap
 from traceback import walk_tb
 from typing import Any, NamedTuple, TypeVar, cast
@@ -33,6 +31,7 @@ from flowrail.machines.step import (
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import REPORTABLE, Outcome
+from flowrail.processes import time_limit
 from flowrail.text import json as strict_json
 from flowrail.text import placeholders
 from flowrail.text.safe_text import Markup, parts, shortened
@@ -298,7 +297,7 @@ def call_function(
     It is stopped after `HANDLER_SECONDS`. An exception becomes one line with the file and line of the author's code.
     """
     try:
-        with redirect_stdout(sys.stderr), _alarm(HANDLER_SECONDS):
+        with redirect_stdout(sys.stderr), time_limit(HANDLER_SECONDS, TimeIsUp):
             return convert(function(context, **arguments))
     except TimeIsUp:
         raise HandlerError(
@@ -346,26 +345,3 @@ def _place(error: BaseException) -> str:
     own = [(file, line) for file, line in lines if not file.startswith(_PACKAGE)]
     file, line = [*lines, *own][-1] if lines else ("unknown place", 0)
     return f"{file}:{line}"
-
-
-@contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
-    """Stop what runs in the main thread after *seconds*, unless the program has an alarm of its own.
-
-    The alarm rings every second until it is heard: an exception that is raised in a destructor is lost.
-    """
-    is_main = threading.current_thread() is threading.main_thread()  # signals reach no other thread
-    if not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
-        yield
-        return
-
-    def ring(_number: int, _frame: object) -> None:
-        raise TimeIsUp
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
