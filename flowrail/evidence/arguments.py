@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 
 from flowrail.errors import ConflictError
@@ -45,11 +44,6 @@ def _value(match: re.Match[str], values: Mapping[str, object], command: str) -> 
             hint="run the command at a step that is reached after the fact was reported",
         )
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def line_of(run: Sequence[str]) -> str:
-    """Return the line to type in a shell."""
-    return shlex.join(run)
 
 
 def is_typed_by_hand(line: str, run: Sequence[str], folder: str) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
-from flowrail.evidence import citations, markdown_items, project_files
+from flowrail.evidence import citations, project_files
 from flowrail.evidence.context import Context, Found
+from flowrail.evidence.markdown_items import is_named, items_in, section_of
 from flowrail.evidence.project_files import UnreadableError, relative
 from flowrail.machines.demanded_evidence import Evidence, Verdict
 from flowrail.storage.files import sha256_hex
@@ -51,8 +53,9 @@ def check_file(check: Evidence, context: Context) -> Found:
     data = project_files.read(context.folder, path)
     if data is None:
         return Found(Verdict.MISSING, "no such file", f"write {path}")
-    problem = _problem_in(check, path, data, context)
-    return Found(Verdict.FAIL, *problem) if problem else Found(Verdict.PASS, count(len(data), "byte"))
+    for problem in _problems_in(check, path, data, context):
+        return Found(Verdict.FAIL, *problem)
+    return Found(Verdict.PASS, count(len(data), "byte"))
 
 
 def _part_name(check: Evidence, path: str) -> str:
@@ -63,32 +66,34 @@ def _part(check: Evidence, data: bytes) -> bytes:
     """Return the part of a file that a check looks at."""
     if check.section is None:
         return data
-    return markdown_items.section_of(data.decode("utf-8", "replace"), check.section).encode()
+    return section_of(data.decode("utf-8", "replace"), check.section).encode()
 
 
-def _problem_in(check: Evidence, path: str, data: bytes, context: Context) -> tuple[str, str] | None:
-    """Return the problem of a file and its remedy, or `None`."""
+def _problems_in(check: Evidence, path: str, data: bytes, context: Context) -> Iterator[tuple[str, str]]:
+    """Yield each problem of a file, with its remedy. Later ones are looked for only if there are no earlier ones."""
     named, part = _part_name(check, path), _part(check, data)
     if check.changed:
         before = context.evidence.files
         if _named_path(check, context.folder, context.values) not in before:
-            return f"{path} was not recorded when the step was entered", "ask the user to waive the check"
+            yield f"{path} was not recorded when the step was entered", "ask the user to waive the check"
         if before.get(named, "") == sha256_hex(part):
-            return f"{named} unchanged since the step was entered", f"change {named}"
+            yield f"{named} unchanged since the step was entered", f"change {named}"
     if not part and check.section:
-        return f"{path} with nothing below {check.section}", f"write {named}"
+        yield f"{path} with nothing below {check.section}", f"write {named}"
     if len(part) < check.min_bytes:
-        return f"{named} has {count(len(part), 'byte')}", f"write more in {named}"
+        yield f"{named} has {count(len(part), 'byte')}", f"write more in {named}"
     demanded = [text for entry in check.contains for text in _texts_of(entry, context.values)]
-    missing = [text for text in demanded if text.encode() not in part]
+    missing = [repr(text) for text in demanded if text.encode() not in part]
     if missing:
-        return f"{named} without {joined([repr(text) for text in _first(missing)])}", f"add it to {named}"
+        yield f"{named} without {joined(_first(missing))}", f"add it to {named}"
     text = part.decode("utf-8", "replace")
-    return (
-        _problem_of_coverage(check, path, data, text, context)
-        or _problem_of_items(check, path, text, context.folder)
-        or _problem_of_citations(check, path, text, context.folder)
-    )
+    unnamed = [item for item in _items_to_cover(check, data, context) if not is_named(item, text)]
+    if unnamed:
+        yield f"{named} does not name {joined(_first(unnamed))}", f"say in {named} what becomes of each"
+    if check.items is not None:
+        yield from _problems_of_items(check, path, text, context.folder)
+    if check.citations:
+        yield from _problems_of_citations(check, path, text, context.folder)
 
 
 def _texts_of(entry: str, values: Mapping[str, object]) -> list[str]:
@@ -97,42 +102,28 @@ def _texts_of(entry: str, values: Mapping[str, object]) -> list[str]:
     return [str(item) for item in value] if isinstance(value, (list, tuple)) else [fill(entry, values)]
 
 
-def _problem_of_coverage(
-    check: Evidence, path: str, data: bytes, text: str, context: Context
-) -> tuple[str, str] | None:
+def _items_to_cover(check: Evidence, data: bytes, context: Context) -> Iterable[str]:
+    """Return the ids that the checked part must name: those in a section of the file, or in another file."""
     if check.covers is None:
-        return None
+        return ()
     if check.covers.startswith("#"):
-        source = markdown_items.section_of(data.decode("utf-8", "replace"), check.covers)
+        source = section_of(data.decode("utf-8", "replace"), check.covers)
     else:
-        read = project_files.read(context.folder, relative(check.covers, context.folder, context.values))
-        source = (read or b"").decode("utf-8", "replace")
-    ids = dict.fromkeys(item.id for item in markdown_items.items_in(source, check.items or ""))
-    missing = [item_id for item_id in ids if not markdown_items.is_named(item_id, text)]
-    if not missing:
-        return None
-    named = _part_name(check, path)
-    return f"{named} does not name {joined(_first(missing))}", f"say in {named} what becomes of each"
+        other = relative(check.covers, context.folder, context.values)
+        source = (project_files.read(context.folder, other) or b"").decode("utf-8", "replace")
+    return dict.fromkeys(item.id for item in items_in(source, check.items or ""))
 
 
-def _problem_of_items(check: Evidence, path: str, text: str, folder: str) -> tuple[str, str] | None:
-    if check.items is None:
-        return None
-    named = _part_name(check, path)
-    items = {item.id: item for item in markdown_items.items_in(text, check.items)}
+def _problems_of_items(check: Evidence, path: str, text: str, folder: str) -> Iterator[tuple[str, str]]:
+    named, letter = _part_name(check, path), check.items or ""
+    items = {item.id: item for item in items_in(text, letter)}
     if len(items) < check.at_least:
-        wanted = f"{count(check.at_least, 'item')} {check.items}1, {check.items}2, …"
-        return (
-            f"{named} has {count(len(items), 'item')} with {check.items} and a number",
-            f"write {wanted} there",
-        )
-    if not check.citations:
-        return None
+        wanted = f"{count(check.at_least, 'item')} {letter}1, {letter}2, …"
+        yield f"{named} has {count(len(items), 'item')} with {letter} and a number", f"write {wanted} there"
     bare = [item.id for item in items.values() if not any(_proofs_in(item.text, path, folder))]
-    if bare:
+    if check.citations and bare:
         remedy = f'cite a line for each in {named}, with its words: FILE:LINE "words"'
-        return f"{named} has no citation with quoted words for {joined(_first(bare))}", remedy
-    return None
+        yield f"{named} has no citation with quoted words for {joined(_first(bare))}", remedy
 
 
 def _proofs_in(text: str, path: str, folder: str) -> Iterator[citations.Citation]:
@@ -147,17 +138,14 @@ def _proofs_in(text: str, path: str, folder: str) -> Iterator[citations.Citation
             yield cited
 
 
-def _problem_of_citations(check: Evidence, path: str, text: str, folder: str) -> tuple[str, str] | None:
-    if not check.citations:
-        return None
+def _problems_of_citations(check: Evidence, path: str, text: str, folder: str) -> Iterator[tuple[str, str]]:
     proofs = set(_proofs_in(text, path, folder))
     if len(proofs) < check.at_least and check.items is None:
         found = f"{_part_name(check, path)} has {count(len(proofs), 'citation')} with quoted words"
-        return found, f'cite lines in {path}, with their words: FILE:LINE "words"'
+        yield found, f'cite lines in {path}, with their words: FILE:LINE "words"'
     wrong = citations.problems_of(folder, citations.citations_in(text), beside=path)
     if wrong:
-        return f"{path} has wrong citations: {joined(_first(wrong))}", f"correct them in {path}"
-    return None
+        yield f"{path} has wrong citations: {joined(_first(wrong))}", f"correct them in {path}"
 
 
 def _first(texts: Sequence[str]) -> list[str]:
@@ -174,8 +162,7 @@ def check_files(check: Evidence, context: Context) -> Found:
     problems: list[tuple[str, str]] = []
     for path in paths:
         data = project_files.read(context.folder, path) or b""
-        problem = _problem_in(check, path, data, context)
-        problems += [problem] if problem else []
+        problems += islice(_problems_in(check, path, data, context), 1)
     good = len(paths) - len(problems)
     least = 1 if check.citations or check.items else check.at_least
     if good >= least and (check.changed or not problems):

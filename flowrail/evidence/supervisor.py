@@ -24,7 +24,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 KEPT = 1024 * 1024
 """The last bytes of the output that are always kept."""
@@ -196,35 +196,27 @@ class _Facts:
     """The facts in the output: of each pattern the last line that matches counts."""
 
     def __init__(self, patterns: Mapping[str, str]) -> None:
-        self._searches: list[tuple[str, Callable[[str], re.Match[str] | None]]] = [
-            (name, re.compile(pattern).search) for name, pattern in patterns.items()
-        ]
+        self._patterns = {name: re.compile(pattern) for name, pattern in patterns.items()}
         self._found: dict[str, str] = {}
         self._rest = b""
 
     def read(self, data: bytes) -> None:
-        """Search the lines that *data* completes."""
-        if not self._searches:
-            return
+        """Search the lines that *data* completes, and pieces of a line that is too long."""
         *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._search(line)
         while len(self._rest) > _LONGEST_LINE:
-            self._search(self._rest[:_LONGEST_LINE])
+            lines.append(self._rest[:_LONGEST_LINE])
             self._rest = self._rest[_LONGEST_LINE:]
+        for line in lines if self._patterns else ():
+            text = line.decode("utf-8", "replace")
+            for name, pattern in self._patterns.items():
+                match = pattern.search(text)
+                if match is not None and match[1] is not None:
+                    self._found[name] = match[1]
 
     def found(self) -> dict[str, str]:
         """Return the facts at the end of the output."""
-        self._search(self._rest)
-        self._rest = b""
+        self.read(b"\n")
         return self._found
-
-    def _search(self, line: bytes) -> None:
-        text = line.decode("utf-8", "replace")
-        for name, search in self._searches:
-            match = search(text)
-            if match is not None and match[1] is not None:
-                self._found[name] = match[1]
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from flowrail import git
 from flowrail.errors import FlowError
 from flowrail.evidence import project_files
-from flowrail.evidence.arguments import line_of
 from flowrail.evidence.file_evidence import paths_of
 from flowrail.evidence.project_files import UnreadableError
 from flowrail.evidence.shell_history import ShellCommand, last
@@ -172,7 +172,7 @@ def _target(workflow: Workflow, session: Session, step: StepDef, outcome: Outcom
 def _effects(workflow: Workflow, step_id: str) -> str:
     """Return what can happen only at this step, or only once."""
     declared = workflow.step(step_id).commands.values()
-    once = [f"runs `{line_of(command.run)}` once" for command in declared if command.once]
+    once = [f"runs `{shlex.join(command.run)}` once" for command in declared if command.once]
     guarded = [
         f"may run `{pattern[5:-1]}`" if pattern.startswith("Bash(") else f"may use `{pattern}`"
         for pattern, steps in workflow.guards.items()
