@@ -73,6 +73,12 @@ class DocumentError(UsageError):
         self.place = place
         self.fact = message
 
+    @property
+    def line(self) -> int:
+        """The line in ``place``; 0 if it is not known."""
+        number = self.place.rpartition(":")[2]
+        return int(number) if number.isdecimal() else 0
+
 
 class StorageError(FlowError):
     """The disk or the store failed; nothing was recorded."""

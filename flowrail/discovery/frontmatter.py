@@ -99,9 +99,7 @@ def _read_block(text: str, file: str, above: int) -> Frontmatter:
             )
         except DocumentError:
             pass  # the first error is about the text as written
-    number = refused.place.rpartition(":")[2]
-    line = int(number) if number.isdecimal() else above + 1
-    return Frontmatter(problem=Problem(refused.fact, line))
+    return Frontmatter(problem=Problem(refused.fact, refused.line or above + 1))
 
 
 def _parse(text: str, file: str, above: int) -> Frontmatter:
@@ -143,8 +141,8 @@ def unfolded(front: Frontmatter) -> Frontmatter:
         try:
             document = yaml_text.load("\n" * above + text, source="metadata", plain_text=True)
         except DocumentError as error:
-            number = int(error.place.rpartition(":")[2]) if "\n" in text else line
-            problem = Problem(f"`metadata.{key}` cannot be read: {error.fact}", number)
+            at = error.line if "\n" in text else line
+            problem = Problem(f"`metadata.{key}` cannot be read: {error.fact}", at)
             continue
         values[key] = document.value
         lines |= {("metadata", key, *path): at for path, at in document.places.items() if path}

@@ -15,6 +15,7 @@ from flowrail.discovery.locations import Locations, Root, Scope, bundled_folder,
 from flowrail.discovery.registry import REGISTRY_ROOT, Registry, RegistryEntry, read_registry, registry_path
 from flowrail.discovery.scan import hidden, judge, read_skill, scan
 from flowrail.discovery.scores import Offer, Query, rank
+from flowrail.text.phrases import count
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,15 @@ class Discovery:
         if fitting:
             return None
         if accepting:
-            message = f"{_skills(accepting)} accept{'s' * (accepting == 1)} handoffs, none fits the request."
+            message = (
+                f"{count(accepting, 'skill')} accept{'s' * (accepting == 1)} handoffs, none fits the request."
+            )
             return EmptyMenu("NONE_FITS", message, "Remove a filter, or see all skills with --all.")
         if self.skills:
             hint = "To enable handoffs, add `handoff:` metadata to SKILL.md. See: flow explain FR183"
-            return EmptyMenu("NONE_ACCEPTS", f"{_skills(self.skills)} found, none accept handoffs.", hint)
+            return EmptyMenu(
+                "NONE_ACCEPTS", f"{count(self.skills, 'skill')} found, none accept handoffs.", hint
+            )
         return EmptyMenu("NONE_INSTALLED", "No skills installed.", "Install skills to enable handoffs.")
 
 
@@ -190,7 +195,3 @@ def _judge_entry(
     if isinstance(verdict, Candidate):
         return replace(verdict, remote=True)
     return replace(verdict, path=registry, line=verdict.line or entry.line)
-
-
-def _skills(count: int) -> str:
-    return f"{count} skill{'' if count == 1 else 's'}"

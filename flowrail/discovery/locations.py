@@ -102,7 +102,8 @@ def look(cwd: str, home: str, environ: Mapping[str, str], extra: Iterable[str] =
     top = superproject or work_tree
     project = [
         (os.path.join(ancestor, name), *_scope_and_origin(ancestor, folder, top, superproject))
-        for ancestor in _up_to(folder, top)
+        for ancestor in ancestors(folder)
+        if ancestor.startswith(top or folder)
         for name in FOLDERS
     ]
     personal = [(path, Scope.GLOBAL, origin) for path, origin in _home_folders(home, environ)]
@@ -133,34 +134,28 @@ def _scope_and_origin(folder: str, cwd: str, top: str | None, superproject: str 
     return Scope.PROJECT, "parent"
 
 
-def _judge(folders: list[tuple[str, Scope, str]]) -> tuple[Root, ...]:
-    results = [(*folder, _stat(folder[0])) for folder in folders]
-    own = {_identity(result): path for path, scope, _, result in reversed(results) if scope is Scope.GLOBAL}
-    first: dict[tuple[int, int], str] = {}
+def _judge(folders: Iterable[tuple[str, Scope, str]]) -> tuple[Root, ...]:
+    """Return the folders as locations, with the problems of those that cannot be used."""
+    seen = [(*folder, *_look_at(folder[0])) for folder in folders]
+    own = {identity: path for path, scope, _, identity, _ in reversed(seen) if scope is Scope.GLOBAL}
+    first: dict[object, str] = {}
     roots: list[Root] = []
-    for path, scope, origin, result in results:
-        if isinstance(result, str):
-            roots.append(Root(path, scope, origin, result, path if scope is Scope.GLOBAL else ""))
-            continue
-        key = _identity(result)
-        problem = f"same folder as {first[key]}" if key in first else ""
-        first.setdefault(key, path)
-        roots.append(Root(path, scope, origin, problem, own.get(key, "")))
+    for path, scope, origin, identity, problem in seen:
+        same = f"same folder as {first[identity]}" if identity in first else ""
+        first.setdefault(identity, path)
+        roots.append(Root(path, scope, origin, problem or same, own.get(identity, "")))
     return tuple(roots)
 
 
-def _stat(path: str) -> os.stat_result | str:
+def _look_at(path: str) -> tuple[object, str]:
+    """Return what identifies a folder, and why it cannot be used: the path itself identifies such a one."""
     try:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        return "missing"
+        return path, "missing"
     except (OSError, ValueError) as error:
-        return f"cannot be read: {getattr(error, 'strerror', None) or error}"
-    return status if stat.S_ISDIR(status.st_mode) else "not a folder"
-
-
-def _identity(status: os.stat_result | str) -> tuple[int, int]:
-    return (0, 0) if isinstance(status, str) else (status.st_dev, status.st_ino)
+        return path, f"cannot be read: {getattr(error, 'strerror', None) or error}"
+    return ((status.st_dev, status.st_ino), "") if stat.S_ISDIR(status.st_mode) else (path, "not a folder")
 
 
 def _repository(start: str) -> str | None:
@@ -182,13 +177,6 @@ def _superproject(work_tree: str, environ: Mapping[str, str]) -> str | None:
         return None
     outer = os.path.realpath(os.fsdecode(output.removesuffix(b"\n")))
     return outer if output and work_tree.startswith(os.path.join(outer, "")) else None
-
-
-def _up_to(start: str, top: str | None) -> list[str]:
-    folders = [start]
-    while top and folders[-1] != top:
-        folders.append(os.path.dirname(folders[-1]))
-    return folders
 
 
 def named(folder: str, cwd: str, home: str) -> str:

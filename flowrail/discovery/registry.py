@@ -144,8 +144,7 @@ def parse_registry(text: str | bytes, path: str, home: str, written: Written) ->
     try:
         document = yaml_text.load(text, source=path, plain_text=True)
     except DocumentError as error:
-        line = error.place.rpartition(":")[2]
-        problem = Problem(f"the registry is ignored: {error.fact}", int(line) if line.isdecimal() else 0)
+        problem = Problem(f"the registry is ignored: {error.fact}", error.line)
         return Registry(path, True, problems=(problem,))
     front = Frontmatter(lines=document.places)
     content, found = validate(Document, document.value, front)
