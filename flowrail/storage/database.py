@@ -268,35 +268,30 @@ def _without_password(url: URL) -> str:
 
 
 def open_engine(url: URL) -> Engine:
-    """Return the engine of a database. Transactions on SQLite begin where the caller begins them, not in the driver."""
-    if url.get_backend_name() == "sqlite":
-        engine = create_engine(url, paramstyle="named")
-        _prepare_sqlite(engine)
-    else:
-        engine = create_engine(url, connect_args={**_CONNECTION, **url.query}, pool_pre_ping=True)
-        _prepare_postgresql(engine)
-    return engine
+    """Return the engine of a database.
 
-
-def _prepare_postgresql(engine: Engine) -> None:
-    """Let the server notice a client that is gone."""
-
-    @event.listens_for(engine, "connect")
-    def connected(connection: Any, _record: object) -> None:
-        connection.autocommit = True
-        connection.execute(_SETTINGS)
-        connection.autocommit = False
-
-
-def _prepare_sqlite(engine: Engine) -> None:
-    """Leave the begin of a transaction to the caller, and make every commit durable."""
+    On SQLite, transactions begin where the caller begins them, not in the driver, and every commit is durable. The server
+    of PostgreSQL notices a client that is gone.
+    """
+    is_sqlite = url.get_backend_name() == "sqlite"
+    engine = (
+        create_engine(url, paramstyle="named")
+        if is_sqlite
+        else create_engine(url, connect_args={**_CONNECTION, **url.query}, pool_pre_ping=True)
+    )
 
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _record: object) -> None:
+        if not is_sqlite:
+            connection.autocommit = True
+            connection.execute(_SETTINGS)
+            connection.autocommit = False
+            return
         connection.isolation_level = None
-        connection.execute(f"PRAGMA busy_timeout={round(WAIT_SECONDS * 1000)}")
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
+        for setting in (f"busy_timeout={round(WAIT_SECONDS * 1000)}", "journal_mode=WAL", "synchronous=FULL"):
+            connection.execute(f"PRAGMA {setting}")
+
+    return engine
 
 
 def _is_busy(error: SQLAlchemyError) -> bool:

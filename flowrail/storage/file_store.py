@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from flowrail.errors import UsageError
@@ -142,17 +142,14 @@ class FileLines(Lines):
         with self._journal(key, journal.READ) as opened:
             yield opened, self._newest(opened, key)
 
-    @contextmanager
-    def _journal(self, key: str, mode: int) -> Iterator[Journal]:
+    def _journal(self, key: str, mode: int) -> Journal:
         place = self.place(key)
         self._check_private()
-        with ExitStack() as stack:
-            try:
-                opened = stack.enter_context(journal.opened(place, mode))
-            except FileNotFoundError:
-                # the id of an interrupted start is spelt correctly, so suggest no other
-                raise self._kind.unknown(key, list if self.exists(key) else self.ids) from None
-            yield opened
+        try:
+            return journal.opened(place, mode)
+        except FileNotFoundError:
+            # the id of an interrupted start is spelt correctly, so suggest no other
+            raise self._kind.unknown(key, list if self.exists(key) else self.ids) from None
 
     def _newest(self, opened: Journal, key: str) -> bytes:
         newest = opened.last_line()

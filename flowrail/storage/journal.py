@@ -15,9 +15,10 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from typing import Self
 
 from flowrail.errors import StorageError, UsageError
 from flowrail.storage import files
@@ -106,7 +107,7 @@ def parse(line: bytes, place: str, number: int) -> Line:
 
 
 class Journal:
-    """One open journal. Call `last_line` before `append`: it finds the end."""
+    """One open journal, which is closed at the end of a `with` block. Call `last_line` before `append`: it finds the end."""
 
     def __init__(self, fd: int, path: str) -> None:
         self.path = path
@@ -115,6 +116,12 @@ class Journal:
         self.torn = 0
         """How many bytes of an interrupted write follow the last whole line."""
         self._fd = fd
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        os.close(self._fd)
 
     def last_line(self) -> bytes:
         """Return the last whole line, empty if the journal has none yet."""
@@ -184,9 +191,8 @@ class Journal:
         return DamagedError(self.path, number, f"the line has more than {size_limits.RECORD_BYTES} bytes")
 
 
-@contextmanager
-def opened(path: str, mode: int = READ) -> Iterator[Journal]:
-    """Hold the journal at *path* open; `FileNotFoundError` if it does not exist."""
+def opened(path: str, mode: int = READ) -> Journal:
+    """Open the journal at *path*; `FileNotFoundError` if it does not exist."""
     files.check_private_dir(os.path.dirname(path))
     try:
         fd = os.open(path, files.OPEN | mode, 0o600)
@@ -195,15 +201,13 @@ def opened(path: str, mode: int = READ) -> Iterator[Journal]:
     except OSError as error:
         with files.failing(path, "could not be opened"):
             raise error from None
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > size_limits.JOURNAL_BYTES:
-            fact = "is too large" if stat.S_ISREG(status.st_mode) else "is not a plain file"
-            hint = "move it away and restore the journal from a backup"
-            raise StorageError(f"{path} {fact}", hint=hint, place=path)
-        yield Journal(fd, path)
-    finally:
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > size_limits.JOURNAL_BYTES:
         os.close(fd)
+        fact = "is too large" if stat.S_ISREG(status.st_mode) else "is not a plain file"
+        hint = "move it away and restore the journal from a backup"
+        raise StorageError(f"{path} {fact}", hint=hint, place=path)
+    return Journal(fd, path)
 
 
 def flush_names(folder: str) -> None:
