@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
-from support.dispatching_skill import put_lead
+from support.dispatching_skill import FREE, put_lead
 from support.mcp_client import Tools, ToolTeam, as_command, inside, served
 from support.sandbox import (
     ASKING,
@@ -107,7 +107,7 @@ def test_what_is_refused_has_its_code_and_a_hint_and_the_server_lives_on(tools: 
 
 def test_work_is_handed_out_and_brought_back_by_calls_alone(tools: Tools) -> None:
     put_lead()
-    put_lead("free", FREE_TEXT, join="at least 2")
+    put_lead("free", FREE, join="at least 2")
 
     for skill in ("lead", "free"):
         team = ToolTeam(tools)
@@ -192,19 +192,6 @@ def test_when_the_host_closes_its_input_the_server_ends() -> None:
         check=False, timeout=30,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "")
-
-
-FREE_TEXT = """\
-name: NAME
-params: {areas: {type: list, default: [a, b, c]}}
-steps:
-  - id: look
-    title: Look
-    actions: [Look at all of it.]
-    dispatch: {agent: explore, over: areas, prompt: prompt.md, vars: {depth: 2}, join: JOIN}
-    next: {ok: tell, fail: null}
-  - {id: tell, title: Tell, actions: [Tell.], next: {ok: null}}
-"""
 
 
 def params_of(tools: Tools, skill: str) -> dict[str, Any]:

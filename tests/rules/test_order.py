@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from support.order_reference import breaks, call, entry, is_owed, report
+from support.order_reference import FORMS, breaks, call, entry, is_owed, report
 
 from flowrail.rules.order_rule import Event, OrderRule, OrderSyntaxError, parse_rule
 
@@ -13,15 +13,6 @@ STEPS = ("review", "fix", "verify", "publish")
 CALLS = ("git push", "git status", "tools/book 3")
 PATTERNS = ('"Bash(git push*)"', '"Bash(tools/book*)"')
 ATOMS = (*STEPS, *(f"{outcome} of {step}" for outcome in ("ok", "fail") for step in STEPS), *PATTERNS)
-FORMS = (
-    "{a} before {b}",
-    "{a} before each {b}",
-    "never {a} after {b}",
-    "never {a} after {b} until {c}",
-    "{a} after {b}",
-    "at most {n} {a}",
-    "at most {n} {a} per attempt of {step}",
-)
 
 
 def broken(text: str, *events: Event) -> list[int]:

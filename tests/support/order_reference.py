@@ -10,6 +10,17 @@ from collections.abc import Sequence
 from flowrail.rules.order_rule import Event, Form, OrderRule, Side
 from flowrail.rules.tools import ToolUse
 
+FORMS = (
+    "{a} before {b}",
+    "{a} before each {b}",
+    "never {a} after {b}",
+    "never {a} after {b} until {c}",
+    "{a} after {b}",
+    "at most {n} {a}",
+    "at most {n} {a} per attempt of {step}",
+)
+"""The forms of order rules."""
+
 
 def call(command: str) -> Event:
     """Return a call of the shell."""

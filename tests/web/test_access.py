@@ -136,14 +136,19 @@ sleep 60
 """
 
 
-def test_the_browser_gets_the_token_through_a_private_file_and_cannot_hold_up_the_server(
-    tmp_path: Path,
-) -> None:
+@pytest.fixture
+def browser(tmp_path: Path) -> str:
+    """A browser that records what it is given, and does not return."""
     program = tmp_path / "browser"
     program.write_text(BROWSER)
     program.chmod(0o700)
+    return str(program)
 
-    with website(env={"BROWSER": str(program)}) as site:
+
+def test_the_browser_gets_the_token_through_a_private_file_and_cannot_hold_up_the_server(
+    browser: str,
+) -> None:
+    with website(env={"BROWSER": browser}) as site:
         token = site.address.partition("token=")[2]
         until(lambda: Path("mode").exists() and Path("mode").read_text())
         arguments, page = Path("arguments").read_text(), Path("page").read_text()
@@ -157,12 +162,8 @@ def test_the_browser_gets_the_token_through_a_private_file_and_cannot_hold_up_th
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
-def test_another_user_of_the_machine_sees_no_token(tmp_path: Path) -> None:
-    program = tmp_path / "browser"
-    program.write_text(BROWSER)
-    program.chmod(0o700)
-
-    with website(env={"BROWSER": str(program)}) as site:
+def test_another_user_of_the_machine_sees_no_token(browser: str) -> None:
+    with website(env={"BROWSER": browser}) as site:
         token = site.address.partition("token=")[2]
         until(lambda: Path("mode").exists() and Path("mode").read_text())
         file = Path("arguments").read_text().strip().removeprefix("file://")

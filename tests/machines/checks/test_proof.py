@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.loop_model import reached_from
-from support.order_reference import breaks, call, entry, is_owed, report
+from support.order_reference import FORMS, breaks, call, entry, is_owed, report
 from support.random_workflows import CONDITIONS, MODE, MODES, WORDS, facts_of, workflows
 from support.workflows import linear, step, unchecked, workflow, yes_no
 
@@ -26,15 +26,6 @@ from flowrail.rules.order_rule import Event, OrderRule
 PUSH, TEST = "Bash(git push*)", "Bash(pytest*)"
 LINES = {PUSH: "git push", TEST: "pytest -q"}
 MOST_MOVES = 5
-FORMS = (
-    "{a} before {b}",
-    "{a} before each {b}",
-    "never {a} after {b}",
-    "never {a} after {b} until {c}",
-    "{a} after {b}",
-    "at most {n} {a}",
-    "at most {n} {a} per attempt of {step}",
-)
 
 
 def proof(rule: str, *steps: Any, **parts: Any) -> Proof:
