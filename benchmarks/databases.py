@@ -32,6 +32,7 @@ from support.databases import Server, postgres
 
 from flowrail.machines.session_store import Store
 from flowrail.operations.steps import current_step as steps
+from flowrail.operations.steps.new_session import begin
 from flowrail.storage.database import Database
 from flowrail.storage.file_store import FileBackend
 from flowrail.storage.sql_store import SqlBackend
@@ -134,7 +135,7 @@ def _over_sessions(folder: Path, server: Server, sizes: list[int]) -> dict[str, 
         session_id = started(store, f"turn-{number:06d}")
         _execute(
             address,
-            f"INSERT INTO records {NUMBERS} SELECT session, -i, line FROM records, n WHERE session = :id",
+            f"INSERT INTO flow_records {NUMBERS} SELECT kind, id, -i, line FROM flow_records, n WHERE id = :id",
             many=size,
             id=session_id,
         )
@@ -163,7 +164,7 @@ def _over_stores(folder: Path, server: Server, largest: int) -> dict[str, dict[s
                 else _store(place, address)
             )
             world = world_with_a_skill(folder, store)
-            steps.begin(world, "turn")
+            begin(world, "turn")
             if records > 1:
                 size = _fill_folder(place, line, records) if is_file_store else _fill(address, line, records)
             contestants[f"{records}"] = lambda world=world: steps.report(world, "turn", "ok")
@@ -188,14 +189,14 @@ def _fill(address: str, line: bytes, records: int) -> int:
     """Add sessions to a database, and return its size."""
     _execute(
         address,
-        "INSERT INTO sessions (id, seq, hash, bytes, skill, status, conversation, moved_at)"
-        f" {NUMBERS} SELECT 'other-' || (100000 + i), {IN_SESSION - 1}, '', {IN_SESSION * len(line)}, 'other',"
+        "INSERT INTO flow_entries (kind, id, seq, hash, bytes, skill, status, conversation, moved_at)"
+        f" {NUMBERS} SELECT 'session', 'other-' || (100000 + i), {IN_SESSION - 1}, '', {IN_SESSION * len(line)}, 'other',"
         " CASE WHEN i % 100 = 0 THEN 'active' ELSE 'completed' END, 'c' || i, '2026-01-01T00:00:00.000Z' FROM n",
         many=records // IN_SESSION,
     )
     _execute(
         address,
-        f"INSERT INTO records {NUMBERS} SELECT id, i - 1, :line FROM sessions, n WHERE skill = 'other'",
+        f"INSERT INTO flow_records {NUMBERS} SELECT kind, id, i - 1, :line FROM flow_entries, n WHERE skill = 'other'",
         many=IN_SESSION,
         line=line,
     )
@@ -237,7 +238,8 @@ def _many_processes(folder: Path, server: Server, seconds: float) -> dict[str, d
     store = _store(folder, address)
     line = record_bytes(folder)
     sessions = [started(store, f"turn-{number:06d}") for number in range(max(PROCESSES))]
-    store.backend.database.close()  # type: ignore[attr-defined]
+    assert isinstance(store.backend, SqlBackend)
+    store.backend.database.close()
     print("\nSteps per second")
     rates = {}
     for many in PROCESSES:

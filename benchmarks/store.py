@@ -23,13 +23,16 @@ from timing import best_of, report
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.plain_form import from_plain
 from flowrail.machines.session import Report, Session
-from flowrail.machines.session_record import Record, StoredDefinition, encoding
+from flowrail.machines.session_record import Record, StoredDefinition
 from flowrail.machines.session_store import Store
 from flowrail.machines.transition import advance
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import current_step as steps
+from flowrail.operations.steps.new_session import begin
 from flowrail.skills.loader import Loader
-from flowrail.storage.file_store import FolderFiles
+from flowrail.storage.converter import to_plain
+from flowrail.storage.file_store import FileBackend
+from flowrail.storage.journal import line_of
 from flowrail.storage.user_mark import Owner
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)
@@ -57,8 +60,9 @@ def main(largest: int = SIZES[-1], rounds: int = 30) -> None:
 
 def _over_history(folder: Path, sizes: list[int], rounds: int) -> None:
     """Compare a step in sessions with few and many records."""
-    world = world_with_a_skill(folder, Store(str(folder / ".flow"), Owner(str(folder / "state"))))
-    sessions = {size: _grown(world, size) for size in sizes}
+    owner = Owner(str(folder / "state"))
+    world = world_with_a_skill(folder, Store(FileBackend(str(folder / ".flow"), owner)))
+    sessions = {size: _grown(world, size, owner) for size in sizes}
 
     def step(session: str) -> Callable[[], object]:
         return lambda: steps.report(world, "turn", "ok", session_id=session)
@@ -88,7 +92,7 @@ def started(store: Store, session_id: str) -> str:
     """Start a session in a store and return its id."""
     session = Session(session_id, "turn", "work", state=STATE)
     definition = StoredDefinition("turn", "library", "", "", {}, functions=False, workflow={"steps": []})
-    store.create(session, definition, at="then", by="benchmark")
+    store.add(session, definition, at="then", by="benchmark")
     return session_id
 
 
@@ -104,12 +108,19 @@ def storing(store: Store, session_id: str) -> Callable[[], None]:
     return store_step
 
 
+def line_and_hash(record: Record, folder: str, owner: Owner) -> tuple[bytes, str]:
+    """Return the line of a record in the journal of *folder*, with its owner's mark, and its hash."""
+    data = to_plain(record)
+    del data["hash"]
+    return line_of(data, lambda body: owner.mark(folder, body))
+
+
 def record_bytes(folder: Path) -> bytes:
     """Return the line that a journal needs for one step."""
     record = Record(
         1, "move", "then", "benchmark", Session("turn-abcdef", "turn", "work", state=STATE), {}, "0" * 64
     )
-    return encoding(FolderFiles(str(folder))).prepare(record).text
+    return line_and_hash(record, str(folder / "turn-abcdef"), Owner(str(folder / "state")))[0]
 
 
 def checkpointing(saver: Any) -> Callable[[], object]:
@@ -126,18 +137,18 @@ def checkpointing(saver: Any) -> Callable[[], object]:
     return store_step
 
 
-def _grown(world: Environment, records: int) -> str:
+def _grown(world: Environment, records: int, owner: Owner) -> str:
     """Return a session with this many records, written with one flush."""
-    session_id = steps.begin(world, "turn").session
+    session_id = begin(world, "turn").session
     newest, folder = world.store.read(session_id), world.store.folder(session_id)
-    workflow = from_plain(world.store.definition(session_id).workflow)
-    before, session, prepare = newest.hash, newest.session, encoding(FolderFiles(folder)).prepare
+    workflow = from_plain(world.store.definition(newest.session).workflow)
+    before, session = newest.hash, newest.session
     lines = []
     for seq in range(1, records):
-        session = advance(workflow, session, Report("ok"), now=world.now())
-        line = prepare(Record(seq, "move", world.now(), "benchmark", session, {}, before))
-        before = line.hash
-        lines.append(line.text)
+        session = advance(workflow, session, Report("ok"), now=world.now)
+        record = Record(seq, "move", world.now, "benchmark", session, {}, before)
+        line, before = line_and_hash(record, folder, owner)
+        lines.append(line)
     with open(os.path.join(folder, "journal.jsonl"), "ab") as journal:
         journal.writelines(lines)
         os.fsync(journal.fileno())
@@ -148,7 +159,7 @@ def _grown(world: Environment, records: int) -> str:
 def _over_an_append(folder: Path, rounds: int) -> None:
     """Compare a step with one append and flush of the same bytes."""
     (folder / "alone").mkdir()
-    store = Store(str(folder / "alone" / ".flow"), Owner(str(folder / "state")))
+    store = Store(FileBackend(str(folder / "alone" / ".flow"), Owner(str(folder / "state"))))
     line, plain = record_bytes(folder), str(folder / "plain")
 
     def append() -> None:
