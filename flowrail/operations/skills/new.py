@@ -8,9 +8,10 @@ from typing import Annotated
 
 import flowrail
 from flowrail.command import Command
-from flowrail.discovery.locations import named
+from flowrail.discovery.locations import bundled_folder, named
 from flowrail.hosts.host import CLAUDE_CODE
 from flowrail.hosts.settings import inside_project
+from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.skills import scaffold
@@ -71,18 +72,20 @@ def new(
         project = environment.project
         path = os.path.join(project, CLAUDE_CODE.skills)
         root = inside_project(path, project, environment.home, instead="name a folder with --dir DIR")
-    made = scaffold.make(name, root, python=python)
-    path = os.path.relpath(made.folder, environment.cwd)
+    folder = os.path.join(root, name)
+    files = scaffold.make(name, folder, python=python)
+    hides_bundled = entry_file(os.path.join(bundled_folder(), name), name) is not None
+    path = os.path.relpath(folder, environment.cwd)
     known = any(os.path.realpath(each.path) == os.path.realpath(root) for each in environment.roots)
     extra = None if known else os.path.relpath(root, environment.cwd)
     return CreatedSkill(
         skill=name,
-        folder=made.folder,
-        files=made.files,
+        folder=folder,
+        files=files,
         check_command=Command("check", path),
         test_command=Command("test", path),
         run_command=Command("step", name, root=extra),
-        trust_command=Command("trust", name, root=extra) if python or made.hides_bundled else None,
+        trust_command=Command("trust", name, root=extra) if python or hides_bundled else None,
         schema=_schema(),
     )
 

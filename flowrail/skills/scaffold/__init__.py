@@ -7,34 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 
-from flowrail.discovery.locations import bundled_folder
 from flowrail.errors import ConflictError, UsageError
-from flowrail.machines.loading.skill_folder import entry_file
 from flowrail.machines.step import LONGEST_NAME, WORKFLOW_NAME
 from flowrail.storage.files import make_dir, write_atomic
 
 _STEPS = ("plan", "work", "summarize")
 
 
-@dataclass(frozen=True)
-class NewSkill:
-    """A new skill."""
-
-    skill: str
-    """Its name."""
-    folder: str
-    """Its folder."""
-    files: tuple[str, ...]
-    """The paths of its files."""
-    hides_bundled: bool
-    """Whether it has the name of a bundled skill."""
-
-
-def make(name: str, root: str, *, python: bool = False) -> NewSkill:
-    """Write a new skill called *name* into the folder *root*; refuse if anything of that name exists.
+def make(name: str, folder: str, *, python: bool = False) -> tuple[str, ...]:
+    """Write a new skill called *name* into the new *folder*, and return the paths of its files.
 
     With *python* the workflow is a Python file, otherwise YAML and one text per step.
     """
@@ -45,7 +28,6 @@ def make(name: str, root: str, *, python: bool = False) -> NewSkill:
             hint=f"use lower-case letters, digits and single hyphens, at most {LONGEST_NAME}",
             name=name[:80],
         )
-    folder = os.path.join(root, name)
     if os.path.lexists(folder):
         hint = "use another name or another --dir"
         raise ConflictError(f"{folder} already exists", code="EXISTS", hint=hint, path=folder)
@@ -53,23 +35,18 @@ def make(name: str, root: str, *, python: bool = False) -> NewSkill:
     for path, text in written.items():
         make_dir(os.path.dirname(os.path.join(folder, path)))
         write_atomic(os.path.join(folder, path), text.encode(), mode=0o644, durable=False)
-    hides_bundled = entry_file(os.path.join(bundled_folder(), name), name) is not None
-    return NewSkill(name, folder, tuple(written), hides_bundled)
+    return tuple(written)
 
 
 def _contents(name: str, *, python: bool) -> Mapping[str, str]:
     """Return the files of a new skill by path."""
-    texts = {step: _template(f"steps/{step}.md") for step in _STEPS}
+    texts = {f"steps/{step}.md": _template(f"steps/{step}.md") for step in _STEPS}
+    written = {"workflow.yaml": _template("workflow.yaml"), **texts}
     if python:
         workflow = _template("workflow.py.txt")
-        for step, text in texts.items():
-            workflow = workflow.replace(f"{step.upper()}_TEXT", text)
+        for step in _STEPS:
+            workflow = workflow.replace(f"{step.upper()}_TEXT", texts[f"steps/{step}.md"])
         written = {"workflow.py": workflow}
-    else:
-        written = {
-            "workflow.yaml": _template("workflow.yaml"),
-            **{f"steps/{step}.md": text for step, text in texts.items()},
-        }
     written["SKILL.md"] = _template("SKILL.md")
     return {path: text.replace("SKILL", name) for path, text in written.items()}
 
