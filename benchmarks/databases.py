@@ -38,7 +38,7 @@ from flowrail.storage.file_store import FileBackend
 from flowrail.storage.sql_store import SqlBackend
 from flowrail.storage.user_mark import Owner
 
-SHARE = 3.0
+SHARE = 3.5
 SESSION_SIZES = (10, 1_000, 100_000)
 LARGEST_STORE = 1_000_000
 SMALL = 100
