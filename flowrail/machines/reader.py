@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from inspect import Parameter
 from typing import Any, NoReturn
@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails, PydanticOmit
 
-from flowrail.machines.findings import Path, UnplacedFinding, step_index
+from flowrail.machines.findings import Path, UnplacedFinding
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.text.phrases import did_you_mean
@@ -58,12 +58,6 @@ class ReadWorkflow:
     """Values of the wrong form."""
     unread: frozenset[int]
     """The positions of the steps that could not be read. Another step is in the place of each."""
-
-    def named(self, raw: UnplacedFinding) -> UnplacedFinding:
-        """Return a finding with the id of its step, if that could be read."""
-        index = step_index(raw)
-        is_read = index >= 0 and index not in self.unread
-        return replace(raw, step=self.workflow.steps[index].id) if is_read else raw
 
 
 def read_workflow(data: Mapping[str, Any]) -> ReadWorkflow:

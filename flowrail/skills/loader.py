@@ -14,8 +14,8 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
 from flowrail.hosts.host import CLAUDE_CODE, HOSTS
 from flowrail.machines.loading import workflow_source
-from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError, WorkflowFile
+from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.skills.bundled_copies import BundledCopy, of_bundled
 from flowrail.skills.catalog import (
     OWN_SCOPES,

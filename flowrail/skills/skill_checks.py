@@ -11,8 +11,8 @@ from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import DocumentError, FlowError, TrustError
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import Finding, Path, Place, UnplacedFinding, first
-from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import ENTRY_FILES, WorkflowFile, find_file, scripts
+from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.machines.parts import texts_of
 from flowrail.machines.step import WORKFLOW_NAME, StepDef
 from flowrail.machines.values import Arg

@@ -25,8 +25,8 @@ from support.terminal import at_a_terminal, plain
 from support.web import website
 
 from flowrail.cli.main import main
-from flowrail.machines.findings import Place
-from flowrail.machines.loading.yaml_file import read_data
+from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.machines.loading.workflow_source import read
 from flowrail.text import yaml as yaml_text
 
 ROOT = Path(__file__).parents[2]
@@ -75,13 +75,10 @@ def test_every_workflow_shown_has_no_findings(page: Path) -> None:
     for block in blocks(page, "yaml"):
         document = yaml_text.load(block, source=page.name)
         if isinstance(document.value, dict) and "steps" in document.value:
-            parsed = read_data(
-                document.value,
-                name=str(document.value["name"]),
-                place=lambda _: Place("page"),
-                read_text=lambda path: "{}" if path.endswith(".json") else f"the text of {path}",
-            )
-            assert not parsed.findings
+            texts = dict.fromkeys(re.findall(r"[\w./-]+\.md", block), b"the text")
+            texts |= {f"steps/{step['id']}.md": b"the text" for step in document.value["steps"]}
+            file = WorkflowFile(str(document.value["name"]), "/skills", "workflow.yaml", "steps")
+            assert not read(file, {"workflow.yaml": block.encode(), **texts}).findings
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

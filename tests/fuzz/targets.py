@@ -45,26 +45,11 @@ def yaml(data: bytes) -> None:
 
 def workflow(data: bytes) -> None:
     """A workflow has errors, or is equal after it was stored and loaded."""
-    from flowrail.errors import DocumentError
-    from flowrail.machines.findings import Place
-    from flowrail.machines.loading.yaml_file import read_data
+    from flowrail.machines.loading.skill_folder import WorkflowFile
+    from flowrail.machines.loading.workflow_source import read
     from flowrail.machines.plain_form import from_plain, to_plain
-    from flowrail.text import yaml as yaml_text
 
-    def no_text(path: str) -> str:
-        raise DocumentError("not found", hint="write it", place=path)
-
-    try:
-        document = yaml_text.load(data, source="workflow.yaml")
-    except DocumentError:
-        return
-    found = read_data(
-        document.value,
-        name="evil",
-        place=lambda path: Place("evil", *document.position(path)),
-        read_text=no_text,
-        text_folder="steps",
-    )
+    found = read(WorkflowFile("evil", "/skills/evil", "workflow.yaml", "steps"), {"workflow.yaml": data})
     if not any(each.severity == "error" for each in found.findings):
         kept = to_plain(found.definition)
         assert to_plain(from_plain(json.loads(json.dumps(kept)))) == json.loads(json.dumps(kept))

@@ -1,83 +1,101 @@
-"""The texts that a workflow names: instructions of steps and variants, and prompts of agents, in files of the skill."""
+"""The files that a workflow is read from: its own, the texts that its steps name, and the resources that they quote."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from flowrail.errors import DocumentError
 from flowrail.machines.dispatch import Dispatch
-from flowrail.machines.findings import Path, Place, UnplacedFinding
-from flowrail.machines.step import LARGEST_TOGETHER, STEP_ID, StepDef
+from flowrail.machines.findings import MOST_FOUND, Path, Place, UnplacedFinding
+from flowrail.machines.loading.skill_folder import WorkflowFile, names_in, read_inside
+from flowrail.machines.parts import texts_of
+from flowrail.machines.step import LARGEST_TOGETHER, STEP_ID, StepDef, Variant
 from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import MissingFileError
+from flowrail.text.placeholders import fences
+from flowrail.text.safe_text import decode
 
-ReadText = Callable[[str], str]
-"""Returns the text of a file of the skill's folder by its relative path; raises `DocumentError`."""
 _FILE = re.compile(r"[\w./-]+\.md\Z")
+_QUOTE = "flow:resource"
 
 
-@dataclass(frozen=True)
-class WithTexts:
-    """A workflow with the texts of the files that it names."""
+class SkillTexts:
+    """The files of a skill's folder, from the disk or from a snapshot, and the content of each that was read."""
 
-    workflow: Workflow
-    problems: tuple[UnplacedFinding, ...]
-    """Files that cannot be read."""
-    files: Mapping[Path, tuple[str, str]]
-    """The name and the text of each file, by the path of the value that the text has become."""
+    def __init__(
+        self,
+        file: WorkflowFile,
+        contents: Mapping[str, bytes] | None,
+        convention: Callable[[str], str | None],
+    ) -> None:
+        self._file = file
+        self._convention = convention
+        self._contents = contents
+        self._real_path = cache(os.path.realpath)
+        self._length = 0
+        self.files: dict[str, bytes] = {}
+        self.problems: list[UnplacedFinding] = []
+        """Texts and resources that cannot be read."""
+        self.places: dict[Path, tuple[str, str]] = {}
+        """The file and the text of each value of the workflow that was read from a file."""
+
+    def data(self, path: str) -> bytes:
+        """Return the content of the file *path*; `DocumentError` if it cannot be read."""
+        if path not in self.files:
+            if self._contents is None:
+                self.files[path] = read_inside(self._file.folder, path, self._real_path)
+            elif path in self._contents:
+                self.files[path] = self._contents[path]
+            else:
+                raise MissingFileError(f"`{path}` does not exist", hint="write it", place=path)
+        return self.files[path]
+
+    def read(self, path: str) -> str:
+        """Return the text of the file *path*, which counts each time; `DocumentError` if it cannot be read."""
+        text = decode(self.data(path), source=path)
+        self._length += len(text)
+        if self._length > LARGEST_TOGETHER:
+            fact = f"the texts have more than {LARGEST_TOGETHER} characters together"
+            raise DocumentError(fact, hint="split the workflow", place=path)
+        return text
 
     def place(self, path: Path) -> Place | None:
-        """Return the place of *path* if it is in one of the files: the last word of the path, or the first line."""
+        """Return the place of *path* if it is in a text: the last word of the path, or the first line."""
         for length in range(len(path), 2, -1):
-            if path[:length] in self.files:
-                file, text = self.files[path[:length]]
+            if path[:length] in self.places:
+                file, text = self.places[path[:length]]
                 return Place(file, *position_in(text, path[length:]))
         return None
 
+    def complete(self, workflow: Workflow) -> Workflow:
+        """Return *workflow* with the texts that its steps name and the resources that they quote."""
+        steps = [
+            self._step(step, ("steps", index)) if isinstance(step, StepDef) else step
+            for index, step in enumerate(workflow.steps)
+        ]
+        if self.places:
+            workflow = workflow.with_steps(steps)
+        resources = dict(self._resources(workflow))
+        return workflow.with_resources(resources) if resources else workflow
 
-def with_texts(workflow: Workflow, read_text: ReadText, text_folder: str = "steps") -> WithTexts:
-    """Return *workflow* with its texts. A step without `actions` and `text` has its text in *text_folder*."""
-    reader = _Reader(read_text)
-    steps = [
-        reader.step(step, ("steps", index), text_folder) if isinstance(step, StepDef) else step
-        for index, step in enumerate(workflow.steps)
-    ]
-    if reader.files:
-        workflow = workflow.with_steps(steps)
-    return WithTexts(workflow, tuple(reader.problems), reader.files)
-
-
-class _Reader:
-    """Reads each file once, and lists those that it cannot read."""
-
-    def __init__(self, read_text: ReadText) -> None:
-        self._read_text = read_text
-        self._texts: dict[str, str] = {}
-        self._length = 0
-        self.problems: list[UnplacedFinding] = []
-        self.files: dict[Path, tuple[str, str]] = {}
-
-    def step(self, step: StepDef, path: Path, folder: str) -> StepDef:
-        """Return *step* with the texts of its files."""
+    def _step(self, step: StepDef, path: Path) -> StepDef:
+        """Return *step* with the texts of its files. Without `actions` and `text`, it has a file named after it."""
         changed: dict[str, Any] = {}
-        if not callable(step.actions) and not step.actions:
-            file = step.text or f"{folder}/{step.id}.md"
-            if step.text is not None or STEP_ID.match(step.id):
-                is_needed = step.text is not None or step.handler is None
-                changed["actions"] = self._text(file, (*path, "actions"), is_needed=is_needed)
-        if isinstance(step.variants, tuple):
-            variants = tuple(
-                replace(
-                    variant, actions=self._text(variant.text, (*path, "variants", number, "text")), text=None
-                )
-                if variant.text is not None and not variant.actions
-                else variant
+        if not (callable(step.actions) or step.actions) and (step.text is not None or STEP_ID.match(step.id)):
+            is_needed = step.text is not None or step.handler is None
+            file = step.text or f"{self._file.text_folder}/{step.id}.md"
+            changed["actions"] = self._text(file, (*path, "actions"), is_needed=is_needed)
+        if isinstance(step.variants, tuple) and any(variant.text for variant in step.variants):
+            changed["variants"] = tuple(
+                self._variant(variant, (*path, "variants", number, "text"))
                 for number, variant in enumerate(step.variants)
             )
-            changed |= {"variants": variants} if variants != step.variants else {}
         for name in ("dispatch", "handler"):
             work = getattr(step, name)
             if isinstance(work, Dispatch) and len(work.prompt) == 1 and _FILE.match(work.prompt[0]):
@@ -85,10 +103,15 @@ class _Reader:
                 changed[name] = replace(work, prompt=prompt)
         return replace(step, **changed, text=None) if changed else step
 
+    def _variant(self, variant: Variant, path: Path) -> Variant:
+        if variant.text is None or variant.actions:
+            return variant
+        return replace(variant, actions=self._text(variant.text, path), text=None)
+
     def _text(self, file: str, path: Path, *, is_needed: bool = True) -> tuple[str, ...]:
         """Return the text of a file as the paragraphs of the value at *path*; none if it cannot be read."""
         try:
-            text = self._read(file)
+            text = self.read(file)
         except DocumentError as error:
             if is_needed or not isinstance(error, MissingFileError):
                 words = ".".join(str(part + 1) if isinstance(part, int) else part for part in path[2:])
@@ -97,17 +120,54 @@ class _Reader:
                 remedy = "write the file, or `actions`" if is_default else str(error.hint)
                 self.problems.append(UnplacedFinding("FR125", path, message, remedy))
             return ()
-        self.files[path] = file, text
+        self.places[path] = file, text
         return (text.strip("\n"),)
 
-    def _read(self, file: str) -> str:
-        if file not in self._texts:
-            self._texts[file] = self._read_text(file)
-        self._length += len(self._texts[file])
-        if self._length > LARGEST_TOGETHER:
-            fact = f"the texts have more than {LARGEST_TOGETHER} characters together"
-            raise DocumentError(fact, hint="split the workflow", place=file)
-        return self._texts[file]
+    def _resources(self, workflow: Workflow) -> Iterator[tuple[str, str]]:
+        """Yield the resources that steps quote in fences, and all of the folder if a function may quote any of them."""
+        seen: set[str] = set()
+        for index, step in enumerate(workflow.steps):
+            for name in _quoted(step):
+                if name not in seen and len(self.problems) < MOST_FOUND:
+                    seen.add(name)
+                    try:
+                        yield name, self._quoted_text(name)
+                    except DocumentError as error:
+                        message = f"step `{step.id}` quotes the resource `{name[:60]}`: {error.fact}"
+                        path = ("steps", index, "actions", name)
+                        self.problems.append(UnplacedFinding("FR127", path, message))
+        if any(callable(step.actions) for step in workflow.steps):
+            known = [
+                path.removeprefix("resources/")
+                for path in self._contents or ()
+                if path.startswith("resources/")
+            ]
+            if self._contents is None:
+                known = names_in(os.path.join(self._file.folder, "resources"), ".md")
+            for name in sorted({name.removesuffix(".md") for name in known if name.endswith(".md")} - seen):
+                with suppress(DocumentError):
+                    yield name, self.read(f"resources/{name}.md").strip("\n")
+
+    def _quoted_text(self, name: str) -> str:
+        """Return a text that a step quotes: a resource, or a convention of the skill or of all skills."""
+        try:
+            return self.read(f"resources/{name}.md").strip("\n")
+        except DocumentError:
+            with suppress(DocumentError):
+                return self.read(f"conventions/{name}.md").strip("\n")
+            text = self._convention(name)
+            if text is None:
+                raise
+            return text.strip("\n")
+
+
+def _quoted(step: StepDef) -> Iterator[str]:
+    """Yield the names of the resources in ``flow:resource`` fences of *step*."""
+    for text in texts_of(step):
+        if text.key in {"actions", "variants", "prompt"} and _QUOTE in text.value:
+            for fence in fences(text.value):
+                lines = fence.body(text.value).splitlines() if fence.info == _QUOTE else []
+                yield from filter(None, (line.strip().removeprefix("- ") for line in lines))
 
 
 def position_in(text: str, inside: Path) -> tuple[int, int]:

@@ -1,38 +1,72 @@
-"""Read one workflow file of a skill's folder, with the texts that it names and quotes."""
+"""Read one workflow file of a skill's folder, with the texts that it names and quotes, and list all its findings."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import replace
-from functools import cache
-from itertools import islice
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from flowrail.errors import DocumentError
-from flowrail.machines.checks.validation import part_of, raw_findings
+from flowrail.machines.checks.validation import independent, part_of, raw_findings
 from flowrail.machines.findings import (
-    MOST_FOUND,
     Finding,
     Locate,
     Path,
     Place,
+    UnplacedFinding,
     WorkflowError,
     in_order,
+    raise_errors,
+    step_index,
 )
+from flowrail.machines.frozen import Frozen, put
 from flowrail.machines.loading import python_file
-from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
-from flowrail.machines.loading.skill_folder import WorkflowFile, read_inside
-from flowrail.machines.loading.step_texts import with_texts
-from flowrail.machines.parts import texts_of
-from flowrail.machines.step import LARGEST_TOGETHER
+from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.machines.loading.step_texts import SkillTexts, position_in
+from flowrail.machines.step import NAMES, WORKFLOW_NAME
 from flowrail.machines.workflow import Workflow
-from flowrail.storage.files import MissingFileError
-from flowrail.text.placeholders import fences
-from flowrail.text.safe_text import decode
+from flowrail.storage.files import sha256_hex
+from flowrail.text.safe_text import in_quotes
 
-_QUOTE = "flow:resource"
+
+@dataclass(frozen=True)
+class LoadedWorkflow:
+    """A workflow that was read from a skill's folder, as complete as its file allows, with its findings."""
+
+    definition: Workflow
+    findings: tuple[Finding, ...]
+    locate: Locate
+    """Returns where a path of the definition is written."""
+    files: Mapping[str, bytes] = Frozen()
+    """The content of each file that was read."""
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each file."""
+        return {path: sha256_hex(data) for path, data in self.files.items()}
+
+    def workflow(self) -> Workflow:
+        """Return the validated workflow; `WorkflowError` with every error if there are any."""
+        raise_errors(self.definition.name, self.findings)
+        put(self.definition, is_checked=True)
+        return self.definition
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What a file defines, before the texts that it names are read."""
+
+    findings: list[Finding]
+    """What is wrong with the file."""
+    place: Locate
+    """Returns where a path is written in the file."""
+    workflow: Workflow | None = None
+    """`None` if nothing of it can be read."""
+    problems: tuple[UnplacedFinding, ...] = ()
+    """Values of the wrong form, which the workflow does not have."""
+    unread: frozenset[int] = frozenset()
+    """The positions of the steps of the wrong form. Another step is in the place of each."""
 
 
 def read(
@@ -47,19 +81,27 @@ def read(
     quoted text that is not in the folder.
     """
     texts = SkillTexts(file, contents, convention)
-    data = texts.data(file.path)
-    if file.is_python:
-        loaded = _read_python(data, file, texts)
-    else:
-        from flowrail.machines.loading.yaml_file import read_yaml  # pydantic takes as long as a step
+    written = (_run_python if file.is_python else _read_yaml)(texts.data(file.path), file)
+    workflow, findings = Workflow(file.address, validate=False), written.findings
 
-        loaded = read_yaml(
-            data, name=file.address, source=file.path, read_text=texts.read, text_folder=file.text_folder
-        )
-    return texts.complete(loaded)
+    def locate(path: Path) -> Place:
+        return texts.place(path) or written.place(path)
+
+    if written.workflow is not None:
+        workflow = texts.complete(written.workflow)
+        problems = [
+            raw
+            if step_index(raw) in {-1, *written.unread}
+            else replace(raw, step=workflow.steps[step_index(raw)].id)
+            for raw in (*written.problems, *texts.problems)
+        ]
+        wrong = [raw for raw in problems if raw.path]
+        others = [*independent(raw_findings(workflow), wrong, lacks_steps=bool(written.unread))]
+        findings = [*findings, *(raw.at(locate(raw.path)) for raw in (*problems, *others))]
+    return LoadedWorkflow(workflow.located(file.folder), tuple(in_order(findings)), locate, texts.files)
 
 
-def _read_python(data: bytes, file: WorkflowFile, texts: SkillTexts) -> LoadedWorkflow:
+def _run_python(data: bytes, file: WorkflowFile) -> _Written:
     """Return what running a file gives. The errors that `Workflow` raises become findings."""
     source = data.decode("utf-8", "replace")
 
@@ -77,121 +119,57 @@ def _read_python(data: bytes, file: WorkflowFile, texts: SkillTexts) -> LoadedWo
         findings = [
             replace(finding, place=place_of(finding.step, finding.place.part)) for finding in error.findings
         ]
-        empty = Workflow(file.address, validate=False)
-        return LoadedWorkflow(empty, tuple(findings), lambda _: Place(file.path))
-    complete = with_texts(workflow, texts.read)
+        return _Written(findings, lambda _: Place(file.path))
 
-    def locate(where: Path) -> Place:
-        index = where[1] if where[:1] == ("steps",) and where[1:] else None
-        step_id = complete.workflow.steps[index].id if isinstance(index, int) else None
-        return complete.place(where) or place_of(step_id, part_of(complete.workflow)(where).part)
+    def place(path: Path) -> Place:
+        is_in_step = len(path) > 1 and path[0] == "steps"
+        step_id = workflow.steps[int(path[1])].id if is_in_step else None
+        return place_of(step_id, part_of(workflow)(path).part)
 
-    raws = [*complete.problems, *raw_findings(complete.workflow)]
-    return LoadedWorkflow(complete.workflow, tuple(raw.at(locate(raw.path)) for raw in raws), locate)
+    return _Written([], place, workflow)
 
 
-class SkillTexts:
-    """The files of a skill's folder, from the disk or from a snapshot, and the content of each that was read."""
+def _read_yaml(data: bytes, file: WorkflowFile) -> _Written:
+    """Return the workflow that a YAML document describes, and what is wrong with the document."""
+    from flowrail.machines.reader import read_workflow  # pydantic takes as long as a step
+    from flowrail.text.yaml import load  # a step of a running session reads no YAML
 
-    def __init__(
-        self,
-        file: WorkflowFile,
-        contents: Mapping[str, bytes] | None,
-        convention: Callable[[str], str | None],
-    ) -> None:
-        self._file = file
-        self._convention = convention
-        self._contents = contents
-        self._real_path = cache(os.path.realpath)
-        self.files: dict[str, bytes] = {}
+    try:
+        document = load(data, source=file.path, all_problems=True)
+    except DocumentError as error:
+        finding = Finding("FR100", "error", error.fact, str(error.hint), Place.of(error.place))
+        return _Written([finding], lambda _: finding.place)
 
-    def data(self, path: str) -> bytes:
-        """Return the content of the file *path*; `DocumentError` if it cannot be read."""
-        if self._contents is None:
-            self.files[path] = read_inside(self._file.folder, path, self._real_path)
-        elif path in self._contents:
-            self.files[path] = self._contents[path]
-        else:
-            raise MissingFileError(f"`{path}` does not exist", hint="write it", place=path)
-        return self.files[path]
+    def place(path: Path) -> Place:
+        line, column = document.position(path)
+        last = path[-1] if path else None
+        if isinstance(last, str) and last.startswith("$"):  # a placeholder, in the text at that position
+            lines = data.decode().removeprefix("\ufeff").split("\n")[line - 1 :]
+            below, inside = position_in("\n".join(lines)[column - 1 :], (last,))
+            if inside:
+                line, column = line + below - 1, inside + (column - 1 if below == 1 else 0)
+        return Place(file.path, line, column)
 
-    def read(self, path: str) -> str:
-        """Return the text of the file *path*; `DocumentError` if it cannot be read."""
-        return decode(self.data(path), source=path)
-
-    def complete(self, loaded: LoadedWorkflow) -> LoadedWorkflow:
-        """Return *loaded* with the resources that its steps quote, its files and its folder."""
-        workflow = loaded.definition
-        resources: dict[str, str] = {}
-        missing = [*islice(self._quoted_resources(workflow, loaded.locate, resources), MOST_FOUND)]
-        if any(callable(step.actions) for step in workflow.steps):
-            self._add_all(resources)
-        if resources:
-            workflow = workflow.with_resources(resources)
-        return loaded._replace(
-            definition=workflow.located(self._file.folder),
-            findings=tuple(in_order((*loaded.findings, *missing))),
-            files=self.files,
+    findings = [
+        Finding(
+            *("FR131" if problem.is_duplicate else "FR130", "error", problem.fact, problem.hint),
+            Place(file.path, problem.line),
         )
-
-    def _quoted_resources(
-        self, workflow: Workflow, locate: Locate, resources: dict[str, str]
-    ) -> Iterator[Finding]:
-        """Add the texts in ``flow:resource`` fences of steps to *resources*; yield a finding for an unreadable one."""
-        for index, step in enumerate(workflow.steps):
-            texts = [text.value for text in texts_of(step) if text.key in {"actions", "variants", "prompt"}]
-            lines = (
-                line
-                for text in texts
-                if _QUOTE in text
-                for fence in fences(text)
-                if fence.info == _QUOTE
-                for line in fence.body(text).splitlines()
-            )
-            for name in dict.fromkeys(line.strip().removeprefix("- ") for line in lines):
-                if not name or name in resources:
-                    continue
-                message = f"step `{step.id}` quotes the resource `{name[:60]}`"
-                place = locate(("steps", index, "actions", name))
-                try:
-                    text = self._quoted(name)
-                except DocumentError as error:
-                    hint = "write it, or fix the name"
-                    yield Finding("FR127", "error", f"{message}: {error.fact}", hint, place, step.id)
-                    continue
-                if sum(map(len, resources.values())) + len(text) > LARGEST_TOGETHER:
-                    message = f"the resources have more than {LARGEST_TOGETHER} characters together"
-                    yield Finding("FR127", "error", message, "quote fewer of them", place, step.id)
-                    return
-                resources[name] = text
-
-    def _quoted(self, name: str) -> str:
-        """Return a text that a step quotes: a resource, or a convention of the skill or of all skills."""
-        try:
-            return self.read(f"resources/{name}.md").strip("\n")
-        except DocumentError:
-            with suppress(DocumentError):
-                return self.read(f"conventions/{name}.md").strip("\n")
-            text = self._convention(name)
-            if text is None:
-                raise
-            return text.strip("\n")
-
-    def _add_all(self, resources: dict[str, str]) -> None:
-        """Add every resource of the folder: a function may quote any of them."""
-        names: list[str] = []
-        if self._contents is not None:
-            names = [
-                path.removeprefix("resources/") for path in self._contents if path.startswith("resources/")
-            ]
-        else:
-            with suppress(OSError):
-                names = os.listdir(os.path.join(self._file.folder, "resources"))
-        left = LARGEST_TOGETHER - sum(map(len, resources.values()))
-        for name in sorted(name.removesuffix(".md") for name in names if name.endswith(".md")):
-            if name not in resources:
-                with suppress(DocumentError):
-                    text = self.read(f"resources/{name}.md").strip("\n")
-                    left -= len(text)
-                    if left >= 0:
-                        resources[name] = text
+        for problem in document.problems
+    ]
+    values, address = document.value, file.address
+    if not isinstance(values, Mapping):
+        remedy = "start with `name:` and `steps:`"
+        finding = Finding("FR100", "error", "the file does not contain a mapping", remedy, place(()))
+        return _Written([*findings, finding], place)
+    name = values.get("name", address)
+    if "name" not in values:
+        findings.append(UnplacedFinding("FR130", (), "`name` is missing", "add it").at(place(())))
+    read_part = read_workflow({**values, "name": address})
+    problems = read_part.problems
+    if isinstance(name, str) and name != address:
+        message = f"the file says `name: {in_quotes(name)}` but its path says `{in_quotes(address)}`"
+        usable = WORKFLOW_NAME.match(address)
+        hint = f"write `name: {address}`, or rename the folder" if usable else f"rename the folder: {NAMES}"
+        problems.append(UnplacedFinding("FR107", ("name",), message, hint))
+    return _Written(findings, place, read_part.workflow, tuple(problems), read_part.unread)

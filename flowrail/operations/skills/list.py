@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from flowrail.command import Command
 from flowrail.errors import DocumentError, TrustError
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
+from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.machines.values import Arg
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation

@@ -15,8 +15,8 @@ from flowrail.formatters.reports import findings as page
 from flowrail.machines.checks.check import advise
 from flowrail.machines.checks.proof import Proof, proofs
 from flowrail.machines.findings import Finding, Place, in_order
-from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.machines.reader import type_findings
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,30 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.plain_data import PLAIN_DATA
 
-from flowrail.errors import DocumentError
-from flowrail.machines.findings import Finding, Place
-from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
-from flowrail.machines.loading.yaml_file import read_data, read_yaml
-from flowrail.text import yaml as yaml_text
+from flowrail.machines.findings import Finding
+from flowrail.machines.loading.skill_folder import WorkflowFile
+from flowrail.machines.loading.workflow_source import LoadedWorkflow, read
 
-TEXTS = {"steps/look.md": "\nLook around.\n\n", "steps/last.md": "Say it.\n", "steps/again.md": "Again.\n"}
+TEXTS = {"steps/look.md": b"\nLook around.\n\n", "steps/last.md": b"Say it.\n", "steps/again.md": b"Again.\n"}
 
 
-def read_text(path: str) -> str:
-    if path not in TEXTS:
-        raise DocumentError(f"`{path}` does not exist", hint="write it", place=path)
-    return TEXTS[path]
-
-
-def parsed(text: str, name: str = "dull", **more: Any) -> LoadedWorkflow:
-    document = yaml_text.load(text, source="workflow.yaml")
-    return read_data(
-        document.value,
-        name=name,
-        place=lambda path: Place("workflow.yaml", *document.position(path)),
-        read_text=read_text,
-        **more,
-    )
+def parsed(text: str, name: str = "dull") -> LoadedWorkflow:
+    file = WorkflowFile(name, "/skills/dull", "workflow.yaml", "steps")
+    return read(file, {"workflow.yaml": text.encode("utf-8", "surrogatepass"), **TEXTS})
 
 
 # --- errors
@@ -62,7 +49,8 @@ steps:
 
 
 def test_ten_errors_are_reported_at_once_each_with_place_code_and_remedy() -> None:
-    definition, findings, *_ = parsed(TEN)
+    loaded = parsed(TEN)
+    definition, findings = loaded.definition, loaded.findings
 
     assert sorted((finding.code, str(finding.place)) for finding in findings) == [
         ("FR101", "workflow.yaml:2"),
@@ -112,7 +100,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def findings_in(text: str) -> tuple[Finding, ...]:
-    return read_yaml(text.encode(), name="dull", source="workflow.yaml", read_text=read_text).findings
+    return parsed(text).findings
 
 
 def test_several_unknown_keys_are_all_listed() -> None:
@@ -177,9 +165,7 @@ steps:
 
 @given(PLAIN_DATA)
 def test_any_file_content_is_read_or_has_findings(data: object) -> None:
-    result = read_data(
-        data, name="dull", place=lambda path: Place(".".join(map(str, path))), read_text=read_text
-    )
+    result = parsed(json.dumps(data))
 
     assert all(finding.severity == "error" for finding in result.findings)
     assert result.findings
@@ -210,4 +196,4 @@ STEPS = st.lists(st.dictionaries(st.sampled_from(KEYS), PARTS), max_size=3)
 def test_any_steps_are_read_or_have_findings(steps: list[Any], head: dict[str, Any]) -> None:
     data = {"name": "dull", **head, "steps": steps}
 
-    read_data(data, name="dull", place=lambda path: Place(".".join(map(str, path))), read_text=read_text)
+    parsed(json.dumps(data))

@@ -7,7 +7,6 @@ from textwrap import dedent
 
 import pytest
 
-from flowrail.machines.loading.loaded_workflow import LoadedWorkflow
 from flowrail.machines.loading.python_file import NotLoadedError
 from flowrail.machines.loading.skill_folder import (
     WorkflowFile,
@@ -15,7 +14,7 @@ from flowrail.machines.loading.skill_folder import (
     find_file,
     named_files,
 )
-from flowrail.machines.loading.workflow_source import read
+from flowrail.machines.loading.workflow_source import LoadedWorkflow, read
 
 YAML = """\
 name: a-skill
