@@ -58,7 +58,7 @@ SUB_AGENT_QUESTION_FORMAT = Markup("""\
 <question_format>
 If you do this dispatch yourself, ask the user directly and ignore this block. If another agent launched you and the user must decide something that changes what you do next, return the question instead of an answer. Do not ask what you can look up or what has an obvious default.
 1. Save your work where your task says: the agent that continues it will not remember this turn.
-2. Put all open questions into one block like the one below: 1 to 3 questions with 2 or 3 options that can be done. Use multi="true" if the user may choose several. An id is lower-case letters, digits and underscores; a header is limited to 12 characters. The user can always answer in other words.
+2. Put all open questions into one block like the one below: 1 to 3 questions with 2 or 3 feasible options each. Use multi="true" if the user may choose several. An id is lower-case letters, digits and underscores; a header is limited to 12 characters. The user can always answer in their own words.
 3. If an ask_command is printed below, pass the block to it on standard input, and return exactly what it prints. If none is, return the block. Return nothing else: no text around it, no code fence.
 <needs_user_input>
 <question id="cache" header="Cache" multi="false">
@@ -97,7 +97,7 @@ def choices_for(questions: Sequence[Question], outcomes: Container[str]) -> str:
         if option.outcome in outcomes
     ]
     other_words = (
-        ["answers in other words"] if any(question.other in outcomes for question in questions) else []
+        ["answers in their own words"] if any(question.other in outcomes for question in questions) else []
     )
     chooses = [f"chooses {' or '.join(labels)}"] if labels else []
     return f"the user {' or '.join(chooses + other_words)}" if chooses or other_words else ""

@@ -49,7 +49,7 @@ class Option(Definition):
 class Question(Definition):
     """A question to the user. A step's questions open when the step is entered.
 
-    ``other`` is the outcome of an answer in other words. White space around the texts is removed.
+    ``other`` is the outcome of an answer in the user's own words. White space around the texts is removed.
     """
 
     id: str
