@@ -25,6 +25,7 @@ ADDRESSES = [file.address for found in listing(()) for file in workflows(found)]
 BY_AN_OPTIONAL_FACT = {"codebase-analysis": {("survey", "skip")}}
 """Transitions that need a fact which agents of these habits never report; the walks of `flow test` take them."""
 
+ANOTHER_ROUND = "Another round"
 ALLOWED_BEYOND = 3
 """How many rounds a user may allow where a limit asks: another one twice, and one for MUST alone."""
 
@@ -83,8 +84,8 @@ def walked(address: str, habit: Habit, params: Mapping[str, str], taken: Taken) 
     end = team.run(begin(address, params))
     assert end.status in {"completed", "failed"}, (address, end)
     assert {last.status for last in team.sessions.values()} <= {"completed", "failed"}
-    moves = [move for move in told("sessions", end.session)["history"] if move["kind"] == "move"]
-    for move in moves:
+    records = told("sessions", end.session)["history"]
+    for move in (record for record in records if record["kind"] == "move"):
         step = move["step"]
         taken.passed.update(move["skipped"])
         if move["capped"]:
@@ -92,13 +93,14 @@ def walked(address: str, habit: Habit, params: Mapping[str, str], taken: Taken) 
         else:
             taken.transitions.add((step, move["outcome"]))
         taken.entered.add(step)
-    assert beyond_limits(Loader().load(address).definition, moves) == {}, end.session
+    assert beyond_limits(Loader().load(address).definition, records) == {}, end.session
 
 
-def beyond_limits(definition: Workflow, moves: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def beyond_limits(definition: Workflow, records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Return the steps whose attempts passed their limit, each with its most attempts.
 
-    Attempts are counted again after a move that enters the loop of a limited step from outside.
+    Attempts are counted again after a move that enters the loop of a limited step from outside. A user who does not
+    agree may have as many more rounds as they ask for.
     """
     table = {
         step.id: {str(outcome): target for outcome, target in step.next.items()} for step in definition.steps
@@ -111,12 +113,17 @@ def beyond_limits(definition: Workflow, moves: Sequence[Mapping[str, Any]]) -> d
     loops = {name: loop_of(table, name) for name in allowed}
     counts: dict[str, int] = {}
     beyond: dict[str, int] = {}
-    for move in moves:
-        step = move["step"]
+    asks = {step.id for step in definition.steps if step.questions}
+    for record in records:
+        step = record["step"]
+        if step in asks and ANOTHER_ROUND in record["note"].get("answers", {}).get("limit", ()):
+            allowed[step] += 1
+        if record["kind"] != "move":
+            continue
         counts[step] = counts.get(step, 0) + 1
         if counts[step] > allowed.get(step, counts[step]):
             beyond[step] = counts[step]
-        path = [step, *move["skipped"], *([move["to"]] if move["to"] else [])]
+        path = [step, *record["skipped"], *([record["to"]] if record["to"] else [])]
         counts = counted(loops, path, counts)
     return beyond
 
