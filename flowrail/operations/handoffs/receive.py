@@ -66,7 +66,7 @@ from flowrail.operations.steps.session_workflow import open_skill
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.skills.catalog import UnknownSkillError
 from flowrail.storage import files
-from flowrail.storage.files import MissingFileError, sha256_hex
+from flowrail.storage.files import MissingFileError
 from flowrail.text.report import Report, plain_text
 from flowrail.text.safe_text import in_quotes
 
@@ -209,23 +209,24 @@ class _Receipt:
         session_id = handoff.claim.session if handoff.claim else ""
         folder = store.folder(session_id) if session_id else change.folder
         converted = _convert_for_target(handoff, payload, environment)
-        copy = (
-            os.path.join(folder, f"{COPY}-{converted.version}.{FORMS[converted.version]}")
-            if converted
-            else ""
-        )
-        step = self._session(change, opened, converted, copy) if opened else None
+        kept, ending = payload, os.path.splitext(payload.source)[1]
+        if converted is not None:
+            data, ending = render(converted.version, converted.handoff), f".{FORMS[converted.version]}"
+            kept = Payload(converted.version, converted.handoff, payload.source, data)
+        copy = os.path.join(folder, f"{COPY}{ending if ending in _ENDINGS else '.yaml'}")
+        step = self._session(change, opened, kept, copy) if opened else None
+        if (opened or converted) and not os.path.lexists(copy):
+            files.make_private_dir(folder)
+            files.write_atomic(copy, kept.data)
         if converted is not None:
             notes += [f"converted from {payload.version} to {converted.version}: {copy}"]
             notes += conversion_notes(converted)
-            files.make_private_dir(folder)
-            files.write_atomic(copy, render(converted.version, converted.handoff))
         answers = {"payload_unchanged": True, "claimed": True, "expiry_accepted": self.force}
         handoff = change.advance(change.handoff, ("acknowledge",), answers)
         return ReceivedHandoff(
             answer_of(environment, handoff),
-            converted.handoff if converted else payload.handoff,
-            copy,
+            kept.handoff,
+            copy if converted else "",
             step,
             tuple(notes) + (step.notes if step else ()),
         )
@@ -415,36 +416,18 @@ class _Receipt:
                 error.hint = Hint("receive it with: ", self.again(params=params))
             raise
 
-    def _session(
-        self,
-        change: HandoffChange,
-        opened: OpenedWorkflow,
-        converted: ConvertedPayload | None,
-        converted_file: str,
-    ) -> ShownStep:
-        """Start the target's session unless an earlier receiver did, and copy the payload to its folder.
-
-        The session gets the converted payload, if there is one.
-        """
-        environment, payload, handoff = self.environment, self.payload, change.handoff
-        store = environment.store
+    def _session(self, change: HandoffChange, opened: OpenedWorkflow, kept: Payload, copy: str) -> ShownStep:
+        """Start the target's session, unless an earlier receiver did. It keeps the payload as *kept*, in the file *copy*."""
+        environment, handoff = self.environment, change.handoff
         session = handoff.claim.session if handoff.claim else ""
-        ending = os.path.splitext(payload.source)[1]
-        copy = os.path.join(store.folder(session), f"{COPY}{ending if ending in _ENDINGS else '.yaml'}")
         if (
-            store.find(session) is not None
-        ):  # an earlier receiver was interrupted after it started the session
-            step = look(environment, session)
-        else:
-            work = received_work(handoff, payload, copy)
-            if converted is not None:
-                digest = sha256_hex(render(converted.version, converted.handoff))
-                work = replace(work, payload=converted_file, sha256=digest, version=converted.version)
-            values, note = self._values(opened), {"handoff": work.handoff, "sha256": work.sha256}
-            step = start_session(environment, opened, session, values, received=work, note=note)
-        if not os.path.lexists(copy):
-            files.write_atomic(copy, payload.data)
-        return step
+            environment.store.find(session) is not None
+        ):  # an earlier receiver was interrupted after it started it
+            return look(environment, session)
+        work = received_work(handoff, self.payload, copy)
+        work = replace(work, sha256=kept.digest, version=kept.version)
+        values, note = self._values(opened), {"handoff": work.handoff, "sha256": work.sha256}
+        return start_session(environment, opened, session, values, received=work, note=note)
 
 
 def _convert_for_target(

@@ -21,7 +21,7 @@ from flowrail.operations.steps.command_runs import require_no_running
 from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.people import require_person
 from flowrail.operations.steps.session_workflow import open_newest
-from flowrail.operations.steps.shown_step import ShownStep, show_step
+from flowrail.operations.steps.shown_step import ShownStep, commit_shown, show_step
 
 
 @operation(
@@ -74,11 +74,9 @@ def migrate_session(
             return show_step(environment, session, opened, *notes, head=held.kept.head)
         after = step_checks.entered(environment, opened.workflow, after)
         done = f"{session_id} migrated{': ' if changes else ''}{'; '.join(changes)}"
-        shown = show_step(environment, after, opened, done)  # before the record: a text may be refused
-        stored = held.commit(
-            after, "migrate", at=now, changes=changes, step=session.step, definition=opened.definition
-        )
-    return replace(shown, head=stored.head)
+        held.opened = opened
+        note = {"changes": changes, "step": session.step}
+        return commit_shown(held, after, "migrate", done, at=now, definition=opened.definition, **note)
 
 
 def _require_person_for_less(environment: Environment, session_id: str, to: str | None) -> None:

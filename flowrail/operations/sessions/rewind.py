@@ -24,7 +24,7 @@ from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.new_session import store_new
 from flowrail.operations.steps.session_workflow import open_session
-from flowrail.operations.steps.shown_step import ShownStep, show_step
+from flowrail.operations.steps.shown_step import ShownStep, commit_shown
 from flowrail.session_status import ABANDONED, ACTIVE
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.lock import LockTimeoutError
@@ -80,9 +80,8 @@ def rewind_session(
         after = step_checks.entered(environment, opened.workflow, entered(opened.workflow, after))
         reopened = f"session `{session.id}` was {session.status}; it is open again"
         notes = () if session.is_open else (reopened,)
-        shown = show_step(environment, after, opened, *notes)  # before the record: a text may be refused
-        stored = held.commit(after, "rewind", at=now, to=revision, from_=session.revision, reason=reason)
-    return replace(shown, head=stored.head)
+        back = {"to": revision, "from_": session.revision}
+        return commit_shown(held, after, "rewind", *notes, at=now, reason=reason, **back)
 
 
 def rewind_as_new(environment: Environment, session_id: str, revision: int, *, reason: str = "") -> ShownStep:

@@ -37,7 +37,7 @@ from flowrail.operations.steps.dispatched_work import (
 )
 from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.new_session import start_session
-from flowrail.operations.steps.shown_step import ShownStep, show_record, show_step
+from flowrail.operations.steps.shown_step import ShownStep, commit_shown, show_record
 from flowrail.text.phrases import in_words
 
 MOST_GENERATIONS = 8
@@ -162,6 +162,4 @@ def replace_agent(environment: Environment, session_id: str, name: str) -> Shown
         children = children_of(environment.store, session.dispatches)
         after = replace_child(held.workflow, session, name, children)
         new = find_dispatch(after, str(number_of(old)))
-        shown = show_step(environment, after, held.opened)
-        stored = held.commit(after, "again", replaced=old.child, child=new.child)
-    return replace(shown, head=stored.head)
+        return commit_shown(held, after, "again", replaced=old.child, child=new.child)

@@ -41,7 +41,7 @@ from flowrail.operations.steps.guarded_calls import check_move
 from flowrail.operations.steps.held_session import HeldSession, hold
 from flowrail.operations.steps.new_session import begin
 from flowrail.operations.steps.revision_conflict import check_expected, has_raised_limit_question, is_repeated
-from flowrail.operations.steps.shown_step import ShownStep, show_record, show_step
+from flowrail.operations.steps.shown_step import ShownStep, commit_shown, show_record, show_step
 from flowrail.outcome import DONE, list_outcomes
 from flowrail.text.safe_text import one_line, shortened
 
@@ -246,12 +246,11 @@ def report(
             resume = environment.command("resume", session.id)
             error.hint = Hint(error.hint, "; read the step again: ", resume)
             raise
-        shown = show_step(environment, after, held.opened)  # before the session moves: a text may be refused
         if after.revision != session.revision:
-            stored = held.commit(after, "move", at=now)
-        else:  # the report raised the question of a limit
-            stored = held.commit(after, "limit", at=now, text=reported.note)
-    return replace(shown, head=stored.head)
+            return commit_shown(held, after, "move", at=now)
+        return commit_shown(
+            held, after, "limit", at=now, text=reported.note
+        )  # it raised the question of a limit
 
 
 def _show_repeated(held: HeldSession, reported: Report) -> ShownStep:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from flowrail.command import Command
 from flowrail.formatters.block import Show
@@ -16,6 +17,7 @@ from flowrail.operations.environment import Environment, OpenedWorkflow
 from flowrail.operations.steps import session_choice, session_ownership, step_checks, working_files
 from flowrail.operations.steps.briefing import with_past
 from flowrail.operations.steps.dispatched_work import children_of, lost_dispatch
+from flowrail.operations.steps.held_session import HeldSession
 from flowrail.operations.steps.people import page_address
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.outcome import Outcome
@@ -83,6 +85,12 @@ def show_step(
         checks = step_checks.with_verdicts(environment, opened.workflow, session, guidance.evidence)
         guidance = replace(guidance, evidence=checks)
     return ShownStep(**vars(guidance), notes=notes, kept=session, workflow=opened.workflow)
+
+
+def commit_shown(held: HeldSession, after: Session, kind: str, *notes: str, **record: Any) -> ShownStep:
+    """Add a record to a session, and return what is printed about it. That is made first: a text may be refused."""
+    shown = show_step(held.environment, after, held.opened, *notes)
+    return replace(shown, head=held.commit(after, kind, **record).head)
 
 
 def show_record(environment: Environment, record: Record, *, is_new: bool = False) -> ShownStep:
