@@ -31,7 +31,6 @@ NOT_LOADED | 1 | The file raised an error, or did not define a workflow. | Fix t
 PICTURE_OUTDATED | 1 | A diagram file does not match the workflow. | Draw the diagram again: `flow diagram SKILL`.
 BAD_ANSWER | 2 | An answer does not fit any open question. | Answer with one of the question's options, or in the user's own words if the question allows it.
 BAD_FINDING | 2 | The finding cannot be recorded, for example because it has no text. | Correct the finding, then record it again.
-BAD_HEAD | 2 | The journal head, which is the hash of a journal's last record, has the wrong format. | Use the head that `flow audit --verify` printed.
 BAD_QUESTIONS | 2 | The text does not contain valid questions; `details` lists the problems. | Correct the questions, then ask again.
 BAD_RECORD | 2 | An invalid record number was requested on the `flow ui` page. | Follow a link on the page.
 BAD_VALUES | 2 | Parameters or facts are missing, unknown or invalid; the error lists all of them. | Correct all of them, then run the command again.

@@ -9,7 +9,6 @@ from flowrail.discovery.candidate import Skipped
 from flowrail.discovery.compatibility import VERSIONS, normal_version
 from flowrail.discovery.index import Discovery, EmptyMenu, unusable
 from flowrail.discovery.locations import Root, Scope
-from flowrail.discovery.menu_cache import CacheUse
 from flowrail.discovery.scores import CATEGORIES, Offer, Query, rank, rate, shortlist
 from flowrail.text.safe_text import in_quotes
 
@@ -38,13 +37,11 @@ class Menu:
     """The number of installed skills."""
     notes: tuple[str, ...]
     """Names in the query that are unknown."""
-    cache: CacheUse | None = None
-    """The session's cache."""
+    cached_at: str = ""
+    """When the skills were found, if they are those of the session's cache."""
 
 
-def offer(
-    discovery: Discovery, query: Query, *, top: int | None = None, cache: CacheUse | None = None
-) -> Menu:
+def offer(discovery: Discovery, query: Query, *, top: int | None = None) -> Menu:
     """Return the menu for a query. It shows the first *top* skills, or three to five."""
     ranked = rank(discovery.candidates, query)
     length = len(shortlist(ranked)) if top is None else top
@@ -59,7 +56,6 @@ def offer(
         most=query.most,
         skills=discovery.skills,
         notes=tuple(_unknown(query)),
-        cache=cache,
     )
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Annotated
 
+from flowrail.discovery import menu_cache
 from flowrail.discovery.index import Discovery
-from flowrail.discovery.locations import OFFERED
 from flowrail.discovery.menu import Menu, offer
-from flowrail.discovery.menu_cache import CacheUse, read, write
 from flowrail.discovery.scores import CATEGORIES, Offer, Query, Synthesis, read_synthesis
 from flowrail.formatters.reports import menu as page
 from flowrail.formatters.reports.handoff import send_command
@@ -21,16 +18,11 @@ from flowrail.handoff.payload.convert import narrowed
 from flowrail.handoff.source import extra_root, source_of
 from flowrail.handoff.store import Handoffs
 from flowrail.machines.session import Session
-from flowrail.machines.session_store import Store
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.send import find_targets, foreseen_refusal, source_for
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import SessionId
-from flowrail.text.phrases import moment
 from flowrail.text.report import Report, paragraphs
-
-RESUMING = frozenset({"resume", "rewind", "rewind-as-new", "migrate", "accept"})
-"""Records after which a cached menu is out of date."""
 
 
 @dataclass(frozen=True)
@@ -93,22 +85,21 @@ def find_skills(
         chain_of(work) if work else (),
         synthesis(work, problem_type),
     )
-    cache = None
-    if work is None or all or environment.extra:  # the cache does not have this
-        discovery = find_targets(environment)
-    else:
-        discovery, cache = _cached(environment, work.id, rescan=rescan)
-    menu = offer(discovery, query, top=top, cache=cache)
-    if work is not None and cache is not None and query.synthesis:
-        scores = {offer.skill: offer.score for offer in menu.candidates}
-        write(store.folder(work.id), discovery.candidates, datetime.fromisoformat(cache.timestamp), scores)
+    caches = work is not None and not (all or environment.extra)  # the cache does not have these
+    folder, now = store.folder(work.id) if work is not None else "", environment.moment
+    cached = menu_cache.read(folder) if caches and not rescan else None
+    if cached is not None and not cached.is_valid(now):
+        cached = None
+    discovery = find_targets(environment) if cached is None else Discovery(cached.workflows)
+    menu = offer(discovery, query, top=top)
+    found_at = now if cached is None else cached.discovery.timestamp
+    if caches and (cached is None or query.synthesis):
+        scores = {offer.skill: offer.score for offer in menu.candidates} if query.synthesis else {}
+        menu_cache.write(folder, discovery.candidates, found_at, scores)
     if work is not None or from_:
-        every = discovery if cache is None else find_targets(environment)
-        source = source_of(work, every) if work else source_for(environment, every, from_)
-        menu = replace(
-            menu,
-            candidates=tuple(_with_command(environment, every, o, source, query) for o in menu.candidates),
-        )
+        source = source_of(work, discovery) if work else source_for(environment, discovery, from_)
+        candidates = tuple(_with_command(environment, discovery, o, source, query) for o in menu.candidates)
+        menu = replace(menu, candidates=candidates, cached_at=found_at.isoformat() if cached else "")
     return SkillMenu(**vars(menu), everything=all, lettered=options)
 
 
@@ -124,27 +115,6 @@ def synthesis(session: Session | None, problem_type: str = "") -> Synthesis | No
     known = problem_type or reported.problem_type or str(received or "")
     updated = replace(reported, problem_type=known.strip().lower())
     return updated if updated != Synthesis() else None
-
-
-def _cached(environment: Environment, session_id: str, *, rescan: bool) -> tuple[Discovery, CacheUse]:
-    """Return the skills that can take over: from the session's cache while it is valid, otherwise from a scan."""
-    folder, now = environment.store.folder(session_id), environment.moment
-    path = os.path.join(folder, OFFERED)
-    cached = None if rescan else read(folder)
-    reason = "a new scan was requested" if rescan else "no cache was found"
-    if cached is not None:
-        reason = cached.stale(now, resumed=_resumed(environment.store, session_id))
-        if not reason:
-            discovery = Discovery(cached.workflows)
-            return discovery, CacheUse(path, cached.discovery.timestamp.isoformat(), used=True)
-    discovery = find_targets(environment)
-    problem = write(folder, discovery.candidates, now)
-    return discovery, CacheUse(path, now.isoformat(), used=False, reason=reason, problem=problem)
-
-
-def _resumed(store: Store, session_id: str) -> datetime | None:
-    stamps = [record.at for record in store.records(session_id) if record.kind in RESUMING]
-    return moment(stamps[-1]) if stamps else None
 
 
 def _with_command(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated
 
-from flowrail.errors import UsageError
 from flowrail.formatters.reports import history
 from flowrail.formatters.reports.handoff import HandoffAnswer
 from flowrail.formatters.reports.history import HistoryEntry
@@ -35,8 +34,6 @@ from flowrail.text.report import (
     status,
 )
 from flowrail.text.safe_text import shortened
-
-LEAST_HEAD, MOST_HEAD = 8, 64
 
 
 @dataclass(frozen=True)
@@ -168,10 +165,6 @@ def audit(
     id_: Annotated[str | None, Help("The id of a handoff or a session.", metavar="ID")] = None,
     *,
     verify: Annotated[bool, Help("Check that no record was changed.")] = False,
-    head: Annotated[
-        str | None,
-        Help("With ID and --verify: a head seen earlier, which must be in the journal.", metavar="HEX"),
-    ] = None,
 ) -> Audit | Verification:
     """Show what happened in handoffs and sessions, or verify it
 
@@ -179,10 +172,8 @@ def audit(
     was changed, that handoffs went through their phases in order, and that each payload is the one that was sent. Exits 1
     on any finding.
     """
-    if head is not None and not (verify and id_):
-        raise UsageError("--head belongs to the verification of one session", hint="add --verify and the ID")
     if verify:
-        return _verify(environment, id_, head)
+        return _verify(environment, id_)
     found = audit_journals(environment.store, Handoffs(environment.store), wanted=id_)
     return Audit(
         tuple(_handoff(environment, timeline) for timeline in found.handoffs),
@@ -229,7 +220,7 @@ def _problem_line(name: str, problem: str) -> Line:
     return line(Span(shortened(name), Style.BAD), f" {shortened(problem)}")
 
 
-def _verify(environment: Environment, wanted: str | None, head: str | None) -> Verification:
+def _verify(environment: Environment, wanted: str | None) -> Verification:
     """Read every journal, or that of the *wanted* id, to its end, and compare payloads with what was sent."""
     store = environment.store
     found = audit_journals(store, Handoffs(store), wanted=wanted)
@@ -241,9 +232,6 @@ def _verify(environment: Environment, wanted: str | None, head: str | None) -> V
         findings += handoff_findings(store, timeline)
     if wanted is None:
         findings += unsent_copies(store, {timeline.handoff.sha256 for timeline in found.handoffs})
-    if head is not None:
-        hashes = [record.hash for records in found.sessions for record in records]
-        findings += _head_findings(str(wanted), hashes, head)
     journals = [*found.sessions, *(timeline.records for timeline in found.handoffs)]
     return Verification(
         handoffs=len(found.handoffs),
@@ -262,17 +250,3 @@ def _foreign_findings(environment: Environment, ids: Sequence[str]) -> Iterator[
             yield JournalFinding(id_, error.code, f"{error.message}; {error.hint}")
         else:
             yield JournalFinding(id_, "FOREIGN_HANDOFF", "it was not recorded by you on this machine")
-
-
-def _head_findings(session_id: str, hashes: Sequence[str], head: str) -> Iterator[JournalFinding]:
-    """Yield a finding if no record has the *head*: a hash that was seen earlier, or its beginning."""
-    if not LEAST_HEAD <= len(head) <= MOST_HEAD or set(head) - set("0123456789abcdef"):
-        raise UsageError(
-            f"`{head}` is not the head of a session",
-            code="BAD_HEAD",
-            hint="give the `head` of an answer: 8 or more of its digits",
-            head=head[:80],
-        )
-    if not any(digest.startswith(head) for digest in hashes):
-        message = f"no record has the head {head}: what was seen earlier is not in this journal"
-        yield JournalFinding(session_id, "HEAD_GONE", message)

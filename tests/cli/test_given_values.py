@@ -85,7 +85,7 @@ def test_an_empty_id_is_refused_and_means_no_session(session: str, words: list[s
         ),
         *(
             ["handoff", "receive", "X"],
-            ["audit", "--verify", "X", "--head", "X"],
+            ["audit", "--verify", "X"],
             ["run", "X"],
             ["step", "given", "ok", "-s", "X=1"],
         ),

@@ -137,7 +137,7 @@ def test_the_first_stage_fills_the_cache_and_the_last_offers_the_ranked_targets(
     lines = flow("discover", "--session", session, "--options").out.splitlines()
     whole = flow("discover", "--session", session, "--all").out
 
-    assert (first["cache"]["used"], again["cache"]["used"]) == (False, True)
+    assert (bool(first["cached_at"]), bool(again["cached_at"])) == (False, True)
     assert lines[0] == (
         "C. lit-pm: Comprehensive literature review (4-24 hours) "
         "(score: 5 of 10; payload 3.0, compatible; duration unknown)"

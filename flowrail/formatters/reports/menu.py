@@ -9,10 +9,20 @@ from string import ascii_uppercase
 from flowrail.discovery.candidate import Candidate, LeftOut, Skipped
 from flowrail.discovery.compatibility import CompatibilityLevel
 from flowrail.discovery.menu import Menu
-from flowrail.discovery.menu_cache import CacheUse
 from flowrail.discovery.scores import Offer
 from flowrail.text.phrases import count, joined
-from flowrail.text.report import FilePath, Line, Report, Span, Style, command, line, paragraphs, section
+from flowrail.text.report import (
+    FilePath,
+    Line,
+    Moment,
+    Report,
+    Span,
+    Style,
+    command,
+    line,
+    paragraphs,
+    section,
+)
 from flowrail.text.safe_text import shortened, visible
 
 _MOST_UNFIT = 10
@@ -45,7 +55,7 @@ def report(menu: Menu, *, everything: bool = False) -> Report:
         section(
             "Locations that cannot be used", [f"  {shortened(r.path)}: {r.problem}" for r in menu.unusable]
         ),
-        _cache(menu.cache),
+        [line("Found ", Moment(menu.cached_at), "; --rescan searches again.")] if menu.cached_at else [],
     )
 
 
@@ -157,13 +167,3 @@ def _left_out(skipped: Iterable[Skipped]) -> Iterator[str]:
 def _left_out_count(skipped: list[Skipped]) -> Report:
     skills = [skill for skill in skipped if skill.kind is not LeftOut.NO_SKILL]
     return [f"{count(len(skills), 'skill')} left out; --all says why."] if skills else []
-
-
-def _cache(cache: CacheUse | None) -> Report:
-    if cache is None:
-        return []
-    if cache.problem:
-        return [f"The skills are not cached for this session: {shortened(cache.problem)}"]
-    if cache.used:
-        return [line(f"Cached at {cache.timestamp} in ", FilePath(cache.path), "; --rescan searches again.")]
-    return [line(f"Searched again, because {cache.reason}; cached in ", FilePath(cache.path), ".")]

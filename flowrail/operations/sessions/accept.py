@@ -11,7 +11,7 @@ from flowrail.machines.checks.validation import raw_findings
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import StoredDefinition
 from flowrail.operations.environment import Environment
-from flowrail.operations.steps import step_checks
+from flowrail.operations.steps import step_checks, working_files
 from flowrail.operations.steps.held_session import hold
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line, shortened
@@ -61,6 +61,7 @@ def accept(environment: Environment, session_id: str) -> AcceptedSession:
             )
         store.accept(session_id, at=environment.now, by=environment.by)
         Handoffs(store, environment.clock, environment.by).accept_of(session_id)
+        working_files.forget_offered(environment, session_id)
         _take_baseline(environment, newest)
     resume = environment.command("resume", session_id) if newest.is_open else None
     return AcceptedSession(session_id, newest.skill, was_foreign, resume)

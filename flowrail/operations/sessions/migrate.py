@@ -16,7 +16,7 @@ from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import NO_VALUES, Params, SessionId
-from flowrail.operations.steps import step_checks
+from flowrail.operations.steps import step_checks, working_files
 from flowrail.operations.steps.command_runs import require_no_running
 from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.people import require_person
@@ -76,6 +76,7 @@ def migrate_session(
         done = f"{session_id} migrated{': ' if changes else ''}{'; '.join(changes)}"
         held.opened = opened
         note = {"changes": changes, "step": session.step}
+        working_files.forget_offered(environment, session_id)
         return commit_shown(held, after, "migrate", done, at=now, definition=opened.definition, **note)
 
 

@@ -81,6 +81,7 @@ def rewind_session(
         reopened = f"session `{session.id}` was {session.status}; it is open again"
         notes = () if session.is_open else (reopened,)
         back = {"to": revision, "from_": session.revision}
+        working_files.forget_offered(environment, session_id)
         return commit_shown(held, after, "rewind", *notes, at=now, reason=reason, **back)
 
 

@@ -6,14 +6,11 @@ which anything changes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated
 
 from flowrail.command import Command, Hint
-from flowrail.discovery.locations import OFFERED
 from flowrail.errors import UsageError
 from flowrail.machines.agents import Children
 from flowrail.machines.reported_values import EvidenceMissingError, ValuesError, check_note, read_values
@@ -34,7 +31,13 @@ from flowrail.operations.parameters import (
     TakeOver,
     joined_notes,
 )
-from flowrail.operations.steps import command_runs, session_choice, session_ownership, step_checks
+from flowrail.operations.steps import (
+    command_runs,
+    session_choice,
+    session_ownership,
+    step_checks,
+    working_files,
+)
 from flowrail.operations.steps.child_sessions import replace_agent, start_if_reserved
 from flowrail.operations.steps.dispatched_work import children_of
 from flowrail.operations.steps.guarded_calls import check_move
@@ -149,8 +152,7 @@ def resume(
         raise UsageError("--take-over needs the id of a session", hint=hint)
     else:
         shown = show_record(environment, session_choice.own_session(environment))
-    with suppress(OSError):
-        os.unlink(os.path.join(environment.store.folder(shown.session), OFFERED))
+    working_files.forget_offered(environment, shown.session)
     return shown.told(environment)
 
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from stat import S_ISREG
 
 from flowrail.discovery.git_root import find_project_root
+from flowrail.discovery.locations import OFFERED
 from flowrail.machines.guidance.received_work import now_at
 from flowrail.machines.session import WORK, Session, WorkingFile
 from flowrail.operations.environment import Environment
@@ -122,6 +123,12 @@ def described(path: str, status: os.stat_result, now: float) -> WorkingFile:
     changed = datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="seconds")
     age = max(0.0, now - status.st_mtime)
     return WorkingFile(path, status.st_size, changed.replace("+00:00", "Z"), age)
+
+
+def forget_offered(environment: Environment, session_id: str) -> None:
+    """Delete the skills that were offered to a session, because it is not where it was: they are searched again."""
+    with suppress(OSError):
+        os.unlink(os.path.join(environment.store.folder(session_id), OFFERED))
 
 
 def copy(environment: Environment, source: Session, target: Session) -> tuple[str, ...]:

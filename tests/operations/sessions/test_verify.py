@@ -42,15 +42,6 @@ def test_a_session_that_is_as_it_was_written_passes_and_is_not_touched(session: 
     assert bytes_below(sessions_folder()) == before
 
 
-def test_a_head_seen_earlier_has_to_be_in_the_journal(session: str) -> None:
-    heads = [record["hash"] for record in told("sessions", session)["history"]]
-
-    for head in (heads[0][:16], heads[1][:16], heads[0], heads[0][:8]):
-        assert findings(session, "--head", head) == []
-    (finding,) = findings(session, "--head", "0123456789abcdef")
-    assert finding["code"] == "HEAD_GONE"
-
-
 def test_a_session_of_another_user_is_reported_until_it_is_accepted(session: str) -> None:
     shutil.rmtree(Path(os.environ["HOME"]) / ".local/state/flowrail")
 
@@ -62,7 +53,7 @@ def test_a_session_of_another_user_is_reported_until_it_is_accepted(session: str
     assert findings(session) == []
 
 
-@pytest.mark.parametrize("words", [["x-abcdef"], ["small-aaaaaa"], ["../x"], ["--head", "12345678"]])
+@pytest.mark.parametrize("words", [["x-abcdef"], ["small-aaaaaa"], ["../x"]])
 def test_what_cannot_be_meant_is_refused(session: str, words: list[str]) -> None:
     del session
     (sessions_folder() / "small-aaaaaa").mkdir()
