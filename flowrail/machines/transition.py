@@ -398,11 +398,11 @@ def _send_event(
     workflow: Workflow, step: StepDef, session: Session, decision: Decision, state: Mapping[str, object]
 ) -> tuple[str, str | None, MachineState]:
     """Put the engine at the session's step, send the event, and return the new status, the new step and the counts."""
-    machine = compile_workflow(workflow)()
-    machine.current_state_value = step.id
-    model = machine.model
+    model = MachineState(session.params)
+    model.step = step.id  # a machine with a step does not enter its first one
+    machine = compile_workflow(workflow)(model)
     model.workflow = workflow  # an equal workflow may have other folders
-    model.params, model.facts, model.visits = session.params, state, dict(session.visits)
+    model.facts, model.visits = state, dict(session.visits)
     model.granted = {name: grant.rounds for name, grant in session.grants.items()}
     if not is_accepted(machine, STOP if decision.stop else EVENTS[decision.outcome]):
         accepted = accepted_outcomes(workflow, step)
