@@ -128,7 +128,7 @@ def beyond_limits(definition: Workflow, records: Sequence[Mapping[str, Any]]) ->
     return beyond
 
 
-SHORT = frozenset({"problem-analysis", "refactor"})
+SHORT = frozenset({"problem-analysis"})
 """Walked in every run; `flow test` walks all bundled skills in process, in `tests/testing/walks/test_run.py`."""
 
 

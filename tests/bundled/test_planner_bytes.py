@@ -42,7 +42,7 @@ class OneFinding(Habit):
     ("reviews", "most"),
     [
         ((), 100_000),
-        (("planner/plan-code",), 140_000),
+        pytest.param(("planner/plan-code",), 140_000, marks=pytest.mark.long),
         (("planner/plan-completeness", "planner/plan-code"), MOST_PRINTED),
     ],
     ids=["nothing found", "the code once", "the plan and the code once"],

@@ -28,8 +28,11 @@ Policy = Callable[[Sequence[Callable[[], Session]]], Session]
 
 def preferring(outcome: Outcome) -> Policy:
     def choose(possible: Sequence[Callable[[], Session]]) -> Session:
-        after = [act() for act in possible]
-        return next((s for s in after if s.last is not None and s.last.outcome == outcome), after[-1])
+        for act in possible:
+            after = act()
+            if after.last is not None and after.last.outcome == outcome:
+                break
+        return after
 
     return choose
 

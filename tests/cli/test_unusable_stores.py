@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.forked import start_recorded
 from support.sandbox import (
     ENTRY,
     ROUND,
     clean_environment,
     flow,
-    process,
     put_skill,
     refused,
     sessions_folder,
@@ -109,7 +109,7 @@ def test_a_store_without_permission_is_named_with_the_reason(closed: str) -> Non
     path.chmod(0)
     try:
         before = WITHOUT_PRIVILEGES if os.geteuid() == 0 else ""
-        answers = [process(*words, before=before, measured=False) for words in commands]
+        answers = [start_recorded(words, before=before).ran() for words in commands]
     finally:
         path.chmod(mode)
 
@@ -125,7 +125,7 @@ def test_a_store_that_vanished_before_the_flush_is_not_acknowledged() -> None:
     put_skill("round", ROUND)
     told("step", "round")
 
-    ran = process("step", "round", "ok", before=VANISHES)
+    ran = start_recorded(["step", "round", "ok"], before=VANISHES).ran()
 
     assert (ran.status, ran.out) == (3, "")
     assert "[WRITE_FAILED]" in ran.err

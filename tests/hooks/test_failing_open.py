@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.forked import start_recorded
 from support.hooks import A, claude_code, hook, within
-from support.sandbox import ENTRY, accept, flow, process, put_skill, sessions_folder
+from support.sandbox import accept, flow, process, put_skill, sessions_folder
 
 from flowrail.hosts.host import EVENTS
 from flowrail.storage.lock import locked
@@ -162,12 +161,10 @@ def test_a_process_answers_whatever_its_streams_are(event: str, session: Path) -
     ran = process("hook", event, stdin=hook_input)
     assert (ran.status, ran.err) == (0, "")
     assert bool(ran.data) == SPEAKING[event]
-    for close in ("0", "1", "2"):
-        words = [sys.executable, "-c", f"import os; os.close({close})\n{ENTRY}", "hook", event]
-        done = subprocess.run(
-            words, input=hook_input, env=dict(os.environ), capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stderr) == (0, "")
+    for closed in range(3):
+        before = f"import os; os.close({closed})"
+        ran = start_recorded(["hook", event], stdin=hook_input, before=before).ran()
+        assert (ran.status, ran.err) == (0, "")
 
 
 def test_where_the_folder_is_gone_a_process_answers(tmp_path: Path) -> None:

@@ -76,16 +76,17 @@ class RecordedChild(Child):
         return Ran(self.wait(), self.out.decode(), self.err.decode())
 
 
-def start_recorded(words: list[str]) -> RecordedChild:
-    """Run a command in a child with a process group of its own, without input, and keep its output in the test's home."""
+def start_recorded(words: list[str], *, stdin: str = "", before: str = "") -> RecordedChild:
+    """Run a command in a child with a process group of its own, and keep its output in the test's home."""
     folder = Path(tempfile.mkdtemp(dir=os.environ["HOME"]))
+    (folder / "in").write_text(stdin, encoding="utf-8")
     with (
-        open(os.devnull, "rb") as empty,
+        (folder / "in").open("rb") as given,
         (folder / "out").open("wb") as out,
         (folder / "err").open("wb") as err,
     ):
-        streams = {number: stream.fileno() for number, stream in enumerate((empty, out, err))}
-        child = start(words, streams=streams, prepare=os.setsid)
+        streams = {number: stream.fileno() for number, stream in enumerate((given, out, err))}
+        child = start(words, streams=streams, before=before, prepare=os.setsid)
     return RecordedChild(child.pid, folder)
 
 
@@ -173,6 +174,9 @@ def _end(run: Callable[[], int]) -> NoReturn:
     try:
         threading._shutdown()  # type: ignore[attr-defined] # it waits for threads
         atexit._run_exitfuncs()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        status = 120
     finally:
         os._exit(status)
