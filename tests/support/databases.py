@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import os
 import pwd
+import secrets
 import shutil
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from glob import glob
 
 import pytest
@@ -22,6 +23,10 @@ def close_all() -> None:
 
     while OPENED:
         OPENED.popitem()[1].close()
+
+
+PORTS = range(20_000, 32_000)
+"""Below those that systems give to connections."""
 
 
 def program(name: str) -> str | None:
@@ -91,15 +96,21 @@ def postgres(*, flushes: bool = False) -> Iterator[Server]:
         if os.geteuid() == 0:
             shutil.chown(folder, _user())
         _as_postgres(["initdb", "-D", f"{folder}/data", "-U", "postgres", "-A", "trust", "--no-sync"])
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        server = Server(folder, port, flushes=flushes)
+        server = Server(folder, _free_port(), flushes=flushes)
         server.start()
         try:
             yield server
         finally:
             server.stop()
+
+
+def _free_port() -> int:
+    """Return a port that no connection takes by chance, also while the server is stopped for a moment."""
+    while True:
+        port = secrets.choice(PORTS)
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 def _as_postgres(words: Sequence[str]) -> None:
