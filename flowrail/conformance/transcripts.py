@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flowrail.rules.tools import ToolUse
+from flowrail.storage.files import list_names
 
 CLAUDE_CODE, CODEX, NEUTRAL = "claude-code", "codex", "neutral"
 LONGEST_LINE = 32_000_000
@@ -196,9 +197,7 @@ def _with_agents(path: str) -> Iterator[str]:
         return
     yield path
     beside = os.path.join(path.removesuffix(".jsonl"), "subagents")
-    if os.path.isdir(beside):
-        names = sorted(os.listdir(beside))
-        yield from (os.path.join(beside, name) for name in names if name.endswith(".jsonl"))
+    yield from (os.path.join(beside, name) for name in list_names(beside, ".jsonl"))
 
 
 def _identity(path: str) -> tuple[str, str]:

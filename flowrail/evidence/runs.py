@@ -19,7 +19,7 @@ from enum import StrEnum
 
 from flowrail.errors import StorageError
 from flowrail.evidence import supervisor
-from flowrail.storage.files import make_private_dir, writing
+from flowrail.storage.files import list_names, make_private_dir, writing
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.01, 0.1
 _MOST_STARTS = 3
@@ -183,7 +183,5 @@ def last_output(folder: str, size: int = supervisor.KEPT) -> bytes:
 
 def _output_files(folder: str) -> list[tuple[str, int]]:
     """Return the files of output with their offsets, in order."""
-    with suppress(FileNotFoundError):
-        names = sorted(name for name in os.listdir(folder) if name.startswith("output-"))
-        return [(name, int(name.removeprefix("output-"))) for name in names]
-    return []
+    names = (name for name in list_names(folder) if name.startswith("output-"))
+    return [(name, int(name.removeprefix("output-"))) for name in names]

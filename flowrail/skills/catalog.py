@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from flowrail.command import Command, Hint
@@ -16,6 +15,7 @@ from flowrail.discovery.locations import BUNDLED, Root, Scope, bundled_folder
 from flowrail.errors import UsageError
 from flowrail.machines.loading.skill_folder import WorkflowFile, entry_file, find_file, named_files
 from flowrail.machines.step import WORKFLOW_NAME
+from flowrail.storage.files import list_names
 from flowrail.text.phrases import did_you_mean
 
 OWN_SCOPES = frozenset({Scope.GLOBAL.value, BUNDLED})
@@ -103,8 +103,7 @@ def listing(roots: Sequence[Root]) -> list[Skill]:
     """Return every skill, the nearest of each name, with those that it hides."""
     names: set[str] = set()
     for _, folder in places(roots):
-        with suppress(OSError):
-            names.update(name for name in os.listdir(folder) if WORKFLOW_NAME.match(name))
+        names.update(name for name in list_names(folder) if WORKFLOW_NAME.match(name))
     return [skill for name in sorted(names) if (skill := _named(name, roots)) is not None]
 
 
@@ -124,11 +123,10 @@ def unread_workflows(folder: str) -> list[str]:
 def with_unread_workflow(roots: Sequence[Root]) -> Iterator[str]:
     """Yield the folders of skills that have no workflow except one with a name that is not read."""
     for root in roots:
-        with suppress(OSError):
-            for name in sorted(os.listdir(root.path)):
-                folder = os.path.join(root.path, name)
-                if unread_workflows(folder) and not [*workflows(Skill(name, folder, root.origin))]:
-                    yield folder
+        for name in list_names(root.path):
+            folder = os.path.join(root.path, name)
+            if unread_workflows(folder) and not [*workflows(Skill(name, folder, root.origin))]:
+                yield folder
 
 
 def _named(name: str, roots: Sequence[Root]) -> Skill | None:

@@ -16,6 +16,7 @@ from flowrail.rules import tools
 from flowrail.skills.catalog import Skill, listing, workflows
 from flowrail.skills.guard_index import Guard, known_guards, write_index
 from flowrail.skills.loader import Loader
+from flowrail.storage.files import list_names
 
 
 def guards_of(project: str, *, state: str, environ: Mapping[str, str], home: str) -> tuple[Guard, ...]:
@@ -46,7 +47,4 @@ def _files(skill: Skill) -> Iterator[str]:
     """Yield the folders of a skill, and the files in them that may define a workflow."""
     for folder in (skill.folder, *(os.path.join(skill.folder, name) for name in ("workflows", "scripts"))):
         yield folder
-        with suppress(OSError):
-            for name in sorted(os.listdir(folder)):
-                if name.endswith((".yaml", ".py")):
-                    yield os.path.join(folder, name)
+        yield from (os.path.join(folder, name) for name in list_names(folder, ".yaml", ".py"))

@@ -18,7 +18,7 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, DocumentError, FlowError, UsageError
 from flowrail.skills.bundled_copies import digests, shipped
 from flowrail.skills.catalog import UnknownSkillError, listing
-from flowrail.storage.files import make_dir, read_bounded, remove, write_atomic
+from flowrail.storage.files import list_names, make_dir, read_bounded, remove, write_atomic
 from flowrail.text import size_limits
 from flowrail.text.phrases import did_you_mean
 
@@ -46,9 +46,7 @@ def bundled() -> list[str]:
 
 def installed(root: str) -> list[str]:
     """Return the names of the skills that were installed in *root*."""
-    with suppress(OSError):
-        return sorted(name for name in os.listdir(root) if os.path.isfile(os.path.join(root, name, MANIFEST)))
-    return []
+    return [name for name in list_names(root) if os.path.isfile(os.path.join(root, name, MANIFEST))]
 
 
 def install(name: str, root: str, *, force: bool = False, dry_run: bool = False) -> InstalledSkill:

@@ -19,7 +19,7 @@ from flowrail.machines.values import Arg
 from flowrail.skills import card
 from flowrail.skills.catalog import Skill, find, unread_workflows, workflow_file, workflows
 from flowrail.skills.loader import Loader
-from flowrail.storage.files import read_bounded
+from flowrail.storage.files import list_names, read_bounded
 from flowrail.text import phrases, placeholders, size_limits
 from flowrail.text.safe_text import decode
 
@@ -126,8 +126,8 @@ def ignored_files(file: WorkflowFile) -> Iterator[Finding]:
         if name != file.path:
             message = f"nothing reads `{name}`: `{file.path}` is the workflow"
             yield _found("FR174", message, "keep one of them", Place(name, 1))
-    for name in _names(os.path.join(file.folder, "workflows")):
-        if name.endswith((".yml", ".json", ".py")) and not name.startswith("_"):
+    for name in list_names(os.path.join(file.folder, "workflows"), ".yml", ".json", ".py"):
+        if not name.startswith("_"):
             hint, path = f"name it `{name.rpartition('.')[0]}.yaml`, in YAML", f"workflows/{name}"
             yield _found("FR174", f"nothing reads `{path}`", hint, Place(path, 1))
 
@@ -136,8 +136,8 @@ def _unused_texts(file: WorkflowFile, loaded: LoadedWorkflow, reader: WorkflowRe
     """Yield findings about texts in the workflow's folder that no workflow of the skill uses."""
     if file.is_python:
         return
-    names = _names(os.path.join(file.folder, *file.text_folder.split("/")))
-    paths = (f"{file.text_folder}/{name}" for name in names if name.endswith(".md"))
+    names = list_names(os.path.join(file.folder, *file.text_folder.split("/")), ".md")
+    paths = (f"{file.text_folder}/{name}" for name in names)
     unused = dict.fromkeys(path for path in paths if path not in loaded.files)
     for sibling in workflows(Skill(file.address.partition("/")[0], file.folder, "path")) if unused else ():
         if sibling.address != file.address and not sibling.is_python:
@@ -272,10 +272,3 @@ def _fences(file: WorkflowFile, loaded: LoadedWorkflow, problems: Problems) -> I
 
 def _found(code: str, message: str, hint: str, place: Place, step: str | None = None) -> Finding:
     return UnplacedFinding(code, (), message, hint, step).at(place)
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []

@@ -123,7 +123,7 @@ class FileLines(Lines):
     def delete_leftovers(self) -> None:
         """Finish deletions that were interrupted."""
         with suppress(OSError):
-            for name in os.listdir(self.folders):
+            for name in files.list_names(self.folders):
                 if name.startswith(_REMOVED):
                     remove_folder(os.path.join(self.folders, name))
 

@@ -105,6 +105,14 @@ def read_bounded(path: AnyPath, *, limit: int, what: str, follow: bool = False) 
     return data
 
 
+def list_names(folder: AnyPath, *endings: str) -> list[str]:
+    """Return the names in *folder* that end with one of *endings*, or all, in order; none if it cannot be listed."""
+    try:
+        return sorted(name for name in os.listdir(folder) if name.endswith(endings or ("",)))
+    except OSError:
+        return []
+
+
 def _not_regular(path: str, what: str, kind: str) -> NotRegularFileError:
     fact = f"{what} is {kind or 'a pipe, socket or device'}"
     return NotRegularFileError(fact, hint="put a regular file there", place=path)

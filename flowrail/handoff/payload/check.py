@@ -17,6 +17,7 @@ from flowrail.handoff.hops import LONG_CHAIN, format_chain
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.document import Payload, get, text_at, texts_at
 from flowrail.handoff.payload.models import STRICT_SOURCE, STRICT_WORKFLOW_ID, shape_of
+from flowrail.storage.files import list_names
 from flowrail.text import yaml as yaml_text
 from flowrail.text.phrases import moment
 from flowrail.text.safe_text import in_quotes
@@ -162,7 +163,7 @@ def _count_perspectives(handoff: Mapping[str, object], session: str) -> int:
     """
     for folder in (session, os.path.join(session, "work")):
         for place, prefix in ((os.path.join(folder, "perspectives"), ""), (folder, "perspective-")):
-            names = os.listdir(place) if os.path.isdir(place) and os.access(place, os.R_OK) else []
+            names = list_names(place)
             files = [name for name in names if name.startswith(prefix) and not name.startswith(".")]
             if number := sum(os.path.isfile(os.path.join(place, name)) for name in files):
                 return number

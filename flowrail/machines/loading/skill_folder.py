@@ -14,7 +14,7 @@ from flowrail.machines.loading.python_file import scan
 from flowrail.machines.outcome_decision import SCRIPTS
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
-from flowrail.storage.files import read_bounded, sha256_hex
+from flowrail.storage.files import list_names, read_bounded, sha256_hex
 from flowrail.text import size_limits
 from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import decode
@@ -47,7 +47,7 @@ def entry_file(folder: str, name: str) -> WorkflowFile | None:
 
 def named_files(folder: str, name: str) -> list[WorkflowFile]:
     """Return the workflows beside the entry one, by name."""
-    entries = names_in(os.path.join(folder, "workflows"), ".yaml")
+    entries = list_names(os.path.join(folder, "workflows"), ".yaml")
     named = [_named(folder, name, entry.removesuffix(".yaml")) for entry in entries]
     return [*named, *(file for file in scripts(folder, name) if file.address != name)]
 
@@ -59,7 +59,7 @@ def scripts(folder: str, name: str) -> list[WorkflowFile]:
     after its script.
     """
     files = []
-    for entry in names_in(os.path.join(folder, SCRIPTS), ".py"):
+    for entry in list_names(os.path.join(folder, SCRIPTS), ".py"):
         path, stem = f"{SCRIPTS}/{entry}", entry.removesuffix(".py").replace("_", "-")
         scanned = None
         with suppress(DocumentError):
@@ -91,14 +91,6 @@ def file_at(folder: str, address: str, path: str) -> WorkflowFile | None:
 
 def _named(folder: str, name: str, inner: str) -> WorkflowFile:
     return WorkflowFile(f"{name}/{inner}", folder, f"workflows/{inner}.yaml", f"steps/{inner}")
-
-
-def names_in(folder: str, ending: str) -> list[str]:
-    """Return the names of the files in *folder* that have that *ending*, sorted; none if it cannot be read."""
-    try:
-        return sorted(name for name in os.listdir(folder) if name.endswith(ending))
-    except OSError:
-        return []
 
 
 def digests(folder: str, paths: Iterable[str]) -> dict[str, str]:
@@ -212,7 +204,7 @@ def _safe_name(name: str, folders: Sequence[str], kind: str) -> str:
                 return decode(
                     read_bounded(path, limit=size_limits.YAML_BYTES, what=f"the {kind}"), source=file
                 )
-    known = sorted({entry.removesuffix(".md") for folder in folders for entry in names_in(folder, ".md")})
+    known = sorted({entry.removesuffix(".md") for folder in folders for entry in list_names(folder, ".md")})
     raise UnknownResourceError(
         f"unknown {kind} `{name[:80]}`",
         hint=did_you_mean(name[:80], known, f"known: {', '.join(known) or 'none'}"),

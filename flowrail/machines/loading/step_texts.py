@@ -13,11 +13,11 @@ from typing import Any
 from flowrail.errors import DocumentError
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import MOST_FOUND, Path, Place, UnplacedFinding
-from flowrail.machines.loading.skill_folder import WorkflowFile, names_in, read_inside
+from flowrail.machines.loading.skill_folder import WorkflowFile, read_inside
 from flowrail.machines.parts import texts_of
 from flowrail.machines.step import LARGEST_TOGETHER, STEP_ID, StepDef, Variant
 from flowrail.machines.workflow import Workflow
-from flowrail.storage.files import MissingFileError
+from flowrail.storage.files import MissingFileError, list_names
 from flowrail.text.placeholders import fences
 from flowrail.text.safe_text import decode
 
@@ -143,7 +143,7 @@ class SkillTexts:
                 if path.startswith("resources/")
             ]
             if self._contents is None:
-                known = names_in(os.path.join(self._file.folder, "resources"), ".md")
+                known = list_names(os.path.join(self._file.folder, "resources"), ".md")
             for name in sorted({name.removesuffix(".md") for name in known if name.endswith(".md")} - seen):
                 with suppress(DocumentError):
                     yield name, self.read(f"resources/{name}.md").strip("\n")
