@@ -31,6 +31,10 @@ class Compatibility(NamedTuple):
         """Whether there is a conversion."""
         return self.verdict is not CompatibilityLevel.NO
 
+    def in_words(self, sent: str, read: str) -> str:
+        """Return the verdict on these two versions in one line."""
+        return f"{sent} to {read}: {self.verdict.value}, {self.reason}"
+
 
 _MATRIX = {
     ("3.0", "2.0"): (CompatibilityLevel.PARTIAL, "downgrade: the trace and the context tiers are lost"),

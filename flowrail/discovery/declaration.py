@@ -164,7 +164,7 @@ class FoundSkill:
 
 def read_declaration(front: Frontmatter) -> Declaration:
     """Return the declaration in *front*. Errors matter only if handoffs are mentioned."""
-    line = _block_line(front)
+    line = front.lines.get(("handoff",), 0) or front.lines.get(("metadata", "handoff"), 0)
     front = unfolded(front)
     header, problems = validate(Header, front.values, front)
     if front.problem:
@@ -225,7 +225,3 @@ def _first(parts: list[object], keys: tuple[str, ...]) -> Any:
     """Return the first value of the first key that any part has."""
     values = (getattr(part, key, None) for key in keys for part in parts)
     return next((value for value in values if value is not None), None)
-
-
-def _block_line(front: Frontmatter) -> int:
-    return front.lines.get(("handoff",), 0) or front.lines.get(("metadata", "handoff"), 0)

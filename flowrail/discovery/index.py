@@ -52,6 +52,10 @@ class Discovery:
         in_folder = [candidate for candidate in self.candidates if candidate.skill == name]
         return in_folder or [candidate for candidate in self.candidates if candidate.name == name]
 
+    def left_out(self, name: str) -> Skipped | None:
+        """Return the skill in the folder *name* that is not a candidate, with the reason; `None` if there is none."""
+        return next((skill for skill in self.skipped if skill.skill == name and skill.is_skill), None)
+
     def nothing(self, fitting: int) -> EmptyMenu | None:
         """Return why the menu is empty, given how many candidates fit; `None` if any fits."""
         accepting = sum(candidate.scope is not Scope.BUNDLED for candidate in self.candidates)

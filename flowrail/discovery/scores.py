@@ -206,9 +206,7 @@ def _requested(what: str, most: int, requested: Sequence[str], offered: Collecti
 def _reads_version(query: Query, candidate: Candidate) -> tuple[int, str]:
     sent, read = query.schema_version, candidate.schema_version
     fit = compatibility(sent or VERSIONS[-1], read)
-    reason = (
-        f"{sent} to {read}: {fit.verdict.value}, {fit.reason}" if sent else f"reads payload version {read}"
-    )
+    reason = fit.in_words(sent, read) if sent else f"reads payload version {read}"
     if fit.verdict is CompatibilityLevel.YES:
         return 20, reason
     return (10, f"{reason}; universal") if candidate.schema_type == "universal" else (0, reason)
@@ -291,8 +289,7 @@ def _misses(candidate: Candidate, query: Query) -> Iterator[str]:
         yield f"it accepts work from {', '.join(candidate.accepts_from)}, not from `{query.source}`"
     fit = compatibility(query.schema_version, candidate.schema_version)
     if query.schema_version and fit.verdict is not CompatibilityLevel.YES:
-        versions = f"{query.schema_version} to {candidate.schema_version}"
-        yield f"payload {versions}: {fit.verdict.value}, {fit.reason}"
+        yield f"payload {fit.in_words(query.schema_version, candidate.schema_version)}"
     if query.inputs and not set(query.inputs).intersection(candidate.input_requirements):
         inputs = ", ".join(candidate.input_requirements)
         yield f"its inputs are {inputs}" if inputs else "it declares no inputs"

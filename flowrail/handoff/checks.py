@@ -65,7 +65,7 @@ def check_arrival(
 ) -> tuple[CheckResult, ...]:
     """Check the target's rules, and the chain, for a payload that was not sent from here."""
     target, skill = find_target(handoff, discovery), handoff.target.partition("/")[0]
-    skipped = next((s for s in discovery.skipped if s.skill == skill and s.is_skill), None)
+    skipped = discovery.left_out(skill)
     checks: tuple[CheckResult, ...] = ()
     if target is not None:
         checks = tuple(_check_acceptance(handoff, target, fields))
@@ -172,8 +172,7 @@ def _check_acceptance(
 def _check_version(sent: str, reads: str) -> CheckResult:
     """Check that a payload of version *sent* can be converted to the one that the target *reads*."""
     fit = compatibility(sent, reads)
-    message = f"{sent} to {reads}: {fit.verdict.value}, {fit.reason}"
-    return CheckResult("version_supported", fit.possible, message, fixable=False)
+    return CheckResult("version_supported", fit.possible, fit.in_words(sent, reads), fixable=False)
 
 
 def _check_payload(handoff: Handoff, store: Store, now: datetime) -> CheckResult:

@@ -127,7 +127,7 @@ def choose_target(discovery: Discovery, name: str) -> Candidate:
     matches, quoted = discovery.named(name), in_quotes(name[:80])
     if len(matches) == 1:
         return matches[0]
-    skipped = next((s for s in discovery.skipped if s.skill == name and s.is_skill), None)
+    skipped = discovery.left_out(name)
     if not matches and skipped is not None:
         raise TargetNotFoundError(
             f"the skill `{quoted}` cannot take over work: {skipped.reason}",

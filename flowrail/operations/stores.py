@@ -8,10 +8,11 @@ import shutil
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
-from flowrail.errors import ConflictError
+from flowrail.errors import ConflictError, UsageError
 from flowrail.handoff.store import Handoffs
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
+from flowrail.storage.backend import examples
 from flowrail.storage.file_store import JOURNAL, LOCK
 from flowrail.storage.record_store import Chained, RecordStore
 from flowrail.text.phrases import count
@@ -58,8 +59,11 @@ def init(
     Give a password in FLOW_STORE, PGPASSWORD or ~/.pgpass. Needs the extra flowrail[sql].
     """
     named = Environment(store=address) if address is not None else environment
-    named.backend.init()
-    return InitializedStore(named.backend.shown)
+    backend = named.backend
+    if backend.is_folder:
+        raise UsageError(f"`{backend.shown}` is not the address of a database", hint=f"write {examples()}")
+    backend.init()
+    return InitializedStore(backend.shown)
 
 
 @operation("store copy", "flow store copy .flow postgresql://me@db.example/flow")

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
-from flowrail.errors import UsageError
 from flowrail.storage import files, journal
 from flowrail.storage.journal import Journal
 from flowrail.storage.lock import locked
@@ -171,10 +170,7 @@ class FileBackend:
         self._owner = owner
 
     def init(self) -> None:
-        """Refuse, because a folder is created with its first session."""
-        raise UsageError(
-            f"`{self.folder}` is not the address of a database", hint="name one; a folder needs no tables"
-        )
+        """Do nothing: a folder is created with its first session."""
 
     def lines(self, kind: Kind[Any]) -> FileLines:
         """Return the lines of all sessions, or of all handoffs."""

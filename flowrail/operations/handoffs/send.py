@@ -498,6 +498,6 @@ def _notes(handoff: Handoff) -> Iterator[str]:
         yield f"this is a loop: {loop} ({handoff.request.reason})"
     if handoff.schema != normal_version(handoff.target_schema):
         fit = compatibility(handoff.schema, handoff.target_schema)
-        yield f"{handoff.schema} to {handoff.target_schema}: {fit.verdict.value}, {fit.reason}"
+        yield fit.in_words(handoff.schema, handoff.target_schema)
     if handoff.lost:
         yield f"not in a {handoff.schema} payload: {', '.join(handoff.lost)}"
