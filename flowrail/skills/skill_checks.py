@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.scan import SKILL_FILE
@@ -157,7 +158,7 @@ class _References:
 
     def __init__(self, file: WorkflowFile, loaded: LoadedWorkflow, reader: WorkflowReader) -> None:
         self.definition, self.locate, self.reader = loaded.definition, loaded.locate, reader
-        self.files: dict[str, WorkflowFile | None] = {}
+        self._file = cache(self._find_file)
         self.skill = Skill(file.address.partition("/")[0], file.folder, "path")
         self.suggestions = phrases.Suggestions()
 
@@ -182,10 +183,13 @@ class _References:
             yield _found("FR151", message, hint, place)
 
     def _run(self, step: StepDef, address: str, work: Dispatch, at: Path) -> Iterator[Finding]:
+        def found(code: str, message: str, hint: str, *path: str) -> Finding:
+            return _found(code, message, hint, self.locate((*at, *path)), step.id)
+
         target = self._get(address)
         if target is None:
             message = f"step `{step.id}` runs `{address}` in agents, but that workflow does not exist"
-            yield _found("FR143", message, self._hint(address), self.locate((*at, "run")), step.id)
+            yield found("FR143", message, self._hint(address), "workflow")
             return
         if isinstance(target, TrustError) or any(finding.code == "FR100" for finding in target.findings):
             return
@@ -197,22 +201,18 @@ class _References:
                 hint = self.suggestions.did_you_mean(name, params, takes)
                 hint = f"give it a {params[name].kind}" if name in params else hint
                 message = f"step `{step.id}` runs `{address}` in agents, which {problem}"
-                yield _found("FR155", message, hint, self.locate((*at, "vars", name)), step.id)
+                yield found("FR155", message, hint, "vars", name)
         if work.total_steps not in {None, total}:
             message = f"step `{step.id}` says that `{address}` has {work.total_steps} steps, not {total}"
-            place = self.locate((*at, "total_steps"))
-            yield _found("FR155", message, "remove `total_steps`", place, step.id)
+            yield found("FR155", message, "remove `total_steps`", "total_steps")
         for name in _required(target):
             if name not in work.vars:
                 message = f"`{address}` requires `{name}`, which step `{step.id}` does not set"
-                place = self.locate((*at, "vars"))
-                yield _found("FR155", message, f"add `{name}` to its `vars`", place, step.id)
+                yield found("FR155", message, f"add `{name}` to its `vars`", "vars")
 
     def _get(self, address: str) -> LoadedWorkflow | TrustError | None:
         """Return the workflow at *address*, the error of one that may not run, or `None` if it cannot be read."""
-        if address not in self.files:
-            self.files[address] = self._file(address)
-        file = self.files[address]
+        file = self._file(address)
         try:
             return self.reader.read(file) if file is not None else None
         except TrustError as error:
@@ -220,7 +220,7 @@ class _References:
         except DocumentError:
             return None
 
-    def _file(self, address: str) -> WorkflowFile | None:
+    def _find_file(self, address: str) -> WorkflowFile | None:
         if not WORKFLOW_NAME.match(address):
             return None
         if address.partition("/")[0] == self.skill.name and (own := find_file(self.skill.folder, address)):
