@@ -14,7 +14,7 @@ import click
 
 from flowrail import __version__
 from flowrail.cli import output
-from flowrail.command import Command, Hint
+from flowrail.command import Hint
 from flowrail.command_table import AGENTS, COMMANDS, OCCASIONALLY, WITH_STORE, CommandEntry
 from flowrail.errors import ExtraMissingError, FlowError, UsageError, require_extra
 from flowrail.text.phrases import did_you_mean
@@ -209,14 +209,10 @@ class LazyGroup(click.Group):
         name = args[0]
         if name not in self.table and not name.startswith("-") and not ctx.resilient_parsing:
             path = ctx.command_path
-            hint: str | Hint = did_you_mean(name[:80], self.table, f"`{path} --help` lists them")
-            if name == "start" and "step" in self.table:
-                words = args[1:2] if args[1:2] and not args[1].startswith("-") else ["SKILL"]
-                hint = Hint("a session starts with ", Command("step", *words, "--new"))
             raise UsageError(
                 f"unknown command `{path} {name[:80]}`",
                 code="UNKNOWN_COMMAND",
-                hint=hint,
+                hint=did_you_mean(name[:80], self.table, f"`{path} --help` lists them"),
                 command=name[:80],
             )
         return super().resolve_command(ctx, args)

@@ -93,8 +93,8 @@ class AuditReport:
     sessions: tuple[tuple[Record, ...], ...]
     unreadable: tuple[JournalFinding, ...]
     """Journals that cannot be read."""
-    foreign: tuple[str, ...]
-    """The ids of foreign journals."""
+    foreign: tuple[JournalFinding, ...]
+    """Journals that another user or machine wrote."""
 
 
 def audit(
@@ -109,7 +109,7 @@ def audit(
     A session comes with the handoffs that it sent or received.
     """
     unreadable: list[JournalFinding] = []
-    foreign: list[str] = []
+    foreign: list[JournalFinding] = []
     handoff_journals = _journals(handoffs.entries.ids(), handoffs.entries.records, unreadable, foreign)
     session_ids = [id_ for id_ in store.ids() if wanted in {None, id_}] if with_sessions else []
     session_journals = _journals(session_ids, store.records, unreadable, foreign)
@@ -121,7 +121,7 @@ def audit(
         ),
         tuple(sorted(session_journals, key=_start)),
         tuple(journal for journal in unreadable if wanted in {None, journal.id}),
-        tuple(id_ for id_ in foreign if wanted in {None, id_}),
+        tuple(journal for journal in foreign if wanted in {None, journal.id}),
     )
     if wanted is not None and not (report.handoffs or report.sessions or report.unreadable or report.foreign):
         raise UnknownHandoffError(
@@ -136,7 +136,7 @@ def _journals(
     ids: Iterable[str],
     records: Callable[[str], Iterable[R]],
     unreadable: list[JournalFinding],
-    foreign: list[str],
+    foreign: list[JournalFinding],
 ) -> Iterator[tuple[R, ...]]:
     """Yield the records of every journal, and add those that are foreign or cannot be read to the lists."""
     for journal_id in ids:
@@ -144,8 +144,8 @@ def _journals(
             journal = tuple(records(journal_id))
         except (UnknownHandoffError, UnknownSessionError):
             continue  # its creation was interrupted
-        except (ForeignHandoffError, ForeignSessionError):
-            foreign.append(journal_id)
+        except (ForeignHandoffError, ForeignSessionError) as error:
+            foreign.append(JournalFinding(journal_id, error.code, f"{error.message}; {error.hint}"))
         except FlowError as error:
             unreadable.append(JournalFinding(journal_id, error.code, error.message))
         else:

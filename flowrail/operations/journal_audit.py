@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated
@@ -179,7 +179,7 @@ def audit(
         tuple(_handoff(environment, timeline) for timeline in found.handoffs),
         tuple(map(_session, found.sessions)),
         found.unreadable,
-        found.foreign,
+        tuple(journal.id for journal in found.foreign),
     )
 
 
@@ -225,7 +225,7 @@ def _verify(environment: Environment, wanted: str | None) -> Verification:
     store = environment.store
     found = audit_journals(store, Handoffs(store), wanted=wanted)
     received = [records[-1].session for records in found.sessions if records[-1].session.received]
-    findings = [*found.unreadable, *_foreign_findings(environment, found.foreign)]
+    findings = [*found.unreadable, *found.foreign]
     for session in received:
         findings += received_findings(store, session)
     for timeline in found.handoffs:
@@ -240,13 +240,3 @@ def _verify(environment: Environment, wanted: str | None) -> Verification:
         payloads=len(received) + sum(timeline.was_sent for timeline in found.handoffs),
         findings=tuple(findings),
     )
-
-
-def _foreign_findings(environment: Environment, ids: Sequence[str]) -> Iterator[JournalFinding]:
-    sessions = set(environment.store.ids())
-    for id_ in ids:
-        if id_ in sessions:
-            error = environment.store.foreign(id_)
-            yield JournalFinding(id_, error.code, f"{error.message}; {error.hint}")
-        else:
-            yield JournalFinding(id_, "FOREIGN_HANDOFF", "it was not recorded by you on this machine")

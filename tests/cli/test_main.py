@@ -20,9 +20,6 @@ from flowrail.cli.main import main
     [
         (["stp"], "did you mean `step`"),
         (["zzz"], "`flow --help` lists them"),
-        (["start"], "a session starts with flow step SKILL --new"),
-        (["start", "small"], "a session starts with flow step small --new"),
-        (["start", "--new"], "a session starts with flow step SKILL --new"),
     ],
 )
 def test_an_unknown_command_is_refused_with_near_ones(

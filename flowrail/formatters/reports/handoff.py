@@ -39,15 +39,6 @@ from flowrail.text.safe_text import shortened, visible
 
 
 @dataclass(frozen=True)
-class NextCommand:
-    """A command that continues a handoff."""
-
-    does: str
-    """What it does: receive, send or cancel."""
-    command: Command
-
-
-@dataclass(frozen=True)
 class HandoffAnswer(Handoff):
     """A handoff with the commands that continue it."""
 
@@ -59,8 +50,10 @@ class HandoffAnswer(Handoff):
     """The line that invokes the target with the payload, while that can be received."""
     receive_command: Command | None = None
     """The command that receives the payload, while it can be received."""
-    next: tuple[NextCommand, ...] = ()
-    """The commands that continue it."""
+    send_command: Command | None = None
+    """The command that sends it again, if it was not sent, or its payload is gone or has expired."""
+    cancel_command: Command | None = None
+    """The command that cancels it, while it is open."""
     replayed: bool = False
     """Whether this is an earlier answer repeated."""
     notes: tuple[str, ...] = ()
@@ -205,9 +198,9 @@ def _next_lines(shown: HandoffAnswer) -> Iterator[str | Line]:
     receive = shown.receive_command
     if receive is None:
         has_hint = shown.failure is not None and bool(shown.failure.hint)  # it shows the send with its facts
-        for action in shown.next:
-            if not (has_hint and action.does == "send"):
-                yield command(visible(str(action.command)))
+        for action in (None if has_hint else shown.send_command, shown.cancel_command):
+            if action is not None:
+                yield command(visible(str(action)))
         return
     yield from ("", "Give this line to the agent that takes over:", command(visible(str(shown.invocation))))
     if not shown.has_workflow:

@@ -15,13 +15,13 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from flowrail.command import Command, Hint
+from flowrail.command import Hint
 from flowrail.discovery.candidate import Candidate
 from flowrail.discovery.compatibility import compatibility, normal_version
 from flowrail.discovery.index import Discovery, discover, with_bundled
 from flowrail.discovery.locations import bundled_folder
 from flowrail.errors import DocumentError, TrustError, UsageError
-from flowrail.formatters.reports.handoff import HandoffAnswer, NextCommand, receive_command, send_command
+from flowrail.formatters.reports.handoff import HandoffAnswer, receive_command, send_command
 from flowrail.handoff import checks
 from flowrail.handoff.errors import (
     HandoffRefusedError,
@@ -171,26 +171,26 @@ def answer_of(
     handoff = replace(handoff, payload=payload_path(store, handoff))
     missing = missing_parts(store, handoff)
     expired = handoff.is_open and _has_expired(handoff, environment.moment)
-    receive = invocation = None
+    receive = invocation = again = cancel = None
     if handoff.phase == INVOCATION and not missing and not expired:
         receive = receive_command(handoff, shown_store)
         line_of_target = trigger_line(handoff.trigger, handoff.target, handoff.payload)
         invocation = str(receive) if handoff.has_workflow else line_of_target
-    commands = [NextCommand("receive", receive)] if receive else []
     is_lost = set(missing) == {"payload"} or (expired and not missing)
     is_ours = handoff.is_open and not handoff.foreign  # what came from elsewhere cannot be sent again here
     if is_ours and (handoff.phase != INVOCATION or is_lost):
-        send = send_command(handoff.request, shown_store, root=handoff.root)
-        commands.append(NextCommand("send", send.with_options(facts=handoff.request.facts)))
+        again = send_command(handoff.request, shown_store, root=handoff.root)
+        again = again.with_options(facts=handoff.request.facts)
     if handoff.is_open:
-        commands.append(NextCommand("cancel", Command("handoff cancel", handoff.id, store=shown_store)))
+        cancel = environment.command("handoff cancel", handoff.id)
     return HandoffAnswer(
         **vars(handoff),
         status=EXPIRED if expired else handoff.status,
         missing=tuple(missing.values()),
         invocation=invocation,
         receive_command=receive,
-        next=tuple(commands),
+        send_command=again,
+        cancel_command=cancel,
         replayed=replayed,
         notes=tuple(notes),
     )
