@@ -16,7 +16,7 @@ from flowrail import __version__
 from flowrail.cli import output
 from flowrail.command import Hint
 from flowrail.command_table import AGENTS, COMMANDS, OCCASIONALLY, WITH_STORE, CommandEntry
-from flowrail.errors import ExtraMissingError, FlowError, UsageError, require_extra
+from flowrail.errors import FlowError, UsageError, require_extra
 from flowrail.text.phrases import did_you_mean
 
 LONGEST_QUOTED = 200
@@ -36,24 +36,14 @@ definition changed, 6 handoff refused, 7 not approved.
 
 def group() -> click.Group:
     """Return the command line as one click group."""
-    return LazyGroup(
+    made = LazyGroup(
         name="flow",
         help=GUIDE,
         table=COMMANDS,
         names_only=(AGENTS, OCCASIONALLY),
-        params=[
-            click.Option(
-                ["--version"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_version,
-                help="Show the version and exit.",
-            ),
-            output.color_option(),
-        ],
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+    return click.version_option(__version__, message="flow %(version)s")(made)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -139,21 +129,12 @@ def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
     return UsageError(f"{message[:1].lower()}{message[1:]}", code="WRONG_USE", hint=meant)
 
 
-def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-    if value and not ctx.resilient_parsing:
-        click.echo(f"flow {__version__}")
-        ctx.exit()
-
-
 def load(name: str, entry: CommandEntry) -> click.Command:
     """Import a command, or make a group."""
     if entry.commands:
         return LazyGroup(name=name, help=f"{entry.help}\n{entry.more_help}", table=entry.commands)
     if entry.extra:
-        try:
-            require_extra(*entry.extra)
-        except ExtraMissingError as error:
-            return _refusing(name, entry.help, error)
+        require_extra(*entry.extra)
     if entry.module.startswith("cli."):
         module = import_module(f"flowrail.{entry.module}")
         command: click.Command = getattr(module, f"{name}_command")
@@ -161,23 +142,6 @@ def load(name: str, entry: CommandEntry) -> click.Command:
     build = import_module("flowrail.cli.operation_command")
     made: click.Command = build.command_of(build.load_operation(entry.module, name))
     return made
-
-
-def _refusing(name: str, about: str, error: ExtraMissingError) -> click.Command:
-    """Return a command whose extra is missing: its help says what to install, and running it is refused."""
-
-    def refuse(words: tuple[str, ...]) -> None:
-        del words
-        raise error
-
-    words = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="...")
-    return click.Command(
-        name,
-        callback=refuse,
-        params=[words],
-        help=f"{about}\n\nThe command needs an extra: {error.hint}",
-        context_settings={"ignore_unknown_options": True},
-    )
 
 
 class LazyGroup(click.Group):

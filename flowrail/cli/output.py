@@ -219,17 +219,6 @@ def keep_color(context: click.Context, _param: click.Parameter, value: str | Non
         context.meta[_COLOR] = value
 
 
-def color_option() -> click.Option:
-    """Return `--color` as an option of the whole command line."""
-    return click.Option(
-        ["--color"],
-        type=click.Choice(COLORS),
-        callback=keep_color,
-        expose_value=False,
-        help="When to use colour.",
-    )
-
-
 def is_for_people() -> bool:
     """Return whether output adapts to a terminal: it is one, or `--color always` asks for it."""
     return sys.stdout.isatty() or _color() == "always"

@@ -41,11 +41,10 @@ def test_output_fits_the_terminal(words: list[str], columns: int, session: str) 
 def test_colour_can_be_turned_off(
     options: list[str], env: dict[str, str], is_coloured: bool, session: str
 ) -> None:
-    after, before = shown("sessions", *options, env=env), shown(*options, "sessions", env=env)
+    out = shown("sessions", *options, env=env)
 
-    assert ("\x1b[36mactive" in after) is is_coloured
-    assert ("\x1b" in after) is is_coloured
-    assert after == before
+    assert ("\x1b[36mactive" in out) is is_coloured
+    assert ("\x1b" in out) is is_coloured
 
 
 def test_times_are_relative_in_a_terminal_and_exact_in_a_pipe(session: str) -> None:
