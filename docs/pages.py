@@ -8,10 +8,12 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import fields as dataclass_fields
@@ -206,8 +208,9 @@ def diagram(address: str) -> None:
 
 
 def skills() -> None:
-    """Write a section for each bundled skill: what it is for, its first command, parameters, steps and what is checked."""
+    """Write a section for each bundled skill: what it is for and not for, parameters, what is checked, and a run."""
     bundled = Path(bundled_folder())
+    shown = transcripts()
     declared = {
         found.skill: found.declaration.values
         for found in scan([Root(str(bundled), Scope.GLOBAL, "home")])
@@ -215,14 +218,15 @@ def skills() -> None:
     }
     for item in all_skills(Loader()):
         name, handoff = item.name, declared[item.name]
-        card = (bundled / name / "SKILL.md").read_text(encoding="utf-8").partition("\n---\n")[2]
-        command = re.search(r"^flow step .*$", card, re.MULTILINE)
-        assert command, name
+        front, _, card = (bundled / name / "SKILL.md").read_text(encoding="utf-8").partition("\n---\n")
         purpose = card.partition(f"# {name}\n\n")[2].partition("\n\n## ")[0].replace("\n", " ")
+        not_for = re.search(r"Not for [^.]*\.", front)
+        assert not_for, name
+        if not_for[0] not in purpose:
+            purpose = f"{purpose} {not_for[0]}"
         result = card.partition("## Result\n\n")[2].partition("\n\n## ")[0].replace("\n", " ")
         workflow = Loader().load(name).definition
         out(f"## {name}", "", purpose, "", f"![The steps of {name}](pictures/{name}.svg)", "")
-        out("```text", command[0], "```", "")
         if "|" not in result:
             out(f"Result: {result}", "")
         if "categories" in handoff:
@@ -230,16 +234,24 @@ def skills() -> None:
         if "provides_to" in handoff:
             out("Hands its result to a skill that the user chooses.", "")
         _parameters_and_checks(workflow)
+        out("```text", shown[name], "```", "")
         for address in item.workflows:
             workflow = Loader().load(address).definition
-            out(f"### {address}", "", workflow.description, "")
-            _parameters_and_checks(workflow)
-            out(
-                " → ".join(
-                    f"{step.title}{f' (if {step.when})' if step.when else ''}" for step in workflow.steps
-                ),
-                "",
+            steps = " → ".join(
+                f"{step.title}{f' (if {step.when})' if step.when else ''}" for step in workflow.steps
             )
+            out(f"### {address}", "", f"{workflow.description} Steps: {steps}", "")
+            _parameters_and_checks(workflow)
+
+
+def transcripts() -> dict[str, str]:
+    """Return a run of each bundled skill, made in a process with a clean environment."""
+    with tempfile.TemporaryDirectory() as home:
+        environment = {"PATH": os.environ["PATH"], "HOME": home, "PYTHONPATH": str(ROOT / "tests")}
+        command = [sys.executable, str(HERE / "transcripts.py")]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    made: dict[str, str] = json.loads(done.stdout)
+    return made
 
 
 def _parameters_and_checks(workflow: Workflow) -> None:
