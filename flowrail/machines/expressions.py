@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
-from flowrail.machines.values import is_number, same
+from flowrail.machines.values import is_kind, same
 from flowrail.text.safe_text import in_quotes
 
 LONGEST = 500
@@ -170,7 +170,7 @@ def _compare(kind: str, left: object, right: object) -> bool:
         return _contains(left, right)
     if left is None or right is None:
         return False
-    both_numbers = is_number(left) and is_number(right)
+    both_numbers = is_kind("number", left) and is_kind("number", right)
     if not both_numbers and not (isinstance(left, str) and isinstance(right, str)):
         raise RuleError(f"cannot tell whether {left!r} {kind} {right!r}")
     return _ORDER[kind](left, right)

@@ -49,21 +49,19 @@ def verdict(step: StepDef, session: Session) -> GateVerdict:
             step=step.id,
             review=gate.review,
         )
-    severities = blocking_now(gate, session, step.id)
-    findings = round_findings(session, gate.review)
+    return judge(step.id, gate, session)
+
+
+def judge(step_id: str, gate: GateConfig, session: Session) -> GateVerdict:
+    """Return what follows from the findings of the newest round of the gate at *step_id*, decided or not."""
+    last, since = session.last, session.entered.get(gate.review, 0)
+    has_failed = last is not None and last.outcome == Outcome.FAIL and last.step in {gate.review, step_id}
+    recorded = any(known.review == gate.review and known.revision >= since for known in session.findings)
+    severities, findings = blocking_now(gate, session, step_id), round_findings(session, gate.review)
     return GateVerdict(
         blocking=tuple(finding for finding in findings if finding.severity in severities),
-        unreviewed=_failed_without_findings(session, gate.review),
+        unreviewed=bool(session.id) and has_failed and not recorded,  # a preview has nothing on record
     )
-
-
-def _failed_without_findings(session: Session, review: str) -> bool:
-    """Return whether *review* just ended with `fail` and recorded no finding in its round."""
-    last = session.last
-    if last is None or last.step != review or last.outcome != Outcome.FAIL:
-        return False
-    since = session.entered.get(review, 0)
-    return not any(finding.review == review and finding.revision >= since for finding in session.findings)
 
 
 def round_findings(session: Session, review: str) -> tuple[RecordedFinding, ...]:

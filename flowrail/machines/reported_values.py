@@ -124,7 +124,7 @@ def check_params(workflow: Workflow, params: Mapping[str, object]) -> Frozen[str
 
     A parameter that only handlers declare has a value only if it is in *params*.
     """
-    problems = _problems(workflow.params, params) or _handler_problems(workflow, params)
+    problems = problems_of(workflow.params, params) or _handler_problems(workflow, params)
     if problems:
         raise ValuesError(
             f"cannot start `{workflow.name}`",
@@ -177,7 +177,7 @@ def check_facts(
     rest = {name: value for name, value in facts.items() if name not in fixed}
     problems = [f"`{in_quotes(name)}` is a parameter, fixed when the session started" for name in fixed]
     problems += (
-        _undeclared_problems(rest) if accepts_any or accepts_any_fact(step) else _problems(declared, rest)
+        _undeclared_problems(rest) if accepts_any or accepts_any_fact(step) else problems_of(declared, rest)
     )
     if problems:
         how = ", ".join(how_to_give(name, arg) for name, arg in declared.items())
@@ -262,7 +262,8 @@ def how_to_give(name: str, arg: Arg) -> str:
     return f"`{name}={in_quotes(takes)}`{f' ({remark})' if remark else ''}"
 
 
-def _problems(declared: Mapping[str, Arg], values: Mapping[str, object]) -> list[str]:
+def problems_of(declared: Mapping[str, Arg], values: Mapping[str, object]) -> list[str]:
+    """Return why *declared* does not accept *values*: unknown, missing or wrong ones."""
     problems: list[str] = []
     for name, value in values.items():
         arg = declared.get(name)

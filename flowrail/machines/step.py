@@ -20,7 +20,7 @@ from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.frozen import TEXT, Definition, Frozen, NotInFiles, freeze_deep, freeze_items, put
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.question import Question
-from flowrail.machines.values import Arg, Kind
+from flowrail.machines.values import Arg, kind_of_type
 from flowrail.outcome import REPORTABLE, Outcome, Reportable
 
 if TYPE_CHECKING:
@@ -302,18 +302,8 @@ def hints_of(function: object) -> dict[str, Any]:
 def _with_default(arg: Arg, default: Any, hint: Any) -> Arg:
     """Return *arg* with the default and the type that the handler's signature gives it."""
     base = hint.__origin__
-    kind = arg.type or _KINDS.get(getattr(base, "__origin__", base))
+    kind = arg.type or kind_of_type(getattr(base, "__origin__", base))
     return replace(arg, type=kind, default=arg.default if arg.has_default else default)
-
-
-_KINDS: Mapping[Any, Kind] = {
-    str: "string",
-    int: "integer",
-    float: "number",
-    bool: "boolean",
-    list: "list",
-    tuple: "list",
-}
 
 
 def _transitions(targets: object) -> object:

@@ -6,9 +6,10 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from annotated_types import Ge
 
@@ -68,8 +69,11 @@ Domain: TypeAlias = BoundedInt | ChoiceSet | Constant
 Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "list"]
 
 
-TRUE_WORDS = frozenset({"true", "yes", "1", "on"})
-FALSE_WORDS = frozenset({"false", "no", "0", "off"})
+BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "1", "on"), True),
+    **dict.fromkeys(("false", "no", "0", "off"), False),
+}
+"""What words mean."""
 NO_DEFAULT: Any = inspect.Parameter.empty
 """The default of an `Arg` without a default. `None` is a value."""
 LARGEST_DOMAIN = 1_000
@@ -112,11 +116,11 @@ class Arg(Definition):
     """For a fact: the COMMAND.FACT of the step whose output it is taken from."""
 
     @cached_property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """The type, or the one that follows from the other fields."""
         return self.type or self._guess_kind()
 
-    def _guess_kind(self) -> str:
+    def _guess_kind(self) -> Kind:
         values = [*self.choices] if isinstance(self.choices, tuple) else []
         if self.has_default and self.default is not None:
             values.append(self.default)
@@ -134,14 +138,14 @@ class Arg(Definition):
 
     def as_written(self) -> Arg:
         """Return the same with an explicit type."""
-        return self if self.type else replace(self, type=self.kind)  # type: ignore[arg-type]
+        return self if self.type else replace(self, type=self.kind)
 
     def read(self, text: str) -> object:
         """Return the value that *text* from a command line means.
 
         Raises `ValueError` with a message that continues a sentence after the parameter's name.
         """
-        value = _READERS[self.kind](text)
+        value = _KINDS[self.kind].read(text)
         problem = self.problem(value)
         if problem:
             raise ValueError(problem)
@@ -149,7 +153,7 @@ class Arg(Definition):
 
     def problem(self, value: object) -> str | None:
         """Return what is wrong with *value*, or `None`. Values are not converted."""
-        if self.choices is not None and _IS_KIND[self.kind](value):
+        if self.choices is not None and is_kind(self.kind, value):
             items = value if isinstance(value, (list, tuple)) else (value,)
             for number, item in enumerate(items):
                 if not self._is_choice(item):
@@ -202,8 +206,8 @@ class Arg(Definition):
 
 def misfit(arg: Arg, value: Any) -> str | None:
     """Return why *arg* does not accept *value*, choices aside, or `None`."""
-    if not _IS_KIND[arg.kind](value):
-        return f"takes {_A_KIND[arg.kind]}, not {_short(value)}"
+    if not is_kind(arg.kind, value):
+        return f"takes {_KINDS[arg.kind].words}, not {_short(value)}"
     odd = None if isinstance(value, str) else strict_json.problem(value)
     if odd is not None:
         return odd
@@ -244,12 +248,19 @@ def least_of(arg: Arg) -> int:
     return min(max(1, arg.min_length or 1), LARGEST_LEAST) if arg.max_length != 0 else 0
 
 
-def kind_of(value: object) -> str:
+def is_kind(kind: Kind, value: object) -> bool:
+    """Return whether *value* is of that kind; true and false are not numbers."""
+    return isinstance(value, _KINDS[kind].types) and isinstance(value, bool) == (kind == "boolean")
+
+
+def kind_of(value: object) -> Kind:
     """Return the kind of *value*."""
-    for kind, is_kind in _IS_KIND.items():
-        if is_kind(value):
-            return kind
-    return "string"
+    return next((kind for kind in _KINDS if is_kind(kind, value)), "string")
+
+
+def kind_of_type(annotation: object) -> Kind | None:
+    """Return the kind of the values of a type; `None` if it has none."""
+    return next((kind for kind, row in _KINDS.items() if annotation in row.types), None)
 
 
 def same(left: object, right: object) -> bool:
@@ -257,40 +268,13 @@ def same(left: object, right: object) -> bool:
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
-def is_number(value: object) -> bool:
-    """Return whether *value* is a number; true and false are not."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _read_whole(text: str) -> int:
-    if len(text) > LONGEST_NUMBER:
-        raise ValueError("takes a whole number of a sensible length")
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"takes a whole number, not {_short(text)}") from None
-
-
-def _read_number(text: str) -> float | int:
-    try:
-        number: float | int = _read_whole(text)
-    except ValueError:
-        try:
-            number = float(text)
-        except ValueError:
-            raise ValueError(f"takes a number, not {_short(text)}") from None
-    if not math.isfinite(number):
-        raise ValueError(f"takes a number, not {_short(text)}")
-    return number
-
-
-def _read_boolean(text: str) -> bool:
-    word = text.lower()
-    if word in TRUE_WORDS:
-        return True
-    if word in FALSE_WORDS:
-        return False
-    raise ValueError(f"takes true or false, not {_short(text)}")
+def _read_number(text: str) -> object:
+    """Return the number that *text* means, otherwise the text, which is then refused."""
+    for convert in (int, float) if len(text) <= LONGEST_NUMBER else ():
+        with suppress(ValueError):
+            number = convert(text)
+            return number if math.isfinite(number) else text
+    return text
 
 
 def _read_list(text: str) -> list[object]:
@@ -304,28 +288,23 @@ def _read_list(text: str) -> list[object]:
     return list(value)
 
 
-_READERS: Mapping[str, Callable[[str], object]] = {
-    "string": str,
-    "integer": _read_whole,
-    "number": _read_number,
-    "boolean": _read_boolean,
-    "list": _read_list,
+class _Row(NamedTuple):
+    """One kind of values."""
+
+    words: str
+    types: tuple[type, ...]
+    read: Callable[[str], object]
+    """Returns the value that a text means; the text itself if it means none."""
+
+
+_KINDS: Mapping[Kind, _Row] = {
+    "boolean": _Row("true or false", (bool,), lambda text: BOOLEANS.get(text.lower(), text)),
+    "integer": _Row("a whole number", (int,), _read_number),
+    "number": _Row("a number", (int, float), _read_number),
+    "list": _Row("a list", (list, tuple), _read_list),
+    "string": _Row("text", (str,), str),
 }
 _SCALAR = (str, int, float, bool, type(None))
-_A_KIND = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "list": "a list",
-}
-_IS_KIND: Mapping[str, Callable[[object], bool]] = {
-    "boolean": lambda value: isinstance(value, bool),
-    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "number": is_number,
-    "list": lambda value: isinstance(value, (list, tuple)),
-    "string": lambda value: isinstance(value, str),
-}
 
 
 def _short(value: object, longest: int = 60) -> str:

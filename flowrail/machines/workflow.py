@@ -15,7 +15,7 @@ from flowrail.machines.values import Arg
 from flowrail.rules.order_rule import OrderRule, OrderSyntaxError, parse_rule
 
 if TYPE_CHECKING:
-    from flowrail.machines.loading.skill_folder import ResourceProvider
+    pass
 
 
 @dataclass(frozen=True)
@@ -98,19 +98,8 @@ class Workflow(Definition):
         validate(self)
         put(self, is_checked=True)
 
-    def located(self, folder: str | None, provider: ResourceProvider | None = None) -> Workflow:
-        """Return the same workflow as loaded from the skill's *folder*; its functions read from *provider*."""
-        return self._with(folder=folder, provider=provider)
-
-    def with_resources(self, resources: Mapping[str, str]) -> Workflow:
-        """Return the same workflow with the texts that its steps quote."""
-        return self._with(resources=Frozen(resources))
-
-    def with_steps(self, steps: Sequence[StepDef]) -> Workflow:
-        """Return the same workflow with *steps*, not checked."""
-        return self._with(steps=tuple(steps), is_checked=False)
-
-    def _with(self, **values: object) -> Workflow:
+    def changed(self, **values: object) -> Workflow:
+        """Return the same workflow with other *values*, not checked: steps, resources, folder or provider."""
         same = copy(self)
         for derived in ("_by_id", "reported", "order_rules"):
             same.__dict__.pop(derived, None)

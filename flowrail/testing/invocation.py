@@ -13,10 +13,11 @@ from flowrail.errors import FlowError, UsageError
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.outcome_decision import applies, session_context
-from flowrail.machines.reported_values import check_facts, check_params
+from flowrail.machines.reported_values import ValuesError, check_facts, check_params, problems_of
 from flowrail.machines.session import Report, Session
-from flowrail.machines.step import StepDef, accepts_any_fact, fact_args
+from flowrail.machines.step import fact_args
 from flowrail.machines.transition import advance, entered, reportable_outcomes
+from flowrail.machines.values import Arg
 from flowrail.machines.walks.actions import ended_children
 from flowrail.machines.walks.inputs import ITERATION, RESERVED, STEP, TOTAL
 from flowrail.machines.workflow import Workflow
@@ -61,20 +62,34 @@ def _run(workflow: Workflow, params: Mapping[str, object]) -> None:
 
 def _step(workflow: Workflow, values: Mapping[str, object]) -> None:
     """Print the step of *values*, and report each outcome that it accepts."""
-    step = _step_of(workflow, values)
-    params, state, facts = _parted(workflow, step, values)
+    total = workflow.total_steps
+    numbers = {name: value for name, value in values.items() if name in RESERVED}
+    declared = {
+        STEP: Arg(min=1, max=total, required=True),
+        TOTAL: Arg(min=total, max=total),
+        ITERATION: Arg(min=1, default=1),
+    }
+    if problems := problems_of(declared, numbers):
+        hint = "use values that `generate_inputs` yields"
+        raise ValuesError(f"`{workflow.name}` has no such step", problems, hint=hint, names=list(declared))
+    step = workflow.steps[int(str(numbers[STEP])) - 1]
+    own = fact_args(step).keys() - (workflow.params.keys() - workflow.handler_params - step.reports.keys())
+    given = {name: value for name, value in values.items() if name not in RESERVED}
+    params = {name: value for name, value in given.items() if name in workflow.params and name not in own}
+    before = given.keys() & workflow.reported - own - params.keys()
     session = Session(
         id="",
         skill=workflow.name,
         step=step.id,
         params=check_params(workflow, params),
-        state=Frozen(state),
-        visits=Frozen({step.id: _whole(values, ITERATION, default=1)}),
+        state=Frozen({name: given[name] for name in before}),
+        visits=Frozen({step.id: int(str(numbers.get(ITERATION, 1)))}),
     )
+    facts = {name: value for name, value in given.items() if name not in {*params, *before}}
     check_facts(workflow, step, session.params, facts)
     if not applies(step, session_context(workflow, session, step)):
-        given = ", ".join(f"{name}={value}" for name, value in values.items() if name not in RESERVED)
-        problem = f"step `{step.id}` does not apply with {given or 'these values'}"
+        shown = ", ".join(f"{name}={value}" for name, value in given.items())
+        problem = f"step `{step.id}` does not apply with {shown or 'these values'}"
         raise UsageError(
             problem, hint="use values that `generate_inputs` yields: it leaves out skipped steps"
         )
@@ -85,48 +100,3 @@ def _step(workflow: Workflow, values: Mapping[str, object]) -> None:
     children = ended_children(session, ["ok"] * len(session.dispatches))
     for outcome in reportable_outcomes(workflow, step, session):
         advance(workflow, session, Report(outcome, facts), children=children)
-
-
-def _step_of(workflow: Workflow, values: Mapping[str, object]) -> StepDef:
-    number = _whole(values, STEP)
-    total = _whole(values, TOTAL, default=workflow.total_steps)
-    if total != workflow.total_steps:
-        problem = f"`{workflow.name}` has {workflow.total_steps} steps, not {total}"
-        raise UsageError(problem, hint=f"leave `{TOTAL}` out; it follows from the workflow")
-    if number > workflow.total_steps:
-        problem = f"`{STEP}` is at most {workflow.total_steps}, not {number}"
-        raise UsageError(problem, hint="use the number of a step, counted from 1")
-    return workflow.steps[number - 1]
-
-
-def _whole(values: Mapping[str, object], name: str, default: int | None = None) -> int:
-    value = values.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        problem = f"`{name}` is a whole number from 1, not {value!r}"
-        raise UsageError(problem, hint="use values that `generate_inputs` yields")
-    return value
-
-
-def _parted(
-    workflow: Workflow, step: StepDef, values: Mapping[str, object]
-) -> tuple[dict[str, object], dict[str, object], dict[str, object]]:
-    """Split *values* into parameters, facts reported before, and facts of the report."""
-    params: dict[str, object] = {}
-    state: dict[str, object] = {}
-    facts: dict[str, object] = {}
-    fixed = workflow.params.keys() - workflow.handler_params - step.reports.keys()
-    reported = fact_args(step).keys() - fixed
-    for name in values.keys() - RESERVED:
-        if name in reported:
-            group = facts
-        elif name in workflow.params:
-            group = params
-        elif name in workflow.reported:
-            group = state
-        elif accepts_any_fact(step):
-            group = facts
-        else:
-            problem = f"no step or parameter is called `{name[:60]}`"
-            raise UsageError(problem, hint="use values that `generate_inputs` yields")
-        group[name] = values[name]
-    return params, state, facts

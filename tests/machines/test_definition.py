@@ -63,6 +63,6 @@ def test_workflows_are_copied_and_pickled_with_handlers_that_are_module_level_fu
     for again in (copy(original), deepcopy(original), pickle.loads(pickle.dumps(original))):  # noqa: S301 - our own
         assert again == original == decided()
         assert hash(again) == hash(original)
-        assert again != decided().with_resources({"form": "A form."})
+        assert again != decided().changed(resources={"form": "A form."})
         assert again.steps[0].handler is decide
         assert advance(again, start(again, {"topic": "x"}), Report("done", {"x": "p"})).step == "b"

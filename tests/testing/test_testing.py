@@ -33,13 +33,13 @@ def test_an_invocation_is_one_process_and_its_exit_status() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"step": 0}, "`step` is a whole number from 1, not 0"),
+        ({"step": 0}, "`step` is at least 1, not 0"),
         ({"step": 99}, "`step` is at most 2, not 99"),
-        ({"step": True}, "not True"),
-        ({}, "not None"),
-        ({"step": 1, "total_steps": 3}, "`dull` has 2 steps, not 3"),
-        ({"step": 1, "iteration": 0}, "`iteration` is a whole number from 1"),
-        ({"step": 1, "colour": "red"}, "no step or parameter is called `colour`"),
+        ({"step": True}, "`step` takes a whole number, not True"),
+        ({}, "`step` is missing"),
+        ({"step": 1, "total_steps": 3}, "`total_steps` is at most 2, not 3"),
+        ({"step": 1, "iteration": 0}, "`iteration` is at least 1, not 0"),
+        ({"step": 1, "colour": "red"}, "`colour` is not known"),
     ],
 )
 def test_an_invocation_with_invalid_input_is_refused(

@@ -13,8 +13,9 @@ from flowrail.machines.agents import Join
 from flowrail.machines.expressions import EVIDENCE, RuleError, parse
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.gate_verdict import decide_gate
+from flowrail.machines.graph import decided_outcomes
 from flowrail.machines.limits import counted_again
-from flowrail.machines.outcome_decision import HandlerError, applies, names_in, session_context
+from flowrail.machines.outcome_decision import HandlerError, applies, names_at, session_context
 from flowrail.machines.reported_values import ReviewPendingError
 from flowrail.machines.session import AskedQuestion, Session
 from flowrail.machines.statechart import effective_outcome, find_transition
@@ -187,19 +188,8 @@ class _Report:
         if step.questions:
             is_open = any(question.is_open for question in self.session.questions)
             return None if is_open else Outcome(asked_questions.decided_by_answers(self.session.questions))
-        if callable(step.handler):
-            (*alternatives, last) = step.transitions
-            return None if alternatives else last
-        values = names_in(session_context(self.workflow, self.session, step, self.facts))
-        try:
-            for rule in step.rules:
-                if rule.when is not None and self._is_open(parse(rule.when).names):
-                    return None
-                if rule.when is None or parse(rule.when).holds(values):
-                    return Outcome(rule.outcome)
-        except RuleError:
-            return None
-        return None
+        decided = decided_outcomes(step, self._holds)
+        return Outcome(*decided) if len(decided) == 1 else None
 
     def destination(self, outcome: Outcome | None) -> Destination:
         """Return where *outcome* leads. A limit that asks the user leads nowhere yet."""
@@ -220,6 +210,12 @@ class _Report:
         visit = 0 if target.id in counted_again(self.workflow, path) else None
         return applies(target, session_context(self.workflow, self.session, target, self.facts, visit=visit))
 
-    def _is_open(self, names: Iterable[str]) -> bool:
-        """Return whether one of these names is a fact that is still to be reported, or evidence."""
-        return any(name in self.unknown or name.startswith(EVIDENCE) for name in names)
+    def _holds(self, condition: str) -> bool | None:
+        """Return whether a rule holds; `None` if that depends on evidence, or on a fact that is still to be reported."""
+        names = parse(condition).names
+        if names & self.unknown or any(name.startswith(EVIDENCE) for name in names):
+            return None
+        try:
+            return parse(condition).holds(names_at(self.workflow, self.session, self.step, self.facts))
+        except RuleError:
+            return None

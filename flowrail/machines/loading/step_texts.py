@@ -13,6 +13,7 @@ from typing import Any
 from flowrail.errors import DocumentError
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import MOST_FOUND, Path, Place, UnplacedFinding
+from flowrail.machines.frozen import Frozen
 from flowrail.machines.loading.skill_folder import WorkflowFile, read_inside
 from flowrail.machines.parts import texts_of
 from flowrail.machines.step import LARGEST_TOGETHER, STEP_ID, StepDef, Variant
@@ -80,9 +81,9 @@ class SkillTexts:
             for index, step in enumerate(workflow.steps)
         ]
         if self.places:
-            workflow = workflow.with_steps(steps)
+            workflow = workflow.changed(steps=tuple(steps), is_checked=False)
         resources = dict(self._resources(workflow))
-        return workflow.with_resources(resources) if resources else workflow
+        return workflow.changed(resources=Frozen(resources)) if resources else workflow
 
     def _step(self, step: StepDef, path: Path) -> StepDef:
         """Return *step* with the texts of its files. Without `actions` and `text`, it has a file named after it."""

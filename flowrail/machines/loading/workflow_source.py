@@ -98,7 +98,9 @@ def read(
         wrong = [raw for raw in problems if raw.path]
         others = [*independent(raw_findings(workflow), wrong, lacks_steps=bool(written.unread))]
         findings = [*findings, *(raw.at(locate(raw.path)) for raw in (*problems, *others))]
-    return LoadedWorkflow(workflow.located(file.folder), tuple(in_order(findings)), locate, texts.files)
+    return LoadedWorkflow(
+        workflow.changed(folder=file.folder, provider=None), tuple(in_order(findings)), locate, texts.files
+    )
 
 
 def _run_python(data: bytes, file: WorkflowFile) -> _Written:

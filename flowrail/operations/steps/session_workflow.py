@@ -75,7 +75,7 @@ def _with_resources(workflow: Workflow, loader: Loader) -> Workflow:
         ],
         workflow=lambda address: open_skill(address, loader).workflow,
     )
-    return workflow.located(workflow.folder, resources)
+    return workflow.changed(provider=resources)
 
 
 def open_beside(environment: Environment, address: str, definition: StoredDefinition) -> OpenedWorkflow:
@@ -103,7 +103,9 @@ def open_session(environment: Environment, session: Session) -> OpenedWorkflow:
     if definition.functions:
         return _open_code(environment, session, definition)
     stored = environment.store.workflow(session, definition)
-    return OpenedWorkflow(stored.located(definition_folder(definition) or None), definition)
+    return OpenedWorkflow(
+        stored.changed(folder=definition_folder(definition) or None, provider=None), definition
+    )
 
 
 def _open_code(environment: Environment, session: Session, definition: StoredDefinition) -> OpenedWorkflow:
