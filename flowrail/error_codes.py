@@ -34,7 +34,6 @@ BAD_FINDING | 2 | The finding cannot be recorded, for example because it has no 
 BAD_QUESTIONS | 2 | The text does not contain valid questions; `details` lists the problems. | Correct the questions, then ask again.
 BAD_RECORD | 2 | An invalid record number was requested on the `flow ui` page. | Follow a link on the page.
 BAD_VALUES | 2 | Parameters or facts are missing, unknown or invalid; the error lists all of them. | Correct all of them, then run the command again.
-CHANGED_STEP | 2 | A test gives results for dispatches, or answers to questions, that the step does not have. | Fix the test.
 DOCUMENT | 2 | A file cannot be read; `place` is its path, with a line if known. | Fix the file.
 EXTRA_MISSING | 2 | The command needs an extra (an optional part of flowrail) that is not installed. | Install the extra with the command in the hint.
 FILE_MISSING | 2 | The file does not exist. | Check the path.

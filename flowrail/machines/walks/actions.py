@@ -12,7 +12,6 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from flowrail.errors import UsageError
 from flowrail.machines import agents, asked_questions
 from flowrail.machines import gate_verdict as engine_reviews
 from flowrail.machines.expressions import EVIDENCE, RuleError, parse
@@ -43,17 +42,15 @@ Literals = Mapping[str, frozenset[object]]
 class Act(NamedTuple):
     """Everything that is done at one step, and the report.
 
-    ``findings`` are pairs of severity and text, ``resolved`` the ids of resolved findings. ``agents`` has a result for
-    each dispatch: `ok`, `fail`, or nothing if its agent has not ended. ``answers`` are pairs of a question's id
-    and its labels. ``lacks_evidence`` says that the checks of the step have not passed.
+    ``findings`` are pairs of severity and text. ``agents`` has a result for each dispatch: `ok` or `fail`. ``answers``
+    are pairs of a question's id and its label. ``lacks_evidence`` says that the checks of the step have not passed.
     """
 
     report: str
     facts: Mapping[str, Any] = Frozen()
     agents: tuple[str, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()
-    resolved: tuple[str, ...] = ()
-    answers: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    answers: tuple[tuple[str, str], ...] = ()
     lacks_evidence: bool = False
 
 
@@ -93,11 +90,15 @@ def perform(workflow: Workflow, session: Session, act: Act) -> Session:
     """Perform *act* in memory and return the next session."""
     for severity, text in act.findings:
         session, _ = engine_reviews.record(workflow, session, severity=severity, text=text)
-    for finding in act.resolved:
-        session, _ = engine_reviews.resolve(workflow, session, finding)
+    answers = dict(act.answers)
+    answered = [
+        asked_questions.answer_question(question, [answers[question.id]], at="", by="", reason=REASON)
+        if question.id in answers
+        else question
+        for question in session.questions
+    ]
+    session = asked_questions.with_questions(session, answered)
     children = ended_children(session, act.agents) if act.agents else {}
-    if act.answers:
-        session = with_answers(session, dict(act.answers))
     evidence = None
     if act.lacks_evidence:
         evidence = assumed_evidence(current_step(workflow, session), passed=False)
@@ -106,13 +107,7 @@ def perform(workflow: Workflow, session: Session, act: Act) -> Session:
 
 
 def ended_children(session: Session, results: Sequence[str]) -> dict[str, Session]:
-    """Return the child sessions of the step's dispatches with these results, by id; see `Act`."""
-    if len(session.dispatches) != len(results):
-        raise UsageError(
-            f"the step has {len(session.dispatches)} dispatches, and {len(results)} results were given",
-            code="CHANGED_STEP",
-            hint="give one result for each dispatch",
-        )
+    """Return the child sessions of the step's dispatches with these results, by id; none for an empty result."""
     return {
         dispatch.child: Session(
             dispatch.child, session.skill, None, status=COMPLETED if result == Outcome.OK else FAILED
@@ -120,24 +115,6 @@ def ended_children(session: Session, results: Sequence[str]) -> dict[str, Sessio
         for dispatch, result in zip(session.dispatches, results, strict=True)
         if result
     }
-
-
-def with_answers(session: Session, answers: Mapping[str, Sequence[str]]) -> Session:
-    """Return *session* with answers to its open questions: labels by the id of the question."""
-    unknown = answers.keys() - {question.id for question in session.questions}
-    if unknown:
-        raise UsageError(
-            f"the step does not ask `{min(unknown)}`",
-            code="CHANGED_STEP",
-            hint="answer only questions of the step",
-        )
-    answered = [
-        asked_questions.answer_question(question, answers[question.id], at="", by="", reason=REASON)
-        if question.id in answers and question.is_open
-        else question
-        for question in session.questions
-    ]
-    return asked_questions.with_questions(session, answered)
 
 
 def values_to_try(workflow: Workflow, name: str, arg: Arg) -> list[object]:
@@ -219,14 +196,14 @@ def _combined(tried: Mapping[str, list[object]]) -> Iterator[Frozen[str, object]
         yield Frozen({name: value for name, value in combination.items() if value is not None})
 
 
-def _answers(session: Session) -> Iterator[tuple[tuple[str, tuple[str, ...]], ...]]:
+def _answers(session: Session) -> Iterator[tuple[tuple[str, str], ...]]:
     waiting = [question for question in session.questions if question.is_open]
     choices = [
         [*(option.label for option in question.options), *([OTHER] if question.other else [])]
         for question in waiting
     ]
     for labels in product(*choices):
-        yield tuple((question.id, (label,)) for question, label in zip(waiting, labels, strict=True))
+        yield tuple((question.id, label) for question, label in zip(waiting, labels, strict=True))
 
 
 def _results(

@@ -178,8 +178,8 @@ class _Planner:
         visit = min(before.session.visit, _most(step))
         if not node.transitions:
             yield "asks", step.id, visit
-        for name, labels in act.answers:
-            yield "answered", step.id, name, *labels, visit
+        for name, label in act.answers:
+            yield "answered", step.id, name, label, visit
         if act.findings:
             yield "found", step.id, visit
         if act.agents:

@@ -95,9 +95,9 @@ class Player:
                 raise _WalkFailedError("a review prints no command that records a finding")
             printed: Command = data["finding_command"]
             self._succeed(printed.with_options(severity=severity, text=text))
-        for name, labels in act.answers:
+        for name, label in act.answers:
             session = next(question["session"] for question in data["questions"] if question["id"] == name)
-            self._succeed(Command("answer", session, answers={name: labels[0]}, reason=REASON))
+            self._succeed(Command("answer", session, answers={name: label}, reason=REASON))
         if not (act.agents or act.findings or act.answers):
             return reply
         return self._succeed(Command("resume", reply.session))

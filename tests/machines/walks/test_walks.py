@@ -70,7 +70,7 @@ def test_reviews_find_something_and_nothing_and_the_limit_gets_every_answer() ->
 
     answers = {answer for walk in planned.walks for act in walk.acts for answer in act.answers}
     assert missing(REVIEWED, planned.walks) == ()
-    assert {label for _, (label,) in answers} == {"Another round", "Accept the risk", "Stop"}
+    assert {label for _, label in answers} == {"Another round", "Accept the risk", "Stop"}
     assert any(("gate", "stop") in walk.transitions for walk in planned.walks)
     stopped = next(walk for walk in planned.walks if ("gate", "stop") in walk.transitions)
     assert follow(REVIEWED, stopped)[-1].status == "failed"
