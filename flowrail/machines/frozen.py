@@ -86,7 +86,9 @@ class Definition:
             value, default = getattr(self, field.name), field.default
             if value is None and isinstance(default, (tuple, Frozen)):
                 value = default
-            object.__setattr__(self, field.name, freeze_deep(freeze_items(value) if default == () else value))
+            if value is not default:
+                value = freeze_deep(freeze_items(value) if default == () else value)
+            object.__setattr__(self, field.name, value)
 
 
 def freeze_items(value: object) -> Any:

@@ -9,7 +9,7 @@ from flowrail.errors import ConflictError, UsageError
 from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.session import LONGEST_NOTE
-from flowrail.machines.step import BUILT_IN, VALUE_NAME, StepDef, accepts_any_fact, fact_args, handler_args
+from flowrail.machines.step import BUILT_IN, VALUE_NAME, StepDef, accepts_any_fact, fact_args
 from flowrail.machines.values import Arg, range_text
 from flowrail.machines.workflow import Workflow
 from flowrail.text import json
@@ -124,7 +124,7 @@ def check_params(workflow: Workflow, params: Mapping[str, object]) -> Frozen[str
 
     A parameter that only handlers declare has a value only if it is in *params*.
     """
-    problems = problems_of(workflow.params, params) or _handler_problems(workflow, params)
+    problems = problems_of(workflow.params, params)
     if problems:
         raise ValuesError(
             f"cannot start `{workflow.name}`",
@@ -134,17 +134,6 @@ def check_params(workflow: Workflow, params: Mapping[str, object]) -> Frozen[str
         )
     values = {**default_params(workflow), **params}
     return Frozen({name: freeze_deep(value) for name, value in values.items()})
-
-
-def _handler_problems(workflow: Workflow, params: Mapping[str, object]) -> list[str]:
-    """Return the problems of *params* for the handlers; several may declare one name differently."""
-    problems = [
-        f"`{name}` {arg.problem(params[name])}"
-        for step in workflow.steps
-        for name, arg in handler_args(step).items()
-        if name in params and name not in workflow.reported and arg.problem(params[name])
-    ]
-    return list(dict.fromkeys(problems))
 
 
 def _how_to_start(workflow: Workflow, params: Mapping[str, object]) -> Hint:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from flowrail.command import Command
 from flowrail.machines import agents, asked_questions
@@ -132,35 +132,28 @@ def dispatches_of(
     for dispatch in session.dispatches:
         child, number = children.get(dispatch.child), agents.number_of(dispatch)
         succeeded = agents.has_succeeded(workflow, step, session, child)
-        work = AgentWork(
+        known = child or Session(dispatch.child, session.skill, None, PENDING)
+        is_elsewhere = known.owner not in {None, session.owner}
+        takes_reports = step.work.workflow is None and known.status in {ACTIVE, PENDING}
+        yield AgentWork(
             **vars(dispatch),
             number=number,
             vars=agents.variables_of(step.work, dispatch, values),
+            status=known.status,
+            result=known.state,
+            notes=tuple(note.text for note in known.notes),
+            moved_at=known.moved_at,
+            relayed=known.last is not None and known.last.relayed,
             succeeded=succeeded,
-            command=Command("step", session=dispatch.child, store=address),
+            again=is_needed and child is not None and not (child.is_open or succeeded),
+            command=Command("step", session=known.id, store=address, take_over=is_elsewhere or None),
             again_command=None
             if succeeded
             else Command("step", session=session.id, again=str(number), store=address),
-            relay_command=Command("step", session.skill, Outcome.OK, session=dispatch.child, store=address)
-            if step.work.workflow is None and (child is None or child.status == ACTIVE)
+            relay_command=Command("step", session.skill, Outcome.OK, session=known.id, store=address)
+            if takes_reports
             else None,
         )
-        yield work if child is None else _with_child(work, child, session, is_needed=is_needed)
-
-
-def _with_child(work: AgentWork, child: Session, session: Session, *, is_needed: bool) -> AgentWork:
-    is_elsewhere = child.owner not in {None, session.owner}
-    assert work.command is not None  # noqa: S101 - it was just made
-    return replace(
-        work,
-        status=child.status,
-        result=child.state,
-        notes=tuple(note.text for note in child.notes),
-        moved_at=child.moved_at,
-        relayed=child.last is not None and child.last.relayed,
-        again=is_needed and not child.is_open and not work.succeeded,
-        command=work.command.with_options(take_over=is_elsewhere or None),
-    )
 
 
 def failures_of(session: Session, children: Children) -> Iterator[str]:
