@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 
 import nox
 
@@ -53,10 +54,11 @@ def coverage(session: nox.Session) -> None:
     session.run("coverage", "report")
 
 
-@nox.session(venv_backend="venv")
+@nox.session(venv_backend="venv", venv_params=["--without-pip"])
 def bare(session: nox.Session) -> None:
-    """Run the demo with only the run-time dependencies."""
-    session.install("--disable-pip-version-check", "--no-compile", ".")
+    """Run the demo with only the run-time dependencies. The pip of this environment installs them."""
+    pip = [sys.executable, "-m", "pip", "--python", os.path.join(session.bin, "python")]
+    session.run(*pip, "install", "--quiet", "--disable-pip-version-check", "--no-compile", ".", external=True)
     session.chdir(session.create_tmp())
     session.run("flow", "--help", silent=True)
     session.run("flow", "check")
