@@ -63,17 +63,17 @@ def _text(part: str | Command | Hint, show: Show) -> str:
     return part.render(show) if isinstance(part, Hint) else part
 
 
-def as_lines(block: Block, show: Show = str) -> Iterator[str | Line]:
+def as_lines(block: Block) -> Iterator[str | Line]:
     """Yield what a person reads of a block and of the blocks and commands in it."""
     yield from block.lines
     for part in block.parts:
         if isinstance(part, Block):
-            yield from as_lines(part, show)
+            yield from as_lines(part)
         elif isinstance(part, Command) or (isinstance(part, Hint) and block.lines):
             commands = (
                 [part] if isinstance(part, Command) else [p for p in part.parts if isinstance(p, Command)]
             )
-            yield from (command(visible(show(shown)), 4) for shown in commands)
+            yield from (command(visible(str(shown)), 4) for shown in commands)
 
 
 def prose(text: str) -> Iterator[str | Line]:

@@ -108,11 +108,10 @@ def _copy_records(source: RecordStore[T], target: RecordStore[T], at: str, by: s
 
 def _copy_files(source: str, target: str) -> None:
     """Copy working files and payloads."""
-    for name in os.listdir(source):
-        path = os.path.join(source, name)
-        if name in {JOURNAL, LOCK} or name.startswith(".") or os.path.islink(path):
-            continue
-        if os.path.isdir(path):
-            shutil.copytree(path, os.path.join(target, name), symlinks=True, dirs_exist_ok=True)
-        else:
-            shutil.copy2(path, os.path.join(target, name))
+
+    def others(folder: str, names: list[str]) -> list[str]:
+        """Return what stays at the top: the records, hidden files and links."""
+        top = names if folder == source else []
+        return [n for n in top if n in {JOURNAL, LOCK} or n[0] == "." or os.path.islink(f"{folder}/{n}")]
+
+    shutil.copytree(source, target, symlinks=True, ignore=others, dirs_exist_ok=True)

@@ -51,7 +51,9 @@ def test_a_workflow_with_another_ending_is_found_when_all_skills_are_checked() -
 
 def test_explain_knows_the_codes_of_findings_and_errors_in_small_letters_too() -> None:
     explained = flow("explain", "EVIDENCE_MISSING").out
-    assert explained.startswith("EVIDENCE_MISSING: error\nExit status 4. The evidence that an outcome ")
+    assert explained.startswith(
+        "EVIDENCE_MISSING: error\nExit status 4. The evidence for the reported outcome "
+    )
     assert "What to do: Provide each missing item" in explained
     assert flow("explain", "fr102").out.startswith("FR102: finding\nA transition leads to a step that ")
     assert told("explain", "storage")["codes"][0]["kind"] == "error"

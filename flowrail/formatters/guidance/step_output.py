@@ -52,13 +52,13 @@ def xml(guidance: Guidance, show: Show = str) -> str:
     return as_xml(step_output([*_instructions(guidance, show), *_work(guidance, show)], **about), show)
 
 
-def report(guidance: Guidance, show: Show = str) -> Report:
+def report(guidance: Guidance) -> Report:
     """Return a step and its next commands for a person: prose is wrapped, commands and code are not."""
-    blocks = [*_instructions(guidance, show), *_work(guidance, show)]
-    return paragraphs(_header(guidance), *(as_lines(block, show) for block in blocks))
+    blocks = [*_instructions(guidance, str), *_work(guidance, str)]
+    return paragraphs(_header(guidance), *map(as_lines, blocks))
 
 
-def state_report(guidance: Guidance, show: Show = str) -> Report:
+def state_report(guidance: Guidance) -> Report:
     """Return the state of a session and its next commands for a person, without the step's instructions."""
     yield from _header(guidance)
     is_moved = guidance.moved_at != guidance.started_at
@@ -68,9 +68,9 @@ def state_report(guidance: Guidance, show: Show = str) -> Report:
     if guidance.claim:
         yield one_line(guidance.claim)
     # a session that has ended, has lost its work or belongs to another conversation has only instructions
-    blocks = _work(guidance, show) if guidance.next or guidance.dispatches else _instructions(guidance, show)
+    blocks = _work(guidance, str) if guidance.next or guidance.dispatches else _instructions(guidance, str)
     for block in blocks:
-        yield from as_lines(block, show)
+        yield from as_lines(block)
 
 
 # --- its head

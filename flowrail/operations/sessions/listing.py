@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, FlowError, StorageError, TrustError
-from flowrail.formatters.block import Show
 from flowrail.formatters.guidance import step_output
 from flowrail.formatters.json_output import as_data
 from flowrail.formatters.reports import history
@@ -95,10 +94,10 @@ class SessionDetails:
         """The status of the problem; 0 without one."""
         return self.problem.exit_status if self.problem is not None else 0
 
-    def report(self, show: Show = str) -> Report:
-        """Return what a person reads. *show* prints the commands."""
+    def report(self) -> Report:
+        """Return what a person reads."""
         return paragraphs(
-            step_output.state_report(self.guidance, show) if self.guidance is not None else [],
+            step_output.state_report(self.guidance) if self.guidance is not None else [],
             history.report(self.history),
             history.checks_report(self.history),
             self._problem_lines(),
