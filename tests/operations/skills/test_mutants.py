@@ -17,6 +17,8 @@ KINDS = (
 )  # fmt: skip
 TRIED = 6
 """How many mutants of a kind are tried, spread over all of them. All of them take minutes."""
+WHOLE = {"fact renamed"}
+"""Kinds of which all are tried: nearly as many are missed as may be, so a sample would decide by chance."""
 ENOUGH = {"fact renamed": 0.7, "limit removed": 0.85}
 """A fact that only agents read, such as a path, may have any name. One of two limits on a loop is enough."""
 OF_ALL = 0.95
@@ -36,7 +38,7 @@ def missed(tried: list[Mutant], folder: Path, *, walks: bool = False) -> list[Mu
 @pytest.mark.parametrize("kind", KINDS)
 def test_nearly_every_mistake_is_found_before_anything_runs(kind: str, tmp_path: Path) -> None:
     mutants_of_kind = list(mutants(kind))
-    tried = mutants_of_kind[:: max(1, len(mutants_of_kind) // TRIED)]
+    tried = mutants_of_kind if kind in WHOLE else mutants_of_kind[:: max(1, len(mutants_of_kind) // TRIED)]
 
     found_not = missed(tried, tmp_path)
 
