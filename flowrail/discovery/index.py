@@ -53,7 +53,7 @@ class Discovery:
         return in_folder or [candidate for candidate in self.candidates if candidate.name == name]
 
     def left_out(self, name: str) -> Skipped | None:
-        """Return the skill in the folder *name* that is not a candidate, with the reason; `None` if there is none."""
+        """Return the skill in the folder *name* that is not a candidate, with the reason, or `None`."""
         return next((skill for skill in self.skipped if skill.skill == name and skill.is_skill), None)
 
     def nothing(self, fitting: int) -> EmptyMenu | None:

@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "reference" / "skills.md"
 
 
 def test_every_first_command_on_the_page_works() -> None:
-    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("flow step ")]
+    lines = re.findall(r"^```text\n\$ (flow step .*)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
 
     assert len(lines) == len(BUNDLED)
     for line in lines:
