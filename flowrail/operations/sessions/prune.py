@@ -49,11 +49,9 @@ class OldSession:
 
 @dataclass(frozen=True)
 class PruneResult:
-    """The sessions that were deleted, and those that are old enough but stayed."""
+    """The sessions that are old enough. Those without a reason to stay were deleted."""
 
     sessions: tuple[OldSession, ...]
-    """The deleted ones."""
-    kept: tuple[OldSession, ...]
     older_than: float
     """The age in days."""
     dry_run: bool
@@ -64,13 +62,14 @@ class PruneResult:
         action = "would be deleted" if self.dry_run else "deleted"
         rows = [
             [old.session, old.status, f"{old.days:.1f}", f"kept: {one_line(old.why)}" if old.why else action]
-            for old in (*self.sessions, *self.kept)
+            for old in self.sessions
         ]
         age = f"sessions that ended at least {self.older_than:g} days ago"
         if not rows:
             return [f"{age}: none"]
         table = Table(columns("session", "status", "days", "result", wraps=("result",)), rows)
-        return [table, f"{age}: {len(self.sessions)} {action}, {len(self.kept)} kept"]
+        kept = sum(bool(old.why) for old in self.sessions)
+        return [table, f"{age}: {len(rows) - kept} {action}, {kept} kept"]
 
 
 @operation("session prune", "flow session prune --older-than 30d --dry-run")
@@ -99,21 +98,16 @@ def prune_sessions(environment: Environment, *, older_than: float, dry_run: bool
     handoffs = Handoffs(environment.store, environment.clock, environment.by, environment.wait)
     if not dry_run:
         _sweep(environment.store, environment.state, now)
-    gone: list[OldSession] = []
-    stayed: list[OldSession] = []
-    needs = open_handoffs(handoffs)
-    for old in _old_sessions(environment.store, environment.now, older_than, needs):
+    found: list[OldSession] = []
+    for old in _old_sessions(environment.store, environment.now, older_than, open_handoffs(handoffs)):
         why = old.why
         if not why and not dry_run:
             try:
                 why = _remove(environment, old, handoffs)
-            except LockTimeoutError as error:
-                why, environment = (
-                    error.message,
-                    environment.replaced(wait=0.0),
-                )  # wait once, not for each session
-        (stayed if why else gone).append(replace(old, why=why))
-    return PruneResult(tuple(gone), tuple(stayed), older_than, dry_run)
+            except LockTimeoutError as error:  # wait once, not for each session
+                why, environment = error.message, environment.replaced(wait=0.0)
+        found.append(replace(old, why=why))
+    return PruneResult(tuple(found), older_than, dry_run)
 
 
 def _old_sessions(

@@ -44,8 +44,6 @@ class AskedUser:
     resume_command: Command
     host: Mapping[str, object]
     """The questions as the arguments of a host's question tool."""
-    block: str
-    """The block with the questions, and the command that records the answers."""
     asks_itself: bool
     """Whether the agent asks the user, because no other agent launched it."""
 
@@ -55,7 +53,7 @@ class AskedUser:
 
     def report(self) -> Report:
         """Return the block for a person."""
-        return self.block.split("\n")
+        return self.xml().split("\n")
 
 
 @operation(
@@ -273,7 +271,6 @@ def _pending(environment: Environment, session: Session, questions: Sequence[Ask
         answer_command=answer_command,
         resume_command=Command("resume", session.id, store=environment.store.address),
         host=as_host_questions(questions),
-        block=as_xml(questions, answer=str(answer_command), asks_itself=session.parent is None),
         asks_itself=session.parent is None,
     )
 

@@ -290,7 +290,7 @@ class StoreAgainstModel(RuleBasedStateMachine):
         try:
             with disturbed(fault):
                 pruned = prune_sessions(self.world, older_than=30)
-            gone = {item.session for item in pruned.sessions} & set(self.models)
+            gone = {old.session for old in pruned.sessions if not old.why} & set(self.models)
             assert gone == ended
         except (DiedError, StorageError):
             assert fault != NO_FAULT

@@ -59,12 +59,15 @@ def stored_sessions() -> set[str]:
 
 
 def gone(*words: str) -> set[str]:
-    return {str(session["session"]) for session in told("session", "prune", *words)["sessions"]}
+    found = told("session", "prune", *words)["sessions"]
+    return {str(session["session"]) for session in found if not session["why"]}
 
 
 def stays(*words: str) -> dict[str, str]:
     return {
-        str(session["session"]): str(session["why"]) for session in told("session", "prune", *words)["kept"]
+        str(session["session"]): str(session["why"])
+        for session in told("session", "prune", *words)["sessions"]
+        if session["why"]
     }
 
 
