@@ -1,7 +1,7 @@
 """Measure hooks without an answer, compared with a bare interpreter: at most 3 times as long.
 
 The folder contains a hundred sessions. Most of them have ended, one belongs to another conversation, and one to this
-conversation; its step forbids tools that are not used, and its skill guards a command that is not used.
+conversation: its step forbids a tool, and its skill guards a command and orders calls, none of which happen.
 
 Run: python benchmarks/hooks.py
 """
@@ -24,6 +24,7 @@ EVENTS = ("session-start", "session-end", "stop", "subagent-stop", "pre-tool-use
 SKILL = """\
 name: strict
 guards: {"Bash(git push*)": []}
+order: ['"Bash(make test*)" before each "Bash(make release*)"']
 steps:
   - {id: first, title: First, actions: [Do.], forbids: ["Bash(git push*)"], next: {ok: null}}
 """
@@ -44,8 +45,8 @@ def main(rounds: int = 15) -> None:
             )
             return done.stdout
 
-        def hook(event: str, cwd: Path, host: str = "this") -> Callable[[], str]:
-            tool = {"tool_name": "Bash", "tool_input": {"command": "git status"}}
+        def hook(event: str, cwd: Path, host: str = "this", command: str = "git status") -> Callable[[], str]:
+            tool = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_response": {"stdout": ""}}
             said = json.dumps({"session_id": host, "cwd": str(cwd), **tool})
             return lambda: run(flow, "hook", event, said=said, cwd=cwd)
 
@@ -55,7 +56,9 @@ def main(rounds: int = 15) -> None:
         }
         contestants |= {f"{event}, no sessions": hook(event, empty) for event in EVENTS}
         contestants |= {f"{event}, 100 sessions": hook(event, project) for event in EVENTS[1:]}
-        contestants["pre-tool-use, own step"] = hook("pre-tool-use", project, "own")
+        for event in ("pre-tool-use", "post-tool-use"):
+            contestants[f"{event}, own step"] = hook(event, project, "own")
+            contestants[f"{event}, own step, flow"] = hook(event, project, "own", "flow step strict ok")
         hook("pre-tool-use", project)()  # makes the index of guards
         hook("pre-tool-use", empty)()
         assert all(

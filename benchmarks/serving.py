@@ -8,25 +8,22 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from pathlib import Path
 from typing import Any
 
 from anyio.from_thread import start_blocking_portal
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from timing import best_of, report
-from user import user_at
+from user import SKILL, project_at, user_at
 
 AIMS = {"step, a tool of the server": 0.1}
-SKILL = "decision-critic"
 
 
 def main(rounds: int = 20) -> None:
     """Print the ratios."""
     with tempfile.TemporaryDirectory() as folder:
         environment, flow = user_at(folder)
-        project = Path(folder) / "project"
-        (project / ".git").mkdir(parents=True)
+        project = project_at(folder)
 
         def run(*words: str) -> Any:
             command = [flow, *words, "--json"]
@@ -43,7 +40,7 @@ def main(rounds: int = 20) -> None:
                 assert not result.is_error, result
                 return result.structured_content
 
-            started = [run("step", SKILL, "--new") for _ in range(rounds * 2)]
+            started = [run("step", SKILL, "--new", "-p", "version=1.2") for _ in range(rounds * 2)]
             commands = iter([step["next"][0]["command"] for step in started[rounds:]])
             sessions = [step["session"] for step in started[:rounds]]
             unreported = iter(sessions)

@@ -1,4 +1,4 @@
-"""Measure `flow step`, `flow list` and `flow --help` as processes, compared with a bare interpreter.
+"""Measure commands as processes, compared with interpreters that import the same libraries and nothing of flowrail.
 
 Run: python benchmarks/startup.py
 """
@@ -9,21 +9,26 @@ import json
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 from timing import best_of, report
-from user import user_at
+from user import SKILL, project_at, user_at
 
-AIMS = {"flow step": 7.5, "flow --help": 3.5, "flow list": 10}
-ENGINE = "from statemachine import StateChart"
+LIBRARIES = "from statemachine import StateChart; import click, cattrs"
+WITH_PYDANTIC = f"{LIBRARIES}, pydantic"
+BARE, STEP, READ = "python -c pass", "click, cattrs and the engine", "the same and pydantic"
+AIMS = {
+    BARE: {"flow --help": 3.5},
+    STEP: {"flow step": 1.8},
+    READ: {"flow list": 2, "flow check SKILL": 2},
+}
+"""For each interpreter, the commands that are compared with it, and how many times as long each takes at most."""
 
 
 def main(rounds: int = 20) -> None:
     """Print the ratios."""
     with tempfile.TemporaryDirectory() as folder:
         environment, flow = user_at(folder)
-        project = Path(folder) / "project"
-        (project / ".git").mkdir(parents=True)
+        project = project_at(folder)
 
         def run(*command: str) -> str:
             return subprocess.run(
@@ -33,21 +38,19 @@ def main(rounds: int = 20) -> None:
         commands = iter(_commands(run, flow, rounds))
         best = best_of(
             {
-                "python -c pass": lambda: run(sys.executable, "-c", "pass"),
+                BARE: lambda: run(sys.executable, "-c", "pass"),
+                STEP: lambda: run(sys.executable, "-c", LIBRARIES),
+                READ: lambda: run(sys.executable, "-c", WITH_PYDANTIC),
                 "flow --help": lambda: run(flow, "--help"),
-                "flow list": lambda: run(flow, "list"),
                 "flow step": lambda: run(*next(commands)),
-                "engine alone": lambda: run(sys.executable, "-c", ENGINE),
-                "engine, click, cattrs": lambda: run(sys.executable, "-c", f"{ENGINE}; import click, cattrs"),
-                "everything, eagerly": lambda: run(
-                    sys.executable,
-                    "-c",
-                    f"{ENGINE}; import click, cattrs, pydantic, yaml, flowrail.machines.reader",
-                ),
+                "flow list": lambda: run(flow, "list"),
+                "flow check SKILL": lambda: run(flow, "check", SKILL),
             },
             rounds=rounds,
         )
-    report("A process, compared with the bare interpreter", best, "python -c pass", AIMS)
+    for base, aims in AIMS.items():
+        shown = {name: seconds for name, seconds in best.items() if name in {base, *aims}}
+        report(f"A process, compared with {base}", shown, base, aims)
 
 
 def _commands(run: object, flow: str, rounds: int) -> list[list[str]]:
@@ -55,7 +58,7 @@ def _commands(run: object, flow: str, rounds: int) -> list[list[str]]:
     assert callable(run)
     commands = []
     for _ in range(rounds):
-        answer = json.loads(run(flow, "step", "decision-critic", "--new", "--json"))
+        answer = json.loads(run(flow, "step", SKILL, "--new", "-p", "version=1.2", "--json"))
         commands.append([flow, *answer["next"][0]["command"].split()[1:]])
     return commands
 
