@@ -226,7 +226,7 @@ def report(
         )
     with hold(environment, session_id, take_over=take_over) as held:
         before, session = held.kept.session, held.session
-        _check_skill(environment, before, address, reported.outcome)
+        _check_skill(environment, before, address, reported.outcome, facts=reported.facts)
         if expect is not None and expect != session.revision:
             if is_repeated(held.workflow, before, reported, expect):
                 return _show_repeated(held, reported)
@@ -298,9 +298,15 @@ def _facts(
     return facts
 
 
-def _check_skill(environment: Environment, session: Session, address: str | None, *outcome: str) -> None:
+def _check_skill(
+    environment: Environment,
+    session: Session,
+    address: str | None,
+    *outcome: str,
+    facts: Mapping[str, object] = NO_VALUES,
+) -> None:
     if address is not None and session.skill != address:
-        named = environment.command("step", session.skill, *outcome, session=session.id)
+        named = environment.command("step", session.skill, *outcome, facts=facts, session=session.id)
         raise UsageError(
             f"session `{session.id}` belongs to `{session.skill}`, not to `{address}`",
             hint=Hint("use: ", named),

@@ -185,6 +185,7 @@ def _decide(
                 else f"no check of step `{step.id}` waits for a person",
                 hint="name the check" if checks else "continue with the step",
             )
+    _require_decidable(step, session_id, checks, reason, waived=verb == "waive")  # before a person is asked
     lines = [f"session {session_id}"]
     for result in results:
         if result.check in checks:
@@ -222,29 +223,35 @@ def confirm(
 
     *expect* is the revision that the person saw, if it matters. *way* is the way in which the decision came.
     """
-    if len(reason) > LONGEST_REASON or (waived and not reason.strip()):
-        raise UsageError("a reason is needed", hint=f"give one of at most {LONGEST_REASON} characters")
     with hold(environment, session_id, any_owner=True, expect=expect) as held:
         session, step = held.session, held.step
+        _require_decidable(step, session_id, checks, reason, waived=waived)
         session = session if session.evidence is not None else entered(environment, held.workflow, session)
         evidence = session.evidence or StepEvidence()
         for name in checks:
-            check = _check(step, name)
-            if not waived and check.kind != "person":
-                raise ConflictError(
-                    f"check `{name}` is not a `person` check, so it cannot be approved",
-                    hint=Hint(
-                        "provide it, or waive it: ",
-                        Command("waive", name, session=session_id, reason="REASON"),
-                    ),
-                    check=name,
-                )
             evidence = evidence.with_confirmation(
                 Confirmation(name, waived, reason, environment.now, environment.by, way)
             )
         others = [question for question in session.questions if question.source != BY_EVIDENCE]
         after = asked_questions.with_questions(session.with_evidence(evidence), others)
         held.commit(after, "waive" if waived else "approve", check=", ".join(checks), reason=reason, way=way)
+
+
+def _require_decidable(
+    step: StepDef, session_id: str, checks: Sequence[str], reason: str, *, waived: bool
+) -> None:
+    """Refuse a decision about a check that the step does not have or that nobody can confirm, or one without a reason."""
+    if len(reason) > LONGEST_REASON or (waived and not reason.strip()):
+        raise UsageError("a reason is needed", hint=f"give one of at most {LONGEST_REASON} characters")
+    for name in checks:
+        if _check(step, name).kind != "person" and not waived:
+            raise ConflictError(
+                f"check `{name}` is not a `person` check, so it cannot be approved",
+                hint=Hint(
+                    "provide it, or waive it: ", Command("waive", name, session=session_id, reason="REASON")
+                ),
+                check=name,
+            )
 
 
 def _check(step: StepDef, name: str) -> Evidence:
