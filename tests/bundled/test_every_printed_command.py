@@ -11,10 +11,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from support.sandbox import BUNDLED, as_user, flow, params_of, put_skill
 from support.simulated_agents import Habit, StepOutput, Team, habits, read, words_of
+
+from flowrail.outcome import DONE, REPORTABLE
 
 QUESTION = b'{"text": "Which one?", "options": [{"label": "A"}, {"label": "B"}]}'
 RUNS = "flow run "
@@ -36,6 +39,13 @@ def copied() -> Iterator[None]:
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         shutil.copytree(kept, here, symlinks=True, dirs_exist_ok=True)
         shutil.rmtree(kept)
+
+
+@contextmanager
+def without_evidence() -> Iterator[None]:
+    """Let commands lack the evidence that tests provide for them."""
+    with patch("support.sandbox.provide_evidence", lambda _words: None):
+        yield
 
 
 IN_A_TEXT = re.compile(r"`(?:cd [^`\n]+ && )?(flow [^`\n]+)`")
@@ -81,6 +91,36 @@ def _work(data: Mapping[str, Any]) -> Iterator[str]:
     for dispatch in data["dispatches"]:
         lines = (dispatch["command"], dispatch["again_command"], dispatch["relay_command"])
         yield from (line for line in lines if line)
+
+
+IN_A_HINT = re.compile(r"(?:: |\n *)(flow [^;\n]+)")
+UNKNOWN = "nosuch"
+
+
+def refused(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines that agents type by mistake: refused ones, and some that the state accepts."""
+    skill, session = data["skill"], data["session"]
+    for offer in data["next"]:
+        if offer["command"]:
+            yield offer["command"]
+            yield re.sub(r" --expect \d+", " --expect 77", offer["command"])
+    for outcome in (*REPORTABLE, DONE):
+        yield f"flow step {skill} {outcome} --session {session}"
+        yield f"flow step {skill} {outcome}"
+    for question in data["questions"]:
+        yield f"flow answer {session} {question['id']}={UNKNOWN}"
+        yield f"flow answer {skill} {question['id']}=other:{UNKNOWN}"
+    yield f"flow run {UNKNOWN} --session {session}"
+    yield f"flow approve {UNKNOWN} --session {session}"
+    yield f"flow step {UNKNOWN} --session {session}"
+    yield f"flow step --session {session} --again 99"
+    yield f"flow answer {session} {UNKNOWN}=A"
+    yield f"flow finding none {session}"
+    yield f"flow finding resolve {session} F99"
+    yield f"flow handoff send {UNKNOWN} --session {session}"
+    yield f"flow session rewind {session} --to 99"
+    yield f"flow session migrate {session} --to {UNKNOWN}"
+    yield f"flow sessions {session}-{UNKNOWN}"
 
 
 class Trying(Team):
@@ -143,6 +183,49 @@ class Trying(Team):
                     assert as_user(*words_of(asked["choices"][0])).status == 0
                 self.try_all(seen.session)
                 self.try_all(child)
+
+
+class Mistaken(Trying):
+    """Agents that type wrong commands in each state. Each command that a refusal names is tried on a copy."""
+
+    def try_all(self, session: str) -> None:
+        data = flow("resume", session, "--json").data
+        state = (data["skill"], data["step"] and data["step"]["id"], data["status"], len(data["questions"]))
+        dispatches = tuple(dispatch["status"] for dispatch in data["dispatches"])
+        if (*state, dispatches) in self.tried:
+            return
+        self.tried.add((*state, dispatches))
+        hinted: dict[tuple[str, str], str] = {}
+        for line in refused(data):
+            with copied(), without_evidence():
+                ran = flow(*words_of(line))
+            code = ran.err.rpartition("[")[2].partition("]")[0]
+            for named in IN_A_HINT.findall(ran.err) if ran.status else ():
+                hinted.setdefault((code, named), line)
+        for (_, named), line in hinted.items():
+            if not A_VALUE_IS_OPEN.search(named):
+                with copied():
+                    ran = as_user(*words_of(named))
+                assert ran.status in ({0, 1, 7} if named.startswith(RUNS) else {0}), (line, named, ran)
+
+
+@pytest.mark.parametrize(
+    ("skill", "habit"),
+    [
+        pytest.param("problem-analysis", "first", id="problem-analysis"),
+        *(
+            pytest.param(skill, habit, id=f"long-{skill}-{habit}", marks=pytest.mark.long)
+            for skill in BUNDLED
+            for habit in ("first", "last", "failing, then Stop")
+        ),
+    ],
+)
+def test_every_command_that_a_refusal_names_works_on_a_copy_of_its_session(skill: str, habit: str) -> None:
+    team = Mistaken(habits()[habit])
+
+    team.run(f"flow step {skill} --new {params_of(skill)}".rstrip())
+
+    assert team.tried
 
 
 @pytest.mark.parametrize(
