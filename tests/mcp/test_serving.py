@@ -130,8 +130,7 @@ def test_a_call_cannot_decide_for_a_person(tools: Tools) -> None:
 @pytest.mark.parametrize(
     ("skill", "mode"),
     [
-        ("decision-critic", "legacy"),
-        ("problem-analysis", "auto"),
+        ("decision-critic", "legacy"),  # `auto` is in the tests below
         *(pytest.param(skill, "auto", marks=pytest.mark.long) for skill in BUNDLED),
     ],
 )
