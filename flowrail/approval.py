@@ -223,25 +223,27 @@ def approved_program(
     """
     content = snapshot(folder)
     approved = approval_of(folder, project, state)
-    problem = ""
+    problem = _why_not(run, approved, content, project)
+    if approved is None or problem:
+        raise TrustError(
+            f"skill `{skill}` {problem}", hint=how_to_approve(skill, root), skill=skill, folder=content.folder
+        )
+    return approved.programs[run[0]].path
+
+
+def _why_not(run: Sequence[str], approved: Approval | None, content: FolderContent, project: str) -> str:
+    """Return why a command of a skill with this content may not run; empty if it may."""
     if approved is None:
-        problem = "may not run commands in this project"
-    elif not approved.covers(content):
-        problem = "changed since its commands were approved"
-    else:
-        for word in (run[0], *_script(run, project)):
-            program = approved.programs.get(word, Program("", ""))
-            if not program.path:
-                problem = f"may not run `{word}`, which was not found when its commands were approved"
-            elif program.digest != _digest_in(program.path, project):
-                problem = f"may not run `{word}`, which changed since it was approved"
-            if problem:
-                break
-        else:
-            return approved.programs[run[0]].path
-    raise TrustError(
-        f"skill `{skill}` {problem}", hint=how_to_approve(skill, root), skill=skill, folder=content.folder
-    )
+        return "may not run commands in this project"
+    if not approved.covers(content):
+        return "changed since its commands were approved"
+    for word in (run[0], *_script(run, project)):
+        program = approved.programs.get(word, Program("", ""))
+        if not program.path:
+            return f"may not run `{word}`, which was not found when its commands were approved"
+        if program.digest != _digest_in(program.path, project):
+            return f"may not run `{word}`, which changed since it was approved"
+    return ""
 
 
 def _script(run: Sequence[str], project: str) -> Iterator[str]:
