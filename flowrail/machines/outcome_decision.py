@@ -19,6 +19,7 @@ from flowrail.errors import FlowError
 from flowrail.machines import expressions
 from flowrail.machines.expressions import EVIDENCE, RESULTS
 from flowrail.machines.frozen import Frozen
+from flowrail.machines.graph import decided_outcomes
 from flowrail.machines.session import NOTES_FILE, Session, default_work_folder
 from flowrail.machines.step import (
     NO_RESOURCES,
@@ -202,27 +203,21 @@ def _filled(texts: Sequence[str], context: StepContext) -> tuple[str, ...]:
     return tuple(map(filled, texts))
 
 
-def by_rules(step: StepDef, values: Mapping[str, object]) -> Outcome:
-    """Return the outcome of the first rule that holds over *values*."""
-    for rule in step.rules:
-        try:
-            if rule.when is None or expressions.parse(rule.when).holds(values):
-                return Outcome(rule.outcome)
-        except expressions.RuleError as error:
-            raise HandlerError(
-                f"a rule of step `{step.id}`: {error}",
-                hint="report values of the type that the rule compares",
-                step=step.id,
-            ) from None
-    raise HandlerError(
-        f"no rule of step `{step.id}` applies", hint="add a last rule without `if`", step=step.id
-    )
+def by_rules(step: StepDef, context: StepContext) -> Outcome:
+    """Return the outcome of the first rule that holds in *context*."""
+    where = f"a rule of step `{step.id}`"
+    decided = decided_outcomes(step, lambda condition: holds(condition, context, where=where))
+    if not decided:
+        raise HandlerError(
+            f"no rule of step `{step.id}` applies", hint="add a last rule without `if`", step=step.id
+        )
+    return Outcome(*decided)
 
 
 def decide(step: StepDef, context: StepContext) -> Decision:
     """Return the decision of the step's handler or rules on the values in *context*."""
     if step.rules:
-        return Decision(by_rules(step, names_in(context)))
+        return Decision(by_rules(step, context))
     handler = cast("Callable[..., object]", step.handler)
     answer: Any = call_function(handler, context, _supplied(step, context))
     outcome, values = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, {})  # noqa: PLR2004

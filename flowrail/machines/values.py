@@ -179,16 +179,23 @@ class Arg(Definition):
 
     @property
     def domain(self) -> Domain | None:
-        """Return all values, or `None` if there are too many."""
+        """Return all values, or one that is valid if there are too many; `None` if none is known."""
         if self.choices is not None and self.kind != "list":
             return ChoiceSet(tuple(self.choices))
         if self.kind == "boolean":
             return ChoiceSet((False, True))
-        if self.kind == "integer" and isinstance(self.min, int) and isinstance(self.max, int):
-            return BoundedInt(self.min, self.max) if self.max - self.min < LARGEST_DOMAIN else None
-        if self.example is not None:
-            return Constant(self.example)
-        return Constant(self.default) if self.has_default else None
+        low, high = self.min, self.max
+        if (
+            self.kind == "integer"
+            and isinstance(low, int)
+            and isinstance(high, int)
+            and high - low < LARGEST_DOMAIN
+        ):
+            return BoundedInt(low, high)
+        if self.example is None and self.has_default:
+            return Constant(self.default)
+        is_known = self.example is not None or self.kind == "list" or {low, high} != {None}
+        return Constant(self.sample()) if is_known else None
 
     def sample(self) -> object:
         """Return one accepted value: the example, the default, or a simple one."""

@@ -65,7 +65,7 @@ def test_an_expression_that_cannot_be_evaluated_names_its_place() -> None:
     with pytest.raises(HandlerError, match="a variant of step `look`: cannot tell"):
         actions_of(step("look", variants=[("mode > 3", ("x",))]), context())
     with pytest.raises(HandlerError, match="a rule of step `look`: cannot tell"):
-        by_rules(step("look", rules=[("ok", "mode > 3"), ("ok", None)]), {"mode": "full"})
+        by_rules(step("look", rules=[("ok", "mode > 3"), ("ok", None)]), context())
 
     assert caught.value.message.startswith("`when` of step `look`: cannot tell whether 'full' > 3")
     assert caught.value.details == {"place": "`when` of step `look`"}

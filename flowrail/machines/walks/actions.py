@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from flowrail.machines import agents, asked_questions
 from flowrail.machines import gate_verdict as engine_reviews
-from flowrail.machines.expressions import EVIDENCE, RuleError, parse
+from flowrail.machines.expressions import EVIDENCE, parse
 from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.graph import reviews
 from flowrail.machines.parts import conditions_of, has_functions
@@ -139,10 +139,7 @@ def read_in(workflow: Workflow) -> Literals:
     """
     compared: dict[str, set[object]] = {name: set() for name in _asked_for(workflow)}
     for part in (part for step in workflow.steps for part in conditions_of(step) if part.kind == "condition"):
-        try:
-            expression = parse(part.value)
-        except RuleError:
-            continue
+        expression = parse(part.value)
         for name in expression.names:
             compared.setdefault(name, set())
         for name, _, literal in expression.comparisons():

@@ -11,8 +11,7 @@ from itertools import product
 from typing import Any
 
 from flowrail.errors import UsageError
-from flowrail.machines.expressions import RuleError, parse
-from flowrail.machines.frozen import freeze_deep
+from flowrail.machines.expressions import parse
 from flowrail.machines.outcome_decision import HandlerError, applies
 from flowrail.machines.step import StepContext, StepDef, fact_args
 from flowrail.machines.values import Arg, BoundedInt, Constant, Domain
@@ -57,7 +56,7 @@ def without_example(workflow: Workflow) -> list[str]:
         **workflow.params,
         **{n: arg for step in workflow.steps for n, arg in fact_args(step).items()},
     }
-    return [name for name, arg in declared.items() if not _is_known(arg)]
+    return [name for name, arg in declared.items() if arg.domain is None]
 
 
 def generate_inputs(workflow: Workflow) -> Iterator[dict[str, object]]:
@@ -87,27 +86,20 @@ def _unmistakable(value: object) -> str:
 
 
 def _domain(step: StepDef, name: str, arg: Arg) -> Domain | None:
-    """Return the values to try: all of them, or one that is known to be valid; `None` if none is known."""
-    if arg.domain is not None or _is_known(arg):
-        return arg.domain or Constant(freeze_deep(arg.sample()))
-    if arg.required:
+    """Return the values to try; `None` if none is known. Refuse a required value then."""
+    if arg.domain is None and arg.required:
         raise UsageError(
             f"`{name}` at step `{step.id}` has no choices, bounds, default or example",
             code="NO_EXAMPLE",
             hint="declare one of them, so that its values can be tried",
             name=name,
         )
-    return None
-
-
-def _is_known(arg: Arg) -> bool:
-    """Return whether a valid value of a parameter or fact is known without a guess; a list may be empty."""
-    is_list = arg.kind == "list"
-    return is_list or arg.domain is not None or arg.min is not None or arg.max is not None
+    return arg.domain
 
 
 def _values(workflow: Workflow, step: StepDef, reported: Mapping[str, Arg]) -> dict[str, Arg]:
-    in_condition = {name: reported[name] for name in _names(step.when) if name in reported}
+    names = parse(step.when).names if isinstance(step.when, str) else ()
+    in_condition = {name: reported[name] for name in names if name in reported}
     own = fact_args(step)
     common = {name: arg for name, arg in workflow.params.items() if name not in workflow.handler_params}
     values = {**common, **in_condition, **own}
@@ -118,13 +110,6 @@ def _rounds(step: StepDef) -> dict[str, Domain]:
     repeats = Outcome.ITERATE in step.transitions or step.bound is not None
     limit = step.bound if isinstance(step.bound, int) and step.bound > 0 else None
     return {ITERATION: BoundedInt(1, limit or ROUNDS)} if repeats else {}
-
-
-def _names(when: object) -> frozenset[str]:
-    try:
-        return parse(when).names if isinstance(when, str) else frozenset()
-    except RuleError:
-        return frozenset()
 
 
 def _applies(step: StepDef, inputs: Mapping[str, Any]) -> bool:
