@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from flowrail.machines.frozen import put
+from flowrail.machines.frozen import Definition, put
 
 
 class QRStatus(StrEnum):
@@ -93,17 +93,13 @@ Routing: TypeAlias = LinearRouting | BranchRouting | TerminalRouting
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(Definition):
     """One step of a script: its name, its instructions, its routing."""
 
     title: str
     actions: Sequence[str] = ()
     routing: Routing = field(default_factory=LinearRouting)
     phase: str | None = None
-
-    def __post_init__(self) -> None:
-        actions = (self.actions,) if isinstance(self.actions, str) else tuple(self.actions)
-        put(self, actions=actions)
 
 
 @dataclass(frozen=True)
@@ -126,16 +122,12 @@ NextCommand: TypeAlias = FlatCommand | BranchCommand | None
 
 
 @dataclass(frozen=True)
-class GuidanceResult:
+class GuidanceResult(Definition):
     """The output of a script for one step: the values that `format_step_output` puts into XML."""
 
     title: str
     actions: Sequence[str] = ()
     next_command: NextCommand = None
-
-    def __post_init__(self) -> None:
-        actions = (self.actions,) if isinstance(self.actions, str) else tuple(self.actions)
-        put(self, actions=actions)
 
 
 StepOutput: TypeAlias = GuidanceResult
