@@ -23,7 +23,7 @@ from flowrail.handoff.payload.check import CheckRules, check_payload
 from flowrail.handoff.payload.convert import content
 from flowrail.handoff.payload.document import Payload, read_file, render, text_at, texts_at
 from flowrail.handoff.store import Handoffs
-from flowrail.machines.loading.skill_folder import entry_file
+from flowrail.machines.loading.skill_folder import find_file
 from flowrail.machines.session import Session
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
@@ -159,7 +159,7 @@ def with_target(handoff: Handoff, target: Candidate) -> Handoff:
         target_schema=target.schema_version,
         category=next(iter(target.categories), ""),
         trigger=trigger_template(target.trigger, target.skill),
-        has_workflow=not target.remote and entry_file(folder, target.skill) is not None,
+        has_workflow=not target.remote and find_file(folder, target.skill) is not None,
         root=extra_root(target),
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope, bundled_folder
 from flowrail.errors import UsageError
-from flowrail.machines.loading.skill_folder import WorkflowFile, entry_file, find_file, named_files
+from flowrail.machines.loading.skill_folder import WorkflowFile, find_file, workflow_files
 from flowrail.machines.step import WORKFLOW_NAME
 from flowrail.storage.files import list_names
 from flowrail.text.phrases import did_you_mean
@@ -107,12 +107,12 @@ def listing(roots: Sequence[Root]) -> list[Skill]:
     return [skill for name in sorted(names) if (skill := _named(name, roots)) is not None]
 
 
-def workflows(skill: Skill) -> Iterator[WorkflowFile]:
-    """Yield every workflow of a skill, the entry one first."""
-    entry = entry_file(skill.folder, skill.name)
-    if entry is not None:
-        yield entry
-    yield from named_files(skill.folder, skill.name)
+def workflows(skill: Skill) -> list[WorkflowFile]:
+    """Return every workflow of a skill, the entry one first."""
+    files: dict[str, WorkflowFile] = {}
+    for file in workflow_files(skill.folder, skill.name):
+        files.setdefault(file.address, file)
+    return sorted(files.values(), key=lambda file: file.address != skill.name)
 
 
 def unread_workflows(folder: str) -> list[str]:
@@ -125,14 +125,14 @@ def with_unread_workflow(roots: Sequence[Root]) -> Iterator[str]:
     for root in roots:
         for name in list_names(root.path):
             folder = os.path.join(root.path, name)
-            if unread_workflows(folder) and not [*workflows(Skill(name, folder, root.origin))]:
+            if unread_workflows(folder) and not workflows(Skill(name, folder, root.origin)):
                 yield folder
 
 
 def _named(name: str, roots: Sequence[Root]) -> Skill | None:
     """Return the nearest skill of that name, with those that it hides."""
     skills = [Skill(name, os.path.join(folder, name), source) for source, folder in places(roots)]
-    found = [skill for skill in skills if entry_file(skill.folder, name) is not None]
+    found = [skill for skill in skills if find_file(skill.folder, name) is not None]
     return replace(found[0], hides=tuple(found[1:])) if found else None
 
 

@@ -12,7 +12,7 @@ from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import DocumentError, FlowError, TrustError
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import Finding, Path, Place, UnplacedFinding, first
-from flowrail.machines.loading.skill_folder import ENTRY_FILES, WorkflowFile, find_file, scripts
+from flowrail.machines.loading.skill_folder import WorkflowFile, find_file, workflow_files
 from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.machines.parts import texts_of
 from flowrail.machines.step import WORKFLOW_NAME, StepDef
@@ -119,9 +119,8 @@ def check_plain_skill(folder: str) -> list[Finding]:
 
 def ignored_files(file: WorkflowFile) -> Iterator[Finding]:
     """Yield findings about files that look like workflows of the skill but are not read."""
-    entries = [path for path in ENTRY_FILES if os.path.lexists(os.path.join(file.folder, path))]
-    entries += [
-        script.path for script in scripts(file.folder, file.address) if script.address == file.address
+    entries = [
+        known.path for known in workflow_files(file.folder, file.address) if known.address == file.address
     ]
     for name in (*entries, *unread_workflows(file.folder)):
         if name != file.path:

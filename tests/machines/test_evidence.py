@@ -53,7 +53,7 @@ def step(*checks: Evidence, outcome: str = "ok") -> StepDef:
 
 
 def test_yaml_and_python_say_the_same() -> None:
-    file = skill_folder.entry_file(str(put_skill("built", COMPLETE)), "built")
+    file = skill_folder.find_file(str(put_skill("built", COMPLETE)), "built")
     assert file is not None
 
     from_yaml = workflow_source.read(file).workflow().step("build")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
@@ -37,19 +37,18 @@ class WorkflowFile(NamedTuple):
         return self.path.endswith(".py")
 
 
-def entry_file(folder: str, name: str) -> WorkflowFile | None:
-    """Return the entry workflow of *folder*, or `None`: a file at its top, or the script with that workflow."""
+def workflow_files(folder: str, name: str) -> Iterator[WorkflowFile]:
+    """Yield the workflows of *folder* by address: the entry one, those in ``workflows``, those in scripts.
+
+    Of several files with the same address, the first is read.
+    """
     for path in ENTRY_FILES:
         if os.path.lexists(os.path.join(folder, path)):
-            return WorkflowFile(name, folder, path, "steps")
-    return next((file for file in scripts(folder, name) if file.address == name), None)
-
-
-def named_files(folder: str, name: str) -> list[WorkflowFile]:
-    """Return the workflows beside the entry one, by name."""
-    entries = list_names(os.path.join(folder, "workflows"), ".yaml")
-    named = [_named(folder, name, entry.removesuffix(".yaml")) for entry in entries]
-    return [*named, *(file for file in scripts(folder, name) if file.address != name)]
+            yield WorkflowFile(name, folder, path, "steps")
+    for entry in list_names(os.path.join(folder, "workflows"), ".yaml"):
+        inner = entry.removesuffix(".yaml")
+        yield WorkflowFile(f"{name}/{inner}", folder, f"workflows/{entry}", f"steps/{inner}")
+    yield from scripts(folder, name)
 
 
 def scripts(folder: str, name: str) -> list[WorkflowFile]:
@@ -73,13 +72,8 @@ def scripts(folder: str, name: str) -> list[WorkflowFile]:
 
 def find_file(folder: str, address: str) -> WorkflowFile | None:
     """Return the workflow of *folder* at *address*, ``SKILL`` or ``SKILL/NAME``."""
-    name, slash, inner = address.partition("/")
-    if not slash:
-        return entry_file(folder, name)
-    file = _named(folder, name, inner)
-    if "/" not in inner and os.path.lexists(os.path.join(folder, file.path)):
-        return file
-    return next((file for file in scripts(folder, name) if file.address == address), None)
+    files = workflow_files(folder, address.partition("/")[0])
+    return next((file for file in files if file.address == address), None)
 
 
 def file_at(folder: str, address: str, path: str) -> WorkflowFile | None:
@@ -87,10 +81,6 @@ def file_at(folder: str, address: str, path: str) -> WorkflowFile | None:
     file = find_file(folder, address)
     is_same = file is not None and (file.path == path or {file.path, path} <= set(ENTRY_FILES))
     return file if is_same else None
-
-
-def _named(folder: str, name: str, inner: str) -> WorkflowFile:
-    return WorkflowFile(f"{name}/{inner}", folder, f"workflows/{inner}.yaml", f"steps/{inner}")
 
 
 def digests(folder: str, paths: Iterable[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from flowrail.command import Command
 from flowrail.discovery.locations import bundled_folder, named
 from flowrail.hosts.host import CLAUDE_CODE
 from flowrail.hosts.settings import inside_project
-from flowrail.machines.loading.skill_folder import entry_file
+from flowrail.machines.loading.skill_folder import find_file
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.skills import scaffold
@@ -74,7 +74,7 @@ def new(
         root = inside_project(path, project, environment.home, instead="name a folder with --dir DIR")
     folder = os.path.join(root, name)
     files = scaffold.make(name, folder, python=python)
-    hides_bundled = entry_file(os.path.join(bundled_folder(), name), name) is not None
+    hides_bundled = find_file(os.path.join(bundled_folder(), name), name) is not None
     path = os.path.relpath(folder, environment.cwd)
     known = any(os.path.realpath(each.path) == os.path.realpath(root) for each in environment.roots)
     extra = None if known else os.path.relpath(root, environment.cwd)

@@ -10,9 +10,8 @@ import pytest
 from flowrail.machines.loading.python_file import NotLoadedError
 from flowrail.machines.loading.skill_folder import (
     WorkflowFile,
-    entry_file,
     find_file,
-    named_files,
+    workflow_files,
 )
 from flowrail.machines.loading.workflow_source import LoadedWorkflow, read
 
@@ -42,7 +41,7 @@ def folder(root: Path, files: dict[str, str | bytes] | None = None, *, name: str
 
 
 def entry(skill: Path, name: str = "a-skill") -> WorkflowFile:
-    file = entry_file(str(skill), name)
+    file = find_file(str(skill), name)
     assert file is not None
     return file
 
@@ -59,13 +58,13 @@ def test_named_workflows_are_beside_the_entry_workflow(tmp_path: Path) -> None:
         tmp_path, {"workflows/look.yaml": YAML, "workflows/ask.yaml": YAML, "workflows/notes.txt": ""}
     )
 
-    files = named_files(str(skill), "a-skill")
+    files = [file for file in workflow_files(str(skill), "a-skill") if file.address != "a-skill"]
 
     assert [(file.address, file.path, file.text_folder) for file in files] == [
         ("a-skill/ask", "workflows/ask.yaml", "steps/ask"),
         ("a-skill/look", "workflows/look.yaml", "steps/look"),
     ]
-    assert named_files(str(tmp_path), "a-skill") == []
+    assert not [*workflow_files(str(tmp_path), "a-skill")]
     assert find_file(str(skill), "a-skill") == entry(skill)
     assert find_file(str(skill), "a-skill/look") == files[1]
     assert find_file(str(skill), "a-skill/none") is None
