@@ -6,12 +6,14 @@ so that there are no entities but the five of XML itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 from xml.etree import ElementTree as ET
 
 from flowrail.errors import DocumentError
+from flowrail.machines.frozen import Definition
 from flowrail.machines.question import Option, Path, Question, problems_in
 from flowrail.text import json as strict_json
 from flowrail.text import size_limits
@@ -26,9 +28,25 @@ _SHOWN = 40
 
 _NAMES = {"question": "text", "multi_select": "multi", "multiSelect": "multi"}
 """Other names of a question's keys that agents type."""
-_QUESTION_KEYS = {"id": str, "header": str, "text": str, "options": list, "multi": bool}
-_OPTION_KEYS = {"label": str, "description": str}
-_KINDS = {str: "a text", list: "a list", bool: "true or false"}
+
+
+@dataclass(frozen=True)
+class TypedOption(Definition):
+    """An option as an agent types it."""
+
+    label: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class TypedQuestion(Definition):
+    """A question as an agent types it. Everything can be left out."""
+
+    id: str = ""
+    header: str = ""
+    text: str = ""
+    options: Sequence[TypedOption] = ()
+    multi: bool = False
 
 
 class QuestionsError(DocumentError):
@@ -138,24 +156,18 @@ def _read_json(text: str, source: str) -> list[object]:
 
 
 def _question(value: object, number: int) -> Question:
-    place = f"question {number}"
+    from pydantic import TypeAdapter, ValidationError  # takes as long as a step
+
     if isinstance(value, dict):
         value = {_NAMES.get(name, name): item for name, item in value.items()}
-    fields = _fitting(value, _QUESTION_KEYS, place)
-    options = []
-    for position, option in enumerate(fields.pop("options", ()), 1):
-        data = {"label": option} if isinstance(option, str) else option
-        options.append(Option(**{"label": "", **_fitting(data, _OPTION_KEYS, f"{place}, option {position}")}))
-    return Question(**{"id": f"q{number}", "header": "", "text": "", **fields, "options": options})
-
-
-def _fitting(value: object, keys: Mapping[str, type], place: str) -> dict[str, Any]:
-    """Return *value*, which must be an object with some of *keys*, each of its type."""
-    if not isinstance(value, dict):
-        raise _InvalidError(f"{place} is not an object")
-    for name, item in value.items():
-        if name not in keys:
-            raise _InvalidError(f"{place}, key {_quoted(name)} is not known")
-        if type(item) is not keys[name]:
-            raise _InvalidError(f"{place}, {name} is not {_KINDS[keys[name]]}")
-    return dict(value)
+        if isinstance(value.get("options"), list):
+            options = value["options"]
+            value["options"] = [{"label": item} if isinstance(item, str) else item for item in options]
+    try:
+        typed = TypeAdapter(TypedQuestion).validate_json(json.dumps(value))
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        path = [_quoted(part) if isinstance(part, str) else part for part in problem["loc"]]
+        raise _InvalidError(f"{_subject((number - 1, *path)).strip()}: {problem['msg']}") from None
+    options = [Option(option.label, option.description) for option in typed.options]
+    return Question(typed.id or f"q{number}", typed.header, typed.text, options, typed.multi)
