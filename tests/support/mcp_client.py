@@ -30,9 +30,13 @@ class Tools:
     def __call__(self, tool: str, **arguments: Any) -> tuple[str, Any, bool]:
         if tool == "step":
             session = ["--session", arguments["session"]] if arguments.get("session") else []
-            provide_evidence(
-                ["step", str(arguments.get("skill", "")), arguments.get("outcome") or "-", *session]
-            )
+            facts = [
+                word
+                for fact in (arguments.get("facts") or {}).items()
+                for word in ("-s", "=".join(map(str, fact)))
+            ]
+            outcome = arguments.get("outcome") or "-"
+            provide_evidence(["step", str(arguments.get("skill", "")), outcome, *session, *facts])
         result = self._portal.call(self.client.call_tool, tool, arguments)
         (content,) = result.content
         return content.text, result.structured_content, result.is_error
