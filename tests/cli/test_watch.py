@@ -102,10 +102,10 @@ def test_with_many_sessions_every_group_is_on_the_screen() -> None:
 
 
 @contextmanager
-def piped(*options: str) -> Iterator[TextIO]:
-    """Run `flow watch`, yield what it prints, and end it as Ctrl+C does."""
+def piped(*options: str, before: str = "") -> Iterator[TextIO]:
+    """Run `flow watch`, yield what it prints, and end it as Ctrl+C does. *before* is Python that runs first."""
     reader, writer = os.pipe()
-    child = start(["watch", *options], streams={0: 0, 1: writer, 2: 2})
+    child = start(["watch", *options], streams={0: 0, 1: writer, 2: 2}, before=before)
     os.close(writer)
     with open(reader, encoding="utf-8") as printed:
         try:
@@ -126,6 +126,29 @@ def test_json_is_one_line_for_each_change() -> None:
 
     assert (first["session"], first["group"], first["position"]["number"]) == (session, "running", 1)
     assert (second["group"], second["reason"]) == ("needs you", "Publish it?")
+
+
+DELETES = """
+import time
+
+class Deleted:
+    def __del__(self, pause=time.sleep):
+        print("deleting", flush=True)
+        pause(3600)
+
+def sleep(seconds):
+    Deleted()
+
+time.sleep = sleep
+"""
+
+
+def test_ctrl_c_ends_it_although_an_object_is_being_deleted() -> None:
+    session = started()
+
+    with piped(before=DELETES) as printed:
+        assert printed.readline().startswith(f"running  {session}")
+        assert printed.readline() == "deleting\n"
 
 
 def test_the_users_command_runs_when_a_session_starts_to_need_a_person(tmp_path: Path) -> None:

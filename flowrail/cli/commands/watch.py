@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -62,7 +64,14 @@ def watch_command(session_id: str | None, form: str | None, store: str | None) -
     notifications = Notifications(environment, on_desktop=is_drawn)
     if session_id is not None:
         environment.store.read(session_id)  # refuses an unknown or foreign session
-    boards = _boards(environment, session_id)
+    interrupted = threading.Event()
+
+    def interrupt(*_: object) -> None:
+        interrupted.set()  # Python drops the exception if an object is just being deleted
+        raise KeyboardInterrupt
+
+    boards = _boards(environment, session_id, interrupted)
+    signal.signal(signal.SIGINT, interrupt)
     with suppress(KeyboardInterrupt):
         if is_drawn:
             _draw(boards, notifications)
@@ -70,11 +79,11 @@ def watch_command(session_id: str | None, form: str | None, store: str | None) -
             _print_changes(boards, notifications, as_json=as_json)
 
 
-def _boards(environment: Environment, session_id: str | None) -> Boards:
-    """Yield the board once a second, or `None` if it is the same."""
+def _boards(environment: Environment, session_id: str | None, interrupted: threading.Event) -> Boards:
+    """Yield the board once a second until it is *interrupted*, or `None` if it is the same."""
     board = Board(environment.store)
     shown: list[ListedSession] | None = None
-    while True:
+    while not interrupted.is_set():
         entries = board.refresh(environment.now)
         if session_id is not None:
             entries = [entry for entry in entries if session_id in {entry.session, entry.parent}]
