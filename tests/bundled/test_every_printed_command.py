@@ -93,7 +93,7 @@ def _work(data: Mapping[str, Any]) -> Iterator[str]:
         yield from (line for line in lines if line)
 
 
-IN_A_HINT = re.compile(r"(?:: |\n *)(flow [^;\n]+)")
+IN_A_HINT = re.compile(r"(?:: |\n *)(flow [^;\n]+?)(?= \[[A-Z_]+\]|[;\n])")
 UNKNOWN = "nosuch"
 
 
