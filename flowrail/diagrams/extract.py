@@ -86,7 +86,7 @@ def _node(step: StepDef, number: int, guards: Sequence[str], *, bound_shown: boo
         when,
         (
             *_notes(step, when, bound_shown=bound_shown),
-            *(f"only here: {shortened(text, 60)}" for text in guards),
+            *(f"allowed only here: {shortened(text, 60)}" for text in guards),
         ),
         step.work.workflow if step.work is not None else None,
     )
