@@ -48,7 +48,7 @@ NOTE_TOO_LONG | 2 | A note is longer than a session allows. | Write the text to 
 NOT_A_NAME | 2 | A skill cannot have this name. | Use lower-case words with hyphens.
 NOT_INSTALLED | 2 | The location has no skill that flowrail wrote. | Install it first: `flow setup SKILL`.
 NO_EXAMPLE | 2 | A required value has no choices, bounds, default or example, so no value can be tried. | Give the value an `example`.
-PICTURE_TOO_LARGE | 2 | The diagram has too many lines beside its steps, or too many pixels. | Draw it as Mermaid or text.
+PICTURE_TOO_LARGE | 2 | The diagram has too many arrows running past its steps, or too many pixels. | Draw it as Mermaid or text.
 REGISTRY_INVALID | 2 | The registry has errors; `problems` lists all of them. | Fix the errors, then run `flow registry sync` again.
 SETTINGS_UNUSABLE | 2 | The host's settings are not plain JSON, or have a different value where hooks belong. | Fix the settings, then run `flow setup` again.
 TOO_MANY_DISPATCHES | 2 | The list has more items than a step may dispatch. | Combine several items into one.
@@ -96,10 +96,10 @@ DISPATCH_GONE | 4 | The child session was replaced, or its parent has left the s
 ENDED_THERE | 4 | The session had ended at that revision, so it cannot continue from there. | Rewind to an earlier revision.
 EVIDENCE_MISSING | 4 | The evidence for the reported outcome is missing; `results` has the result of each check of the step. | Provide each missing item, then report again.
 EXISTS | 4 | A file or folder with this name already exists. | Use another name, or remove the existing one.
-GATE_DECIDES | 4 | An outcome was reported for a review gate. Such a step decides from the recorded findings. | Report `done`.
+GATE_DECIDES | 4 | An outcome was reported for a review gate. Such a step uses the recorded findings to decide. | Report `done`.
 JOIN_PENDING | 4 | The step waits for sub-agents that have not finished. | Wait for the sub-agents, or launch them again as the step says.
 LOCKED | 4 | Another process held the lock until the wait timed out. | Run the command again.
-NOT_A_FOLDER | 4 | A link or a file has the path of a skill's folder. | Remove it, then run the command again.
+NOT_A_FOLDER | 4 | There is a link or a file where the skill's folder should be. | Remove it, then run the command again.
 NOT_WAITING | 4 | No question is open. | Look at the step: `flow resume`.
 NO_OPEN_SESSION | 4 | No session is open, or the open ones belong to other conversations. | Start one: `flow step SKILL`.
 ORDER_BROKEN | 4 | A report or a command would break an order rule of the workflow. The session is unchanged. | Do what is missing first: `flow resume ID` shows the step.
