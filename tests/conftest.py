@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import settings
 from support.databases import Server, close_all, postgres
 
 # The same examples in each run, so that a commit has one result.
-settings.register_profile("steady", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("drawn", deadline=None, max_examples=200)
 settings.load_profile("steady")
 
@@ -50,7 +51,7 @@ def own_world(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Give a test its own home, state folder and project."""
-    world = tmp_path_factory.mktemp("world")
+    world = Path(tempfile.mkdtemp(prefix="world-", dir=tmp_path_factory.getbasetemp()))
     home, project = world / "home", world / "project"
     home.mkdir()
     project.mkdir()
