@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from annotated_types import Ge, Le
 from pydantic import TypeAdapter, ValidationError
 
 from flowrail.discovery.declaration import FoundSkill, Header, Names, Text, Truth, declared, validate
@@ -24,6 +23,7 @@ from flowrail.storage import files
 from flowrail.text import size_limits
 from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import in_quotes
+from flowrail.text.validation import Bounds
 
 REGISTRY_FILE = "handoff-registry.yaml"
 """The name of the registry in the user's configuration folder."""
@@ -63,7 +63,7 @@ class Item(Header):
 
     skill_path: Text = None
     remote: Truth = None
-    priority: Annotated[int, Ge(0), Le(999_999)] | None = None
+    priority: Annotated[int, Bounds(ge=0, le=999_999)] | None = None
     tags: Names = None
     notes: Names = None
 

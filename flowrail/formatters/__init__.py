@@ -1,53 +1,117 @@
 """Values as text: XML for agents, text for people, JSON for programs.
 
-The functions below format the parts of a step for scripts that print their own steps.
+The functions below format the parts of a step for scripts that print their own steps. Each is imported when it is first
+used, because a step of a session needs few of them.
 """
 
-from flowrail.formatters.blocks.dispatch import (
-    format_conditional_dispatch,
-    format_model_selection,
-    format_orchestrator_constraint,
-    format_parallel_dispatch,
-    format_roster_dispatch,
-    format_subagent_dispatch,
-    format_template_dispatch,
-)
-from flowrail.formatters.blocks.instructions import (
-    format_detection_questions,
-    format_expected_output,
-    format_factored_verification_rationale,
-    format_forbidden,
-    format_incorrect_behavior,
-    format_open_question_guidance,
-    format_resource,
-    format_routing,
-    format_state_banner,
-    format_verification_checklist,
-)
-from flowrail.formatters.blocks.plain_text import (
-    format_invoke_command,
-    format_step,
-    format_text_output,
-    format_text_step_header,
-)
-from flowrail.formatters.blocks.review import (
-    format_gate_actions,
-    format_gate_step,
-    format_post_qr_routing,
-    format_qr_banner,
-    format_qr_file_output,
-)
-from flowrail.formatters.blocks.step import (
-    format_current_action,
-    format_gate_result,
-    format_invoke_after,
-    format_next_block,
-    format_step_header,
-    format_step_output,
-    format_xml_mandate,
-)
-from flowrail.machines.gate_config import GateConfig
-from flowrail.machines.script_steps import QRState
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flowrail.formatters.blocks.dispatch import (
+        format_conditional_dispatch,
+        format_model_selection,
+        format_orchestrator_constraint,
+        format_parallel_dispatch,
+        format_roster_dispatch,
+        format_subagent_dispatch,
+        format_template_dispatch,
+    )
+    from flowrail.formatters.blocks.instructions import (
+        format_detection_questions,
+        format_expected_output,
+        format_factored_verification_rationale,
+        format_forbidden,
+        format_incorrect_behavior,
+        format_open_question_guidance,
+        format_resource,
+        format_routing,
+        format_state_banner,
+        format_verification_checklist,
+    )
+    from flowrail.formatters.blocks.plain_text import (
+        format_invoke_command,
+        format_step,
+        format_text_output,
+        format_text_step_header,
+    )
+    from flowrail.formatters.blocks.review import (
+        format_gate_actions,
+        format_gate_step,
+        format_post_qr_routing,
+        format_qr_banner,
+        format_qr_file_output,
+    )
+    from flowrail.formatters.blocks.script_step import (
+        format_current_action,
+        format_gate_result,
+        format_invoke_after,
+        format_next_block,
+        format_step_header,
+        format_step_output,
+        format_xml_mandate,
+    )
+    from flowrail.machines.gate_config import GateConfig
+    from flowrail.machines.script_steps import QRState
+
+_MODULES = {
+    **dict.fromkeys(
+        (
+            "format_conditional_dispatch",
+            "format_model_selection",
+            "format_orchestrator_constraint",
+            "format_parallel_dispatch",
+            "format_roster_dispatch",
+            "format_subagent_dispatch",
+            "format_template_dispatch",
+        ),
+        "formatters.blocks.dispatch",
+    ),
+    **dict.fromkeys(
+        (
+            "format_detection_questions",
+            "format_expected_output",
+            "format_factored_verification_rationale",
+            "format_forbidden",
+            "format_incorrect_behavior",
+            "format_open_question_guidance",
+            "format_resource",
+            "format_routing",
+            "format_state_banner",
+            "format_verification_checklist",
+        ),
+        "formatters.blocks.instructions",
+    ),
+    **dict.fromkeys(
+        ("format_invoke_command", "format_step", "format_text_output", "format_text_step_header"),
+        "formatters.blocks.plain_text",
+    ),
+    **dict.fromkeys(
+        (
+            "format_gate_actions",
+            "format_gate_step",
+            "format_post_qr_routing",
+            "format_qr_banner",
+            "format_qr_file_output",
+        ),
+        "formatters.blocks.review",
+    ),
+    **dict.fromkeys(
+        (
+            "format_current_action",
+            "format_gate_result",
+            "format_invoke_after",
+            "format_next_block",
+            "format_step_header",
+            "format_step_output",
+            "format_xml_mandate",
+        ),
+        "formatters.blocks.script_step",
+    ),
+    "GateConfig": "machines.gate_config",
+    "QRState": "machines.script_steps",
+}
+"""The module of each name."""
 
 __all__ = [
     "GateConfig",
@@ -86,3 +150,11 @@ __all__ = [
     "format_verification_checklist",
     "format_xml_mandate",
 ]
+
+
+if not TYPE_CHECKING:  # a type checker would accept any name
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"flowrail.{_MODULES[name]}"), name)

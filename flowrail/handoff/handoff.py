@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flowrail.machines.frozen import Frozen
+from flowrail.machines.frozen import INTERNAL, Frozen
 
 DISCOVERY, SELECTION, VALIDATION = "discovery", "selection", "validation"
 TRANSFER, INVOCATION, ACKNOWLEDGMENT = "transfer", "invocation", "acknowledgment"
@@ -15,8 +15,6 @@ ENDED = frozenset({ACKNOWLEDGMENT, REJECTED, EXPIRED})
 PREPARED, SENT, RECEIVED = "prepared", "sent", "received"
 ACKNOWLEDGED, CANCELLED = "acknowledged", "cancelled"
 _STATUSES = {INVOCATION: SENT, ACKNOWLEDGMENT: ACKNOWLEDGED, **{p: p for p in (REJECTED, FAILED, EXPIRED)}}
-INTERNAL = {"internal": True}
-"""The metadata of a field that only flowrail needs; JSON leaves it out."""
 
 
 @dataclass(frozen=True)

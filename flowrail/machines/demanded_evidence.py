@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt
-
 from flowrail.machines.frozen import Definition, Frozen, Scalar, freeze_items, put
+from flowrail.text.validation import Bounds
 
 MOST_REFUSALS = 3
 """The number of refusals in one attempt after which the user is asked."""
@@ -47,7 +46,7 @@ class Evidence(Definition):
     """For `file` and `files`: the content must have changed since the step was entered."""
     contains: Sequence[str] = ()
     """For `file` and `files`: texts that each file must contain; `$name` is filled."""
-    min_bytes: Annotated[int, Ge(1)] = 1
+    min_bytes: Annotated[int, Bounds(ge=1)] = 1
     """For `file` and `files`: the smallest size of each file."""
     section: str | None = None
     """For `file` and `files`: the heading of the part to look at, such as ## Evidence. The part must not be empty."""
@@ -60,7 +59,7 @@ class Evidence(Definition):
     citations: bool = False
     """For `file` and `files`: each file must cite lines as FILE:LINE "words", from the project root or from the folder of
     the citing file. Every cited line must exist, and contain the words. A line without words is no citation."""
-    at_least: Annotated[int, Ge(1)] = 1
+    at_least: Annotated[int, Bounds(ge=1)] = 1
     """For `items` and `citations`: how many each file must contain. Otherwise, for `files`: how many must match."""
     command: str | None = None
     """A command of the step that must have passed, with the files that it reads as they are now."""
@@ -105,7 +104,7 @@ class StepCommand(Definition):
     entered."""
     reads: Sequence[str] = ()
     """Patterns of the files that the result depends on. By default, a result counts until the session advances."""
-    timeout: Annotated[float, Gt(0)] = DEFAULT_TIMEOUT
+    timeout: Annotated[float, Bounds(gt=0)] = DEFAULT_TIMEOUT
     """The seconds after which it is stopped. By default 3600."""
     facts: Mapping[str, CommandFact] = Frozen()
     """Facts in its output, which `from: NAME.FACT` in `reports` takes."""

@@ -3,7 +3,7 @@
     @dataclass(frozen=True)
     class StepDef(Definition):
 
-        limit: Annotated[int, Ge(1)] | None = None
+        limit: Annotated[int, Bounds(ge=1)] | None = None
         \"\"\"How often the step may be entered.\"\"\"
 
 The JSON Schema, the reader of files, the stored form and the fingerprint derive from the fields. A new key needs its
@@ -21,6 +21,8 @@ V = TypeVar("V")
 
 TEXT = {"decides": False}
 """The metadata of a field that cannot lead a session to another step. It is not part of the fingerprint."""
+INTERNAL = {"internal": True}
+"""The metadata of a field that only flowrail needs; JSON leaves it out."""
 
 Scalar: TypeAlias = str | int | float | bool
 Value: TypeAlias = Scalar | Sequence[Scalar | None] | None

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from annotated_types import Ge
-
 from flowrail.machines.dispatch import AgentRole
 from flowrail.machines.frozen import TEXT, Definition, NotInFiles, put
+from flowrail.text.validation import Bounds
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class GateConfig(Definition):
     """The name, as scripts give it."""
     review: str = ""
     """The step that reviews."""
-    limit: Annotated[int, Ge(1)] = 5
+    limit: Annotated[int, Bounds(ge=1)] = 5
     """After how many rounds the user is asked."""
     policy: str | None = None
     """In which rounds all, MUST and SHOULD, or MUST findings block: `1-2 / 3-4 / 5+` (the default) or `none / 1-4 / 5+`. Or

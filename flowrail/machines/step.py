@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, fields, replace
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, get_type_hints
 
-from annotated_types import Ge
-
 from flowrail.errors import UsageError
 from flowrail.machines.demanded_evidence import Evidence, StepCommand
 from flowrail.machines.dispatch import Dispatch
@@ -22,6 +20,7 @@ from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.question import Question
 from flowrail.machines.values import Arg, kind_of_type
 from flowrail.outcome import REPORTABLE, Outcome, Reportable
+from flowrail.text.validation import Bounds
 
 if TYPE_CHECKING:
     from flowrail.machines.loading.skill_folder import ResourceProvider
@@ -169,7 +168,7 @@ class StepDef(Definition):
     """The phase of the procedure that the step is part of."""
     when: Condition | None = None
     """The step is skipped unless this expression holds."""
-    limit: Annotated[int, Ge(1)] | None = None
+    limit: Annotated[int, Bounds(ge=1)] | None = None
     """How often the step may be entered."""
     reports: Mapping[str, Arg] = Frozen()
     """Facts that come with the report."""

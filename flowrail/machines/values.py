@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
-from annotated_types import Ge
-
 from flowrail.machines.frozen import TEXT, Definition, Scalar, Value, freeze_deep, put
 from flowrail.text import json as strict_json
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import in_quotes
+from flowrail.text.validation import Bounds
 
 
 @dataclass(frozen=True)
@@ -108,9 +107,9 @@ class Arg(Definition):
     """The type of the value. By default, the type of the choices or the default."""
     example: Value = field(default=None, metadata=TEXT)
     """A valid value, shown where one is needed."""
-    min_length: Annotated[int, Ge(0)] | None = None
+    min_length: Annotated[int, Bounds(ge=0)] | None = None
     """The shortest text or list."""
-    max_length: Annotated[int, Ge(0)] | None = None
+    max_length: Annotated[int, Bounds(ge=0)] | None = None
     """The longest text or list."""
     source: str | None = field(default=None, metadata={"alias": "from"})
     """For a fact: the COMMAND.FACT of the step whose output it is taken from."""

@@ -12,10 +12,9 @@ from typing import Any
 
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
-from flowrail.handoff.handoff import INTERNAL
 from flowrail.hosts.conversation import FLEET_OWNER
 from flowrail.machines.evidence_results import StepEvidence
-from flowrail.machines.frozen import Frozen
+from flowrail.machines.frozen import INTERNAL, Frozen
 from flowrail.machines.guidance.agent_work import PENDING, AgentCount
 from flowrail.machines.guidance.guide import CurrentStep
 from flowrail.machines.session import AskedQuestion, Session

@@ -11,12 +11,13 @@ from flowrail.discovery.menu import Menu, offer
 from flowrail.discovery.scores import CATEGORIES, Offer, Query, Synthesis, read_synthesis
 from flowrail.formatters.reports import menu as page
 from flowrail.formatters.reports.handoff import send_command
-from flowrail.handoff.handoff import INTERNAL, HandoffRequest
+from flowrail.handoff.handoff import HandoffRequest
 from flowrail.handoff.hops import chain_of
 from flowrail.handoff.payload.build import HandoffSource
 from flowrail.handoff.payload.convert import narrowed
 from flowrail.handoff.source import extra_root, source_of
 from flowrail.handoff.store import Handoffs
+from flowrail.machines.frozen import INTERNAL
 from flowrail.machines.session import Session
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.send import find_targets, foreseen_refusal, source_for

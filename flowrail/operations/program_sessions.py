@@ -17,8 +17,8 @@ from flowrail.diagrams.renderers import mermaid, svg
 from flowrail.diagrams.session_trace import session_picture
 from flowrail.errors import ChangedError, UsageError
 from flowrail.formatters.guidance.step_output import pieces
-from flowrail.handoff.handoff import INTERNAL
 from flowrail.machines.agents import find_dispatch
+from flowrail.machines.frozen import INTERNAL
 from flowrail.machines.plain_form import to_plain
 from flowrail.machines.question import Question
 from flowrail.machines.session_record import Record

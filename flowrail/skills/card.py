@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated
 
-from annotated_types import Len
 from pydantic import Field, StringConstraints
 
 from flowrail.discovery.candidate import TRIGGER, LeftOut, Skipped, is_plain
@@ -23,6 +22,7 @@ from flowrail.discovery.scan import SKILL_FILE, judge
 from flowrail.machines.findings import Finding, Place, UnplacedFinding
 from flowrail.text.phrases import did_you_mean, listed, near
 from flowrail.text.safe_text import in_quotes
+from flowrail.text.validation import Bounds
 
 _OF_HANDOFFS = {field.name for field in fields(Header)} - {"name", "description", "metadata"}
 _HINTS: Mapping[str, str] = {
@@ -47,7 +47,7 @@ class Fields:
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
     description: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1024)]
     license: str | None = None
-    compatibility: Annotated[str, Len(1, 500)] | None = None
+    compatibility: Annotated[str, Bounds(min_length=1, max_length=500)] | None = None
     metadata: dict[str, str] | None = None
     allowed_tools: Annotated[str | None, Field(alias="allowed-tools")] = None
 

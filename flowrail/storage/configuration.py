@@ -8,12 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated
 
-from annotated_types import Ge, Gt, MinLen
-
 from flowrail.errors import DocumentError
 from flowrail.storage import files
 from flowrail.storage.user_folders import configuration_path
-from flowrail.text.validation import in_words
+from flowrail.text.validation import Bounds, in_words
 
 _LARGEST_FILE = 64_000
 _CHECKED = {"extra": "forbid", "strict": True}
@@ -25,15 +23,15 @@ class FleetLimits:
 
     __pydantic_config__ = _CHECKED
 
-    slots: Annotated[int, Ge(1)] = 1
+    slots: Annotated[int, Bounds(ge=1)] = 1
     """How many agents each worker runs at the same time."""
-    time_limit: Annotated[float, Gt(0)] = 60.0
+    time_limit: Annotated[float, Bounds(gt=0)] = 60.0
     """The longest time of one run, in minutes."""
-    attempts: Annotated[int, Ge(1)] = 3
+    attempts: Annotated[int, Bounds(ge=1)] = 3
     """How many runs in a row may fail before the work is given up."""
-    retry_seconds: Annotated[float, Ge(0)] = 10.0
+    retry_seconds: Annotated[float, Bounds(ge=0)] = 10.0
     """The pause before the second attempt. It doubles each time."""
-    programs: dict[str, Annotated[list[str], MinLen(1)]] = field(default_factory=dict)
+    programs: dict[str, Annotated[list[str], Bounds(min_length=1)]] = field(default_factory=dict)
     """Commands that run agents, by name. For `claude` and `codex`, the list replaces the default arguments."""
 
 
@@ -45,7 +43,7 @@ class Configuration:
 
     store: str = ""
     """A folder, or the address of a database, used if neither `--store` nor `FLOW_STORE` is given."""
-    notify: tuple[Annotated[str, MinLen(1)], ...] = ()
+    notify: tuple[Annotated[str, Bounds(min_length=1)], ...] = ()
     """A command that runs when a watched session starts to need a person; see `flow watch --help`."""
     fleet: FleetLimits = field(default_factory=FleetLimits)
     """The programs and limits of `flow fleet`."""

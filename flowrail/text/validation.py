@@ -1,8 +1,8 @@
-"""The errors of pydantic in our words, for documents that people write."""
+"""The bounds of values in documents that people write, and the errors of pydantic in our words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 _MESSAGES = {
@@ -40,3 +40,17 @@ def in_words(detail: Mapping[str, Any]) -> str:
     if template is None:
         return f"is invalid: {detail['msg']}"
     return template.format(**detail.get("ctx", {})).replace("'", "`")
+
+
+class Bounds:
+    """Bounds of a value, named as in pydantic: ``Annotated[int, Bounds(ge=1)]``.
+
+    The classes of ``annotated_types`` say the same, but every step would import them, and only readers of files use them.
+    """
+
+    def __init__(self, **bounds: float) -> None:
+        self.bounds = bounds
+
+    def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], Any]) -> Any:
+        """Return the schema of the value with its bounds."""
+        return {**handler(source), **self.bounds}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from flowrail.formatters.blocks import instructions
 from flowrail.formatters.blocks.fences import KNOWN_FENCES, fence_problems, with_blocks
-from flowrail.formatters.blocks.step import format_current_action
+from flowrail.formatters.blocks.script_step import format_current_action
 from flowrail.text.placeholders import fill
 from flowrail.text.safe_text import Markup
 

@@ -8,7 +8,7 @@ from itertools import chain, groupby
 from flowrail.command import Hint, value_text
 from flowrail.formatters.block import Block, Show, as_lines, as_xml, markup_lines, prose
 from flowrail.formatters.blocks.fences import with_blocks
-from flowrail.formatters.blocks.review import loop_pieces
+from flowrail.formatters.blocks.review_loop import loop_pieces
 from flowrail.formatters.blocks.step import current_action, step_header, step_output
 from flowrail.formatters.guidance.agent_answers import ANSWER, result_lines
 from flowrail.formatters.guidance.briefing import briefing_text

@@ -10,7 +10,7 @@ from flowrail.command import Command
 from flowrail.machines.agents import Children, Join
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.evidence_results import tally
-from flowrail.machines.frozen import Frozen
+from flowrail.machines.frozen import INTERNAL, Frozen
 from flowrail.machines.graph import reviews
 from flowrail.machines.guidance.agent_work import (
     AgentWork,
@@ -49,7 +49,7 @@ class DoneStep:
 class Briefing:
     """What an agent must know to continue a session that it does not remember."""
 
-    now: str = field(metadata={"internal": True})
+    now: str = field(metadata=INTERNAL)
     """The moment from which ages are counted; not part of the JSON."""
     done: tuple[DoneStep, ...] = ()
     """The newest reports, the oldest first."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from flowrail.formatters.reports.handoff import HandoffAnswer, list_report
-from flowrail.handoff.handoff import INTERNAL
 from flowrail.handoff.store import Handoffs
+from flowrail.machines.frozen import INTERNAL
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.send import answer_of
 from flowrail.operations.operation import Help, operation

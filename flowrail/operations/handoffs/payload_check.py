@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 
 from flowrail.formatters.reports.handoff import check_report, conversion_notes
 from flowrail.handoff.errors import EXPIRED, payload_refusal
-from flowrail.handoff.handoff import INTERNAL
 from flowrail.handoff.payload import integrity
 from flowrail.handoff.payload.check import CheckedPayload, CheckRules, check_payload
 from flowrail.handoff.payload.convert import ConvertedPayload, convert
 from flowrail.handoff.payload.document import Payload, read_file, render
+from flowrail.machines.frozen import INTERNAL
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.text.report import Line, Report

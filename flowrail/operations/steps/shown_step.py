@@ -8,7 +8,7 @@ from typing import Any
 from flowrail.command import Command
 from flowrail.formatters.block import Show
 from flowrail.formatters.guidance import step_output
-from flowrail.handoff.handoff import INTERNAL
+from flowrail.machines.frozen import INTERNAL
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record
