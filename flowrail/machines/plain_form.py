@@ -19,7 +19,7 @@ from flowrail.machines.frozen import put
 from flowrail.machines.step import StepContext, StepDef
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
-from flowrail.storage.converter import strict_converter
+from flowrail.storage.converter import at_first_use, strict_converter
 from flowrail.text.safe_text import Markup, parts
 
 CODE = "code"
@@ -94,7 +94,7 @@ def _aliases(part: type[Any]) -> dict[str, Any]:
 def _reader(part: type[Any], converter: Converter) -> Callable[[Any, Any], Any]:
     if part is Workflow:
         return partial(_workflow, converter)
-    read = make_dict_structure_fn(part, converter, **_aliases(part))
+    read = at_first_use(lambda: make_dict_structure_fn(part, converter, **_aliases(part)))
     return partial(_step, read) if part is StepDef else read
 
 

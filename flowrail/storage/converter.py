@@ -5,11 +5,14 @@ A wrong type, a missing key and an unknown key are reported with the path to the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import is_dataclass
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
 
 from cattrs import Converter, transform_error
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 from cattrs.preconf.json import make_converter
 
 from flowrail.text.safe_text import shortened
@@ -53,10 +56,30 @@ def strict_converter() -> Converter:
     for kind in (str, int, float, bool):
         converter.register_structure_hook(kind, _same_type)
     converter.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)
+    converter.register_structure_hook_factory(is_dataclass, _reader)
+    converter.register_unstructure_hook_factory(is_dataclass, _writer)
     converter.register_unstructure_hook_func(
         lambda kind: isinstance(kind, type) and issubclass(kind, Enum), lambda member: member.value
     )
     return converter
+
+
+def _reader(kind: type[Any], converter: Converter) -> Callable[..., Any]:
+    return at_first_use(lambda: make_dict_structure_fn(kind, converter))
+
+
+def _writer(kind: type[Any], converter: Converter) -> Callable[..., Any]:
+    return at_first_use(lambda: make_dict_unstructure_fn(kind, converter))
+
+
+def at_first_use(make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    """Return a hook that is made when it is first called: most records hold few of the classes that they could hold."""
+    made = cache(make)
+
+    def hook(*values: Any) -> Any:
+        return made()(*values)
+
+    return hook
 
 
 def _same_type(value: object, kind: type[T]) -> T:
