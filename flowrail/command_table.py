@@ -38,7 +38,7 @@ class CommandEntry:
 _STEP = "operations.steps.current_step"
 _QUESTIONS = "operations.steps.user_questions"
 _FINDINGS = "operations.steps.review_findings"
-_EVIDENCE = "operations.steps.step_checks"
+_EVIDENCE = "operations.steps.evidence_decisions"
 _SEND = "operations.handoffs.send"
 _FLEET = "fleet.commands"
 
@@ -136,7 +136,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
         _STEP, AGENTS, "Show the current step of a session again", CHANGES, uses_store=True
     ),
     "run": CommandEntry(
-        "operations.steps.command_runs",
+        "operations.steps.step_command",
         AGENTS,
         "Run a command of the current step, or attach to it",
         CHANGES,

@@ -9,24 +9,25 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from flowrail.command import Command, Hint, Option
 from flowrail.discovery.git_root import find_project_root
-from flowrail.discovery.locations import BUNDLED, Root, Scope, bundled_folder, config_folder, skill_roots
+from flowrail.discovery.locations import Root, bundled_folder, config_folder, skill_roots
 from flowrail.errors import TrustError, UsageError
 from flowrail.hosts.conversation import host_id
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.session_record import StoredDefinition
 from flowrail.machines.session_store import Store
 from flowrail.machines.workflow import Workflow
-from flowrail.skills.loader import Loader
 from flowrail.storage.backend import Backend, open_backend
 from flowrail.storage.configuration import configured_store
 from flowrail.storage.user_folders import state_folder
 from flowrail.storage.user_mark import Owner
 from flowrail.text.phrases import this_moment
 from flowrail.text.safe_text import is_shown
+
+if TYPE_CHECKING:
+    from flowrail.skills.loader import Loader
 
 LONGEST_ACTOR = 200
 BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
@@ -207,6 +208,8 @@ class Environment:
     @cached_property
     def loader(self) -> Loader:
         """Finds and loads workflows."""
+        from flowrail.skills.loader import Loader  # a running session has its workflow, and reads no files
+
         return Loader(self.roots, self.state, self.project, self.conventions)
 
     @property
@@ -250,39 +253,3 @@ def _account() -> str:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return f"uid {os.geteuid()}"
-
-
-PROGRAM = "library"
-"""The source of a workflow that is defined by a Python program, not by a skill's folder."""
-
-
-class OpenedWorkflow(NamedTuple):
-    """A workflow that may run, and its stored form."""
-
-    workflow: Workflow
-    definition: StoredDefinition
-
-    @property
-    def source(self) -> str:
-        """The location of the skill, or `PROGRAM`."""
-        return self.definition.source
-
-    @property
-    def folder(self) -> str:
-        """The skill's folder; empty if a Python program defined the workflow."""
-        return "" if self.source == PROGRAM else definition_folder(self.definition)
-
-    @property
-    def named_root(self) -> str:
-        """The location to name for a skill that is not found otherwise; empty if it is."""
-        return os.path.dirname(definition_folder(self.definition)) if self.source == Scope.EXTRA.value else ""
-
-
-def definition_folder(definition: StoredDefinition) -> str:
-    """Return the skill's folder of a stored definition."""
-    is_bundled = definition.source == BUNDLED
-    return (
-        os.path.join(bundled_folder(), os.path.basename(definition.folder))
-        if is_bundled
-        else definition.folder
-    )

@@ -24,15 +24,15 @@ from flowrail.machines.question import Question
 from flowrail.machines.session_record import Record
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.board import ListedSession, list_sessions
-from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.abandon import abandon_session
 from flowrail.operations.steps import current_step
 from flowrail.operations.steps.current_step import look
 from flowrail.operations.steps.new_session import begin
-from flowrail.operations.steps.session_workflow import of_program, open_folder, open_skill
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.operations.steps.user_questions import answer_questions, ask_user
 from flowrail.outcome import Outcome
+from flowrail.skills.opened_workflow import OpenedWorkflow
 from flowrail.text.safe_text import visible
 
 WAIT_SECONDS = 10.0
@@ -230,8 +230,8 @@ class SessionStore:
         """Return *workflow* ready to start: from the folder that it was loaded from, or as one of this program."""
         if workflow.folder is None:
             self._workflows[workflow.name] = workflow
-            return of_program(workflow, self._environment.loader)
-        opened = open_folder(workflow.folder, self._environment.loader, address=workflow.name)
+            return self._environment.loader.of_program(workflow)
+        opened = self._environment.loader.open_folder(workflow.folder, address=workflow.name)
         if to_plain(opened.workflow) != to_plain(workflow):  # functions are new with each load
             raise ChangedError(
                 f"the workflow in {workflow.folder} changed after it was loaded",
@@ -251,10 +251,10 @@ class SessionStore:
 def _load(skill: str) -> OpenedWorkflow:
     environment = Environment()
     if os.path.isdir(skill):
-        return open_folder(skill, environment.loader)
+        return environment.loader.open_folder(skill)
     if os.path.isabs(skill) or skill.startswith("."):
         raise UsageError(f"the folder `{skill}` does not exist", hint="name a skill, or the folder of one")
-    return open_skill(skill, environment.loader)
+    return environment.loader.open_skill(skill)
 
 
 def _id_of(session: SessionView | ListedSession | str) -> str:

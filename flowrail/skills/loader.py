@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from flowrail import approval
 from flowrail.command import Command, Hint
 from flowrail.discovery.locations import BUNDLED, Root, Scope
+from flowrail.errors import ChangedError, DocumentError
 from flowrail.hosts.host import CLAUDE_CODE, HOSTS
-from flowrail.machines.loading import workflow_source
+from flowrail.machines.findings import WorkflowError
+from flowrail.machines.loading import skill_folder, workflow_source
 from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError, WorkflowFile
 from flowrail.machines.loading.workflow_source import LoadedWorkflow
+from flowrail.machines.parts import has_functions
+from flowrail.machines.plain_form import to_plain
+from flowrail.machines.session_record import StoredDefinition
+from flowrail.machines.workflow import Workflow
 from flowrail.skills.bundled_copies import BundledCopy, of_bundled
 from flowrail.skills.catalog import (
     OWN_SCOPES,
@@ -27,6 +33,7 @@ from flowrail.skills.catalog import (
     places,
     workflow_file,
 )
+from flowrail.skills.opened_workflow import PROGRAM, OpenedWorkflow, definition_folder
 from flowrail.text.phrases import joined
 
 
@@ -43,9 +50,13 @@ class Loader:
     conventions: tuple[str, ...] = ()
     """The folders of the conventions that any skill may quote, nearest first."""
 
+    def skill(self, address: str) -> Skill:
+        """Return the skill of the workflow at *address*; refuse an unknown one."""
+        return find(address, self.roots)
+
     def find(self, address: str) -> tuple[Skill, WorkflowFile]:
         """Return the skill and the file of the workflow at *address*; refuse an unknown one."""
-        skill = find(address, self.roots)
+        skill = self.skill(address)
         return skill, workflow_file(address, skill)
 
     def load(self, address: str) -> LoadedWorkflow:
@@ -57,11 +68,99 @@ class Loader:
         contents = self.allowed(self.skill_in(file.folder), file) if file.is_python else None
         return self._read(file, contents)
 
-    def open(self, skill: Skill, file: WorkflowFile) -> LoadedWorkflow:
+    def open_skill(self, address: str) -> OpenedWorkflow:
+        """Return the loaded workflow at *address*; refuse it if its code may not run."""
+        return self._open(*self.find(address))
+
+    def open_folder(self, folder: str, *, address: str = "") -> OpenedWorkflow:
+        """Return the workflow at *address* in the skill's *folder*, by default the entry workflow.
+
+        A folder that is not in a location of skills counts as a project's.
+        """
+        skill = self.skill_in(folder)
+        return self._open(skill, workflow_file(address or skill.name, skill))
+
+    def open_beside(self, address: str, definition: StoredDefinition) -> OpenedWorkflow:
+        """Return the workflow that an agent of a session with this *definition* must run, in any folder.
+
+        A workflow of the same skill comes from the session's own skill folder. Another one is searched
+        beside that folder first.
+        """
+        if definition.source == PROGRAM:
+            return self.open_skill(address)
+        skill = self.skill_in(definition_folder(definition))
+        if address.partition("/")[0] != skill.name:
+            is_bundled, folder = skill.source == BUNDLED, os.path.dirname(skill.folder)
+            beside = [] if is_bundled else [Root(folder, Scope(skill.source), skill.folder)]
+            skill = find(address, [*beside, *self.roots])
+        return self._open(skill, workflow_file(address, skill))
+
+    def origin(self, definition: StoredDefinition) -> tuple[Skill, WorkflowFile] | None:
+        """Return the skill and the file that a session was started from, if they exist.
+
+        Where the folder is decides what may run without approval. What the session has stored about that does not count:
+        it may have come with a clone.
+        """
+        try:
+            skill = self.skill_in(definition_folder(definition))
+        except UnknownSkillError:
+            return None
+        is_there = os.path.lexists(os.path.join(skill.folder, definition.file))
+        file = skill_folder.file_at(skill.folder, definition.skill, definition.file) if is_there else None
+        return (skill, file) if file is not None else None
+
+    def open_again(self, session: str, skill: Skill, file: WorkflowFile) -> OpenedWorkflow:
+        """Return the workflow that *session* was started from, as its file is now."""
+        try:
+            return self._open(skill, file)
+        except (DocumentError, WorkflowError) as error:
+            raise ChangedError(
+                f"the workflow of session `{session}` cannot be read: {error.message}",
+                hint="fix the file, then run the command again",
+                session=session,
+            ) from None
+
+    def has_changed(self, definition: StoredDefinition) -> bool:
+        """Return whether a file of a stored workflow is different now."""
+        return skill_folder.digests(definition_folder(definition), definition.files) != definition.files
+
+    def of_program(self, workflow: Workflow) -> OpenedWorkflow:
+        """Return a workflow of the calling Python program."""
+        definition = StoredDefinition(
+            workflow.name, PROGRAM, "", "", {}, has_functions(workflow), to_plain(workflow)
+        )
+        return OpenedWorkflow(self._with_resources(workflow), definition)
+
+    def _open(self, skill: Skill, file: WorkflowFile) -> OpenedWorkflow:
         """Return a workflow without errors for a session; refuse a skill that may not run in the project."""
         loaded = self._read(file, self.allowed(skill, file))
-        loaded.workflow()
-        return loaded
+        workflow = self._with_resources(loaded.workflow())
+        definition = StoredDefinition(
+            skill=file.address,
+            source=skill.source,
+            folder=skill.name if skill.source == BUNDLED else os.path.abspath(skill.folder),
+            file=file.path,
+            files=loaded.digests,
+            functions=has_functions(workflow),
+            workflow=to_plain(workflow),
+        )
+        return OpenedWorkflow(workflow, definition)
+
+    def _with_resources(self, workflow: Workflow) -> Workflow:
+        """Return *workflow* with the resources that its functions can read through `ctx.resources`."""
+        if workflow.provider is not None or not has_functions(workflow):
+            return workflow
+        folders = () if workflow.folder is None else (workflow.folder,)
+        resources = ResourceProvider(
+            project=self.project,
+            resources=[os.path.join(folder, "resources") for folder in folders],
+            conventions=[
+                *(os.path.join(folder, "conventions") for folder in folders),
+                *self.conventions,
+            ],
+            workflow=lambda address: self.open_skill(address).workflow,
+        )
+        return workflow.changed(provider=resources)
 
     def skill_in(self, folder: str) -> Skill:
         """Return the skill in *folder*, with the location that contains it."""

@@ -27,7 +27,7 @@ from flowrail.operations.board import SHOWN_SECONDS, Board, Group, ListedSession
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.notifications import Notifications
 from flowrail.operations.skills.taken_transitions import drawn, histories
-from flowrail.operations.steps import step_checks, working_files
+from flowrail.operations.steps import evidence_decisions, working_files
 from flowrail.operations.steps.decisions import awaited, decision
 from flowrail.session_status import OPEN
 from flowrail.text.phrases import ago, count, duration, in_words, moment_after
@@ -169,7 +169,7 @@ class Pages:
         if step is None or not step.evidence:
             return (), ""
         try:
-            return step_checks.judged(self.environment, shown.now.id)[1], ""
+            return evidence_decisions.judged(self.environment, shown.now.id)[1], ""
         except FlowError as error:
             return (), f"{error.message}. {error.hint}"
 

@@ -7,14 +7,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from flowrail.errors import DocumentError
 from flowrail.machines.checks.validation import independent, part_of, raw_findings
 from flowrail.machines.findings import (
     Finding,
     Locate,
     Path,
     Place,
-    UnplacedFinding,
     WorkflowError,
     in_order,
     raise_errors,
@@ -23,11 +21,10 @@ from flowrail.machines.findings import (
 from flowrail.machines.frozen import Frozen, put
 from flowrail.machines.loading import python_file
 from flowrail.machines.loading.skill_folder import WorkflowFile
-from flowrail.machines.loading.step_texts import SkillTexts, position_in
-from flowrail.machines.step import NAMES, WORKFLOW_NAME
+from flowrail.machines.loading.step_texts import SkillTexts
+from flowrail.machines.loading.written_workflow import WrittenWorkflow
 from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import sha256_hex
-from flowrail.text.safe_text import in_quotes
 
 
 @dataclass(frozen=True)
@@ -51,22 +48,6 @@ class LoadedWorkflow:
         raise_errors(self.definition.name, self.findings)
         put(self.definition, is_checked=True)
         return self.definition
-
-
-@dataclass(frozen=True)
-class _Written:
-    """What a file defines, before the texts that it names are read."""
-
-    findings: list[Finding]
-    """What is wrong with the file."""
-    place: Locate
-    """Returns where a path is written in the file."""
-    workflow: Workflow | None = None
-    """`None` if nothing of it can be read."""
-    problems: tuple[UnplacedFinding, ...] = ()
-    """Values of the wrong form, which the workflow does not have."""
-    unread: frozenset[int] = frozenset()
-    """The positions of the steps of the wrong form. Another step is in the place of each."""
 
 
 def read(
@@ -103,7 +84,7 @@ def read(
     )
 
 
-def _run_python(data: bytes, file: WorkflowFile) -> _Written:
+def _run_python(data: bytes, file: WorkflowFile) -> WrittenWorkflow:
     """Return what running a file gives. The errors that `Workflow` raises become findings."""
     source = data.decode("utf-8", "replace")
 
@@ -121,57 +102,17 @@ def _run_python(data: bytes, file: WorkflowFile) -> _Written:
         findings = [
             replace(finding, place=place_of(finding.step, finding.place.part)) for finding in error.findings
         ]
-        return _Written(findings, lambda _: Place(file.path))
+        return WrittenWorkflow(findings, lambda _: Place(file.path))
 
     def place(path: Path) -> Place:
         is_in_step = len(path) > 1 and path[0] == "steps"
         step_id = workflow.steps[int(path[1])].id if is_in_step else None
         return place_of(step_id, part_of(workflow)(path).part)
 
-    return _Written([], place, workflow)
+    return WrittenWorkflow([], place, workflow)
 
 
-def _read_yaml(data: bytes, file: WorkflowFile) -> _Written:
-    """Return the workflow that a YAML document describes, and what is wrong with the document."""
-    from flowrail.machines.reader import read_workflow  # pydantic takes as long as a step
-    from flowrail.text.yaml import load  # a step of a running session reads no YAML
+def _read_yaml(data: bytes, file: WorkflowFile) -> WrittenWorkflow:
+    from flowrail.machines.loading.yaml_file import read_yaml  # pydantic takes as long as a step
 
-    try:
-        document = load(data, source=file.path, all_problems=True)
-    except DocumentError as error:
-        finding = Finding("FR100", "error", error.fact, str(error.hint), Place.of(error.place))
-        return _Written([finding], lambda _: finding.place)
-
-    def place(path: Path) -> Place:
-        line, column = document.position(path)
-        last = path[-1] if path else None
-        if isinstance(last, str) and last.startswith("$"):  # a placeholder, in the text at that position
-            lines = data.decode().removeprefix("\ufeff").split("\n")[line - 1 :]
-            below, inside = position_in("\n".join(lines)[column - 1 :], (last,))
-            if inside:
-                line, column = line + below - 1, inside + (column - 1 if below == 1 else 0)
-        return Place(file.path, line, column)
-
-    findings = [
-        Finding(
-            *("FR131" if problem.is_duplicate else "FR130", "error", problem.fact, problem.hint),
-            Place(file.path, problem.line),
-        )
-        for problem in document.problems
-    ]
-    values, address = document.value, file.address
-    if not isinstance(values, Mapping):
-        remedy = "start with `name:` and `steps:`"
-        finding = Finding("FR100", "error", "the file does not contain a mapping", remedy, place(()))
-        return _Written([*findings, finding], place)
-    name = values.get("name", address)
-    if "name" not in values:
-        findings.append(UnplacedFinding("FR130", (), "`name` is missing", "add it").at(place(())))
-    read_part = read_workflow({**values, "name": address})
-    problems = read_part.problems
-    if isinstance(name, str) and name != address:
-        message = f"the file says `name: {in_quotes(name)}` but its path says `{in_quotes(address)}`"
-        usable = WORKFLOW_NAME.match(address)
-        hint = f"write `name: {address}`, or rename the folder" if usable else f"rename the folder: {NAMES}"
-        problems.append(UnplacedFinding("FR107", ("name",), message, hint))
-    return _Written(findings, place, read_part.workflow, tuple(problems), read_part.unread)
+    return read_yaml(data, file)

@@ -51,7 +51,7 @@ from flowrail.machines.guidance.received_work import COPY
 from flowrail.machines.reported_values import ValuesError, check_params, read_values
 from flowrail.machines.session_store import check_size
 from flowrail.machines.values import Arg
-from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.send import (
     answer_of,
     find_targets,
@@ -62,9 +62,9 @@ from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import NO_VALUES, Params
 from flowrail.operations.steps.current_step import look
 from flowrail.operations.steps.new_session import start_session
-from flowrail.operations.steps.session_workflow import open_skill
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.skills.catalog import UnknownSkillError
+from flowrail.skills.opened_workflow import OpenedWorkflow
 from flowrail.storage import files
 from flowrail.storage.files import MissingFileError
 from flowrail.text.report import Report, plain_text
@@ -376,7 +376,7 @@ class _Receipt:
         """Return the target's workflow, if it has one. Refuse if it had one when the payload was sent, and has none here."""
         handoff, environment = change.handoff, self.environment
         try:
-            return open_skill(handoff.target, environment.loader)
+            return environment.loader.open_skill(handoff.target)
         except UnknownSkillError:
             if not handoff.has_workflow:
                 return None

@@ -15,7 +15,7 @@ from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record, RecordNote
 from flowrail.machines.session_store import ForeignSessionError
 from flowrail.machines.transition import entered
-from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import Expect, Reason, SessionId
 from flowrail.operations.steps import step_checks, working_files
@@ -26,6 +26,7 @@ from flowrail.operations.steps.new_session import store_new
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.operations.steps.shown_step import ShownStep, commit_shown
 from flowrail.session_status import ABANDONED, ACTIVE
+from flowrail.skills.opened_workflow import OpenedWorkflow
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.lock import LockTimeoutError
 from flowrail.text.phrases import did_you_mean

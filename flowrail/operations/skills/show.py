@@ -24,7 +24,6 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import NO_VALUES, Facts, Params, Skill
 from flowrail.operations.skills.list import ListedSkill, described
-from flowrail.operations.steps.session_workflow import open_skill
 from flowrail.text.phrases import did_you_mean
 from flowrail.text.report import Report
 
@@ -83,7 +82,7 @@ def show(
         loaded = environment.loader.read(file)
         listed = described(found, skill, loaded)
         return ShownWorkflow(**vars(listed), workflow=loaded.definition, findings=loaded.findings)
-    opened = open_skill(skill, environment.loader)
+    opened = environment.loader.open_skill(skill)
     if attempt < 1 or total_steps not in {None, opened.workflow.total_steps}:
         raise UsageError(
             f"`{skill}` has {opened.workflow.total_steps} steps, and attempts are counted from 1",

@@ -27,7 +27,7 @@ from flowrail.machines.session import Dispatched, ParentSession, Session
 from flowrail.machines.session_store import UnknownSessionError
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import current_step
-from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.environment import Environment
 from flowrail.operations.steps import session_workflow, working_files
 from flowrail.operations.steps.dispatched_work import (
     check_dispatched,
@@ -38,6 +38,7 @@ from flowrail.operations.steps.dispatched_work import (
 from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.new_session import start_session
 from flowrail.operations.steps.shown_step import ShownStep, commit_shown, show_record
+from flowrail.skills.opened_workflow import OpenedWorkflow
 from flowrail.text.phrases import in_words
 
 MOST_GENERATIONS = 8

@@ -40,9 +40,9 @@ from flowrail.operations.steps import (
 )
 from flowrail.operations.steps.child_sessions import replace_agent, start_if_reserved
 from flowrail.operations.steps.dispatched_work import children_of
-from flowrail.operations.steps.guarded_calls import check_move
 from flowrail.operations.steps.held_session import HeldSession, hold
 from flowrail.operations.steps.new_session import begin
+from flowrail.operations.steps.order_rules import check_move
 from flowrail.operations.steps.revision_conflict import check_expected, has_raised_limit_question, is_repeated
 from flowrail.operations.steps.shown_step import ShownStep, commit_shown, show_record, show_step
 from flowrail.outcome import DONE, list_outcomes

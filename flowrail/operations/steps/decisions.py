@@ -21,9 +21,9 @@ from flowrail.machines.statechart import transitions
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
-from flowrail.operations.steps import command_runs, step_checks, user_questions, working_files
-from flowrail.operations.steps.command_runs import RanCommand
+from flowrail.operations.steps import command_runs, evidence_decisions, user_questions, working_files
 from flowrail.operations.steps.current_step import look
+from flowrail.operations.steps.step_command import RanCommand, describe_run
 from flowrail.outcome import Outcome
 from flowrail.text.placeholders import fill
 
@@ -107,7 +107,9 @@ def decide(
             environment, question.session, answers, reason, expect=expect, way=way
         )
     elif list(words) == [CONFIRM]:
-        step_checks.confirm(environment, question.session, [question.id], reason, expect=expect, way=way)
+        evidence_decisions.confirm(
+            environment, question.session, [question.id], reason, expect=expect, way=way
+        )
     else:
         return False
     return True
@@ -133,7 +135,7 @@ def decision(environment: Environment, session_id: str, asked: Sequence[Question
         findings=[finding for finding in session.findings if finding.is_open],
         runs=[
             (
-                command_runs.describe_run(environment, run, is_repeated=False),
+                describe_run(environment, run, is_repeated=False),
                 command_runs.first_change(environment, session, run),
             )
             for run in reversed(newest_runs)

@@ -1,11 +1,10 @@
-"""Guards and order rules at reports and at the commands that flow runs, and a person's permission for one call.
+"""Guards and order rules at the commands that flow runs, and a person's permission for one call.
 
 Hooks do the same for the tools of an agent. A command that flow runs counts as a call of the shell with its arguments.
 """
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,9 +16,9 @@ from flowrail.machines.session import Session
 from flowrail.machines.step import StepDef
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps.held_session import HeldSession
+from flowrail.operations.steps.order_rules import broken_rule
 from flowrail.operations.steps.people import require_person
-from flowrail.rules.order_rule import OrderRule
-from flowrail.rules.tools import WATCHED, ToolUse, forbidding
+from flowrail.rules.tools import ToolUse, forbidding
 from flowrail.skills.guard_index import lift, matching, take_lift
 from flowrail.skills.guard_scan import guards_of
 from flowrail.text.phrases import did_you_mean, listed
@@ -41,20 +40,6 @@ class LiftedGuard:
         yield one_line(f"{self.pattern}: the next call within an hour is allowed")
 
 
-def check_move(held: HeldSession, before: Session, after: Session) -> None:
-    """Refuse a report whose move would break an order rule, and record that.
-
-    A rule about tool calls counts only if hooks see the calls of the session.
-    """
-    if not held.workflow.order or after.revision == before.revision:
-        return
-    broken = order_watch.moved(held.workflow, before, after)[1]
-    is_watched = os.path.exists(os.path.join(held.environment.store.folder(before.id), WATCHED))
-    for rule in broken:
-        if is_watched or not rule.patterns:
-            raise _broken(held, rule, f"the report on step `{before.step}`")
-
-
 def check_command(held: HeldSession, session: Session, words: tuple[str, ...]) -> Session:
     """Return *session* after a command that flow is about to run; refuse one that a rule or a guard denies."""
     line, project = shlex.join(words), held.environment.project
@@ -64,7 +49,7 @@ def check_command(held: HeldSession, session: Session, words: tuple[str, ...]) -
         return session
     after, broken = order_watch.called(held.workflow, session, use)
     if broken:
-        raise _broken(held, broken[0], f"the command `{shortened(line, 80)}`")
+        raise broken_rule(held, broken[0], f"the command `{shortened(line, 80)}`")
     return after
 
 
@@ -121,17 +106,3 @@ def _positions(environment: Environment, session: Session) -> Iterator[tuple[str
         yield current.skill, str(current.step)
         record = environment.store.find(current.parent.session) if current.parent is not None else None
         current = record.session if record is not None and record.session.is_open else None
-
-
-def _broken(held: HeldSession, rule: OrderRule, what: str) -> ConflictError:
-    """Record that a rule denies something, and return the refusal."""
-    session = held.kept.session
-    held.commit(session, order_watch.DENIED, rule=rule.text, call=what)
-    resume = held.environment.command("resume", session.id)
-    return ConflictError(
-        f"{what} would break the order rule `{rule.text}`: {rule.missing}",
-        code="ORDER_BROKEN",
-        hint=Hint("see the step and its commands: ", resume),
-        session=session.id,
-        rule=rule.text,
-    )

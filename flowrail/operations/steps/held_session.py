@@ -13,11 +13,12 @@ from flowrail.machines.session_store import SessionChange
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import current_step
 from flowrail.machines.workflow import Workflow
-from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.environment import Environment
 from flowrail.operations.steps.dispatched_work import check_still_dispatched
 from flowrail.operations.steps.revision_conflict import check_expected
 from flowrail.operations.steps.session_ownership import owned, ownership_note
 from flowrail.operations.steps.session_workflow import open_session
+from flowrail.skills.opened_workflow import OpenedWorkflow
 
 
 @dataclass

@@ -10,10 +10,10 @@ from flowrail.machines.reported_values import read_values
 from flowrail.machines.session import ParentSession, ReceivedWork, Session
 from flowrail.machines.session_record import RecordNote
 from flowrail.machines.transition import LONGEST_TOPIC, start
-from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.environment import Environment
 from flowrail.operations.steps import step_checks, working_files
-from flowrail.operations.steps.session_workflow import open_skill
 from flowrail.operations.steps.shown_step import ShownStep, show_step
+from flowrail.skills.opened_workflow import OpenedWorkflow
 from flowrail.text.safe_text import shortened
 
 
@@ -24,7 +24,7 @@ def begin(
     opened: OpenedWorkflow | None = None,
 ) -> ShownStep:
     """Start a session of the workflow at *address*, which may be *opened* already, and return its first step."""
-    opened = opened or open_skill(address, environment.loader)
+    opened = opened or environment.loader.open_skill(address)
     values = read_values(params or {}, opened.workflow.params)
     return start_session(environment, opened, environment.store.new_id(address), values)
 

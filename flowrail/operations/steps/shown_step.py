@@ -13,7 +13,7 @@ from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.workflow import Workflow
-from flowrail.operations.environment import Environment, OpenedWorkflow
+from flowrail.operations.environment import Environment
 from flowrail.operations.steps import session_choice, session_ownership, step_checks, working_files
 from flowrail.operations.steps.briefing import with_past
 from flowrail.operations.steps.dispatched_work import children_of, lost_dispatch
@@ -21,6 +21,7 @@ from flowrail.operations.steps.held_session import HeldSession
 from flowrail.operations.steps.people import page_address
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.outcome import Outcome
+from flowrail.skills.opened_workflow import OpenedWorkflow
 from flowrail.text.report import Report
 
 

@@ -17,7 +17,6 @@ from flowrail.formatters.json_output import as_data
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Operation, load_operation
-from flowrail.operations.steps.session_workflow import open_skill
 from flowrail.session_status import COMPLETED
 
 NAMED = "named by path"
@@ -70,7 +69,7 @@ class Stage:
     def workflow(self, address: str) -> Workflow:
         """Return a workflow, loaded once."""
         if address not in self._workflows:
-            self._workflows[address] = open_skill(address, self.environment.loader).workflow
+            self._workflows[address] = self.environment.loader.open_skill(address).workflow
         return self._workflows[address]
 
     def complete(self, session_id: str) -> None:
