@@ -165,6 +165,23 @@ def test_a_fact_is_out_of_date_if_a_file_changed_that_its_command_reads() -> Non
     assert told("step", "built", "done", "--session", session)["status"] == "completed"
 
 
+def test_a_run_of_an_earlier_attempt_is_shown_as_long_as_it_counts() -> None:
+    repository()
+    put_skill(
+        "built",
+        FACTS.replace("PYTHON", sys.executable).replace("check.py],", "check.py], reads: ['src/**'],"),
+    )
+    write("check.py", "print('3 failed by Ann')")
+    allow_commands()
+    session = begin()
+    run(session)
+
+    (command,) = told("step", "built", "done", "--session", session)["commands"]
+
+    assert command["state"] == "pass before; this counts until a file that it reads changes"
+    assert told("step", "built", "done", "--session", session)["step"]["attempt"] == 3
+
+
 # --- once
 
 TEAM = """\

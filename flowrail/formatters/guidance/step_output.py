@@ -151,6 +151,7 @@ def _as_prose(texts: Iterable[str | Markup]) -> Iterator[str | Line]:
 def pieces(guidance: Guidance, show: Show = str) -> list[str | Markup]:
     """Return all texts of a step in order: its own, and those about its review loop, its agents and its end."""
     before, after = loop_pieces(guidance.loop) if guidance.loop is not None else ([], [])
+    before += [guidance.decided] if guidance.decided else []
     before += [one_line(shortened(failure, LONGEST_FAILURE)) for failure in guidance.failures]
     after += (Verbatim(hint.render(show)) if isinstance(hint, Hint) else hint for hint in _endings(guidance))
     if guidance.result is not None:

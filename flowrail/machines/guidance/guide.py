@@ -137,6 +137,8 @@ class Guidance:
     """For a sub-agent: the command with which its launcher continues."""
     claim: str = ""
     """The outcome that was claimed of the previous step, and how much of it was checked."""
+    decided: str = ""
+    """Why the session did not continue as the last report may have meant: at a limit, or as the step decided."""
     commands: tuple[DeclaredCommand, ...] = ()
     """The commands that the current step declares."""
     evidence: tuple[DemandedCheck, ...] = ()
@@ -202,6 +204,7 @@ def guide(
         launcher_command=Command("resume", parent.session, store=place) if parent else None,
         failures=tuple(failures_of(session, children)),
         claim=_claim(session),
+        decided=_decided(workflow, session),
     )
     if step is None or not session.is_open:
         return farewell(guidance, workflow, session, store=store, address=place)
@@ -262,6 +265,23 @@ def _claim(session: Session) -> str:
     last = session.last
     checked = tally(last.evidence) if last is not None else ""
     return f"claimed {last.outcome} of {last.step}: {checked}" if last is not None and checked else ""
+
+
+def _decided(workflow: Workflow, session: Session) -> str:
+    last = session.last
+    if last is None:
+        return ""
+    if last.capped:
+        return (
+            f"Step `{last.step}` ended in `{last.outcome}`, but has no attempts left. "
+            "The session continues as after `ok`."
+        )
+    step = workflow.get(last.step)
+    if step is not None and step.decides and last.reported == Outcome.OK != last.outcome:
+        return (
+            f"Step `{last.step}` decides its outcome itself. It was `{last.outcome}`, not the reported `ok`."
+        )
+    return ""
 
 
 def farewell(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from flowrail.command import Command
 from flowrail.machines.asked_questions import choices_for, confirmation_question
-from flowrail.machines.demanded_evidence import Evidence, Verdict
+from flowrail.machines.demanded_evidence import PER_ATTEMPT, Evidence, Verdict
 from flowrail.machines.evidence_results import EvidenceResult, StepEvidence
 from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.session import Session
@@ -46,7 +46,7 @@ class DeclaredCommand:
     command: Command | None
     """Runs it; `None` in a preview."""
     state: str
-    """The verdict on its newest run in this step, or `running`."""
+    """The verdict on its newest run that counts here, or `running`."""
 
 
 def commands_of(
@@ -54,14 +54,18 @@ def commands_of(
 ) -> Iterator[DeclaredCommand]:
     """Yield the commands of a step."""
     for name, declared in step.commands.items():
+        words = tuple(fill(word, values) for word in declared.run)
         newest = next((run for run in reversed(session.runs) if run.command == name), None)
-        counts = newest is not None and (newest.is_once or newest.revision == session.revision)
+        state = (newest.verdict or "running") if newest is not None else ""
+        if newest is not None and not newest.is_once and newest.revision != session.revision:
+            counts = declared.reads and declared.once != PER_ATTEMPT and newest.run == words
+            state = f"{state} before; this counts until a file that it reads changes" if counts else ""
         yield DeclaredCommand(
             name,
-            shlex.join(fill(word, values) for word in declared.run),
+            shlex.join(words),
             declared.once is not False,
             Command("run", name, session=session.id, store=store) if session.id else None,
-            (newest.verdict or "running") if newest is not None and counts else "",
+            state,
         )
 
 

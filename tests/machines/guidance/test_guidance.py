@@ -12,11 +12,12 @@ from support.random_workflows import FACTS, MODE, workflows
 from support.workflows import linear, step, workflow
 
 from flowrail.cli.options import named_values
+from flowrail.formatters.guidance.step_output import xml
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.guidance.offers import OfferedTransition
 from flowrail.machines.reported_values import read_values
 from flowrail.machines.session import ReceivedWork, Report, Session
-from flowrail.machines.step import fact_args
+from flowrail.machines.step import Rule, fact_args
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
@@ -30,6 +31,26 @@ def wanted(transition: OfferedTransition) -> st.SearchStrategy[dict[str, Any]]:
     must = {name: FACTS[name][1] for name, arg in transition.wants.items() if arg.required}
     may = {name: FACTS[name][1] for name, arg in transition.wants.items() if not arg.required}
     return st.fixed_dictionaries(must, optional=may)
+
+
+def test_a_session_that_continues_at_the_limit_or_against_the_report_says_so() -> None:
+    rules = [Rule("ok", when="left == 0"), Rule("iterate")]
+    again = step(
+        "look",
+        next={"ok": "last", "iterate": "look"},
+        limit=2,
+        rules=rules,
+        reports={"left": Arg(type="integer")},
+    )
+    definition = workflow(again, step("last"))
+
+    first = advance(definition, start(definition, {}), Report("ok", {"left": 3}))
+    last = advance(definition, first, Report("done", {"left": 3}))
+
+    overruled = "Step `look` decides its outcome itself. It was `iterate`, not the reported `ok`."
+    limited = "Step `look` ended in `iterate`, but has no attempts left. The session continues as after `ok`."
+    assert (guide(definition, first).decided, guide(definition, last).decided) == (overruled, limited)
+    assert limited in xml(guide(definition, last))
 
 
 # --- guidance is true
