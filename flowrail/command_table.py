@@ -7,14 +7,14 @@ command's module is imported when it runs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 READS, CHANGES = "reads", "changes"
 """The kinds of MCP tools."""
 
 
-@dataclass(frozen=True)
-class CommandEntry:
+class CommandEntry(NamedTuple):
     """One command, or a group of commands."""
 
     module: str
@@ -25,7 +25,7 @@ class CommandEntry:
     """Its one-line help."""
     tool: str = ""
     """Whether MCP clients have it as a tool, and whether the tool only reads or changes something."""
-    commands: Mapping[str, CommandEntry] = field(default_factory=dict)
+    commands: Mapping[str, CommandEntry] = MappingProxyType({})
     """The commands of a group."""
     more_help: str = ""
     """More lines of help of a group."""

@@ -15,6 +15,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from flowrail import git
 from flowrail.discovery.git_root import ancestors, is_repository, owners_of
@@ -70,8 +71,7 @@ class Root:
         return bool(self.own)
 
 
-@dataclass(frozen=True)
-class Locations:
+class Locations(NamedTuple):
     """Every location in order, usable or not."""
 
     roots: tuple[Root, ...]

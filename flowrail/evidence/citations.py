@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from flowrail.evidence import project_files
 from flowrail.evidence.project_files import UnreadableError
@@ -19,8 +19,7 @@ _NAMES = frozenset({"Makefile", "Dockerfile", "Gemfile", "Rakefile", "Jenkinsfil
 """Files without an extension that are cited from the root of a project."""
 
 
-@dataclass(frozen=True)
-class Citation:
+class Citation(NamedTuple):
     """Lines of a file, from 1, and the words that are quoted from them."""
 
     file: str

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from flowrail.machines.demanded_evidence import Verdict
 from flowrail.machines.evidence_results import CommandRun, StepEvidence
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """The session and the values with which checks are evaluated."""
 
     evidence: StepEvidence
@@ -30,8 +29,7 @@ class Context:
         return self.evidence.folder
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """The verdict of a check, what was found, and what to do about it."""
 
     verdict: Verdict

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from flowrail.text.placeholders import in_fences
 
@@ -12,8 +12,7 @@ _ITEM = re.compile(r"\s*(?:(?:[-*+]|\d+[.)]|#{1,6}|\|)\s+)?[`*]*(?P<id>[A-Z]\d+)
 """The start of an item: an id that begins a line, a list item, a row or a heading. A struck-out id begins none."""
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """An item: its id, and its text up to the next item."""
 
     id: str

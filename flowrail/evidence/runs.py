@@ -14,8 +14,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from flowrail.errors import StorageError
 from flowrail.evidence import supervisor
@@ -38,8 +38,7 @@ class RunState(StrEnum):
     """The supervisor was killed, or the files of the run are gone. The command may have run."""
 
 
-@dataclass(frozen=True)
-class EndedCommand:
+class EndedCommand(NamedTuple):
     """How a command ended."""
 
     status: int | None

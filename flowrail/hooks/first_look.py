@@ -20,7 +20,7 @@ from flowrail.hooks.subagents import SESSION_ID
 from flowrail.hosts.host import named_project
 from flowrail.session_status import OPEN
 from flowrail.skills.guard_index import Guard, known_guards, matching
-from flowrail.storage.user_folders import configuration_path
+from flowrail.storage.named_store import named_store
 
 TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
 if TYPE_CHECKING:
@@ -69,15 +69,6 @@ class FoundSession:
         """Return whether it belongs to a conversation."""
         host = self.data.get("host")
         return isinstance(host, dict) and host.get("id") == conversation
-
-
-def named_store(environ: Mapping[str, str], home: str) -> str:
-    """Return the store that the environment or the user's configuration names, or nothing."""
-    if environ.get("FLOW_STORE") or not os.path.exists(configuration_path(environ, home)):
-        return environ.get("FLOW_STORE", "")
-    from flowrail.storage.configuration import configured_store  # most users have no such file
-
-    return configured_store(environ, home)
 
 
 def store_folders(call: Call) -> list[StoreFolder]:

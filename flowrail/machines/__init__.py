@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from flowrail.machines.asked_questions import QUESTION_RELAY_HANDLER, SUB_AGENT_QUESTION_FORMAT
     from flowrail.machines.demanded_evidence import CommandFact, Evidence, StepCommand
     from flowrail.machines.dispatch import AgentRole, Dispatch
+    from flowrail.machines.domains import BoundedInt, ChoiceSet, Constant
     from flowrail.machines.findings import Finding, WorkflowError
     from flowrail.machines.gate_config import GateConfig
     from flowrail.machines.guidance.guide import Guidance, guide
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from flowrail.machines.statechart import compile_workflow, event_name, position
     from flowrail.machines.step import Rule, StepContext, StepDef, Variant
     from flowrail.machines.transition import advance, start
-    from flowrail.machines.values import Arg, BoundedInt, ChoiceSet, Constant
+    from flowrail.machines.values import Arg
     from flowrail.machines.workflow import Workflow
     from flowrail.outcome import Outcome
     from flowrail.text.safe_text import Markup
@@ -88,7 +89,8 @@ _MODULES = {
     **dict.fromkeys(("compile_workflow", "event_name", "position"), "machines.statechart"),
     **dict.fromkeys(("Rule", "StepContext", "StepDef", "Variant"), "machines.step"),
     **dict.fromkeys(("advance", "start"), "machines.transition"),
-    **dict.fromkeys(("Arg", "BoundedInt", "ChoiceSet", "Constant"), "machines.values"),
+    "Arg": "machines.values",
+    **dict.fromkeys(("BoundedInt", "ChoiceSet", "Constant"), "machines.domains"),
     "Workflow": "machines.workflow",
     "Outcome": "outcome",
     "Markup": "text.safe_text",

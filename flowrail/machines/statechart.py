@@ -19,9 +19,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from statemachine import State, StateChart
 from statemachine.exceptions import TransitionNotAllowed
@@ -46,8 +45,7 @@ TransitionKey = tuple[str, str]
 """A step, and the outcome by which it is left: `stop` if the user ended the session at its limit."""
 
 
-@dataclass(frozen=True)
-class Transition:
+class Transition(NamedTuple):
     """One possible transition of an outcome. The first whose conditions hold is taken.
 
     ``to`` is `None` if it ends the run. ``at_limit`` is `None` if the limit of the step does not matter;

@@ -1,70 +1,22 @@
-"""Declared parameters and reported facts: the values that they accept, and domains that are small enough to try."""
+"""Declared parameters and reported facts: the values that they accept."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
-from flowrail.machines.frozen import TEXT, Definition, Scalar, Value, freeze_deep, put
+from flowrail.machines.frozen import TEXT, Definition, Scalar, Value
 from flowrail.text import json as strict_json
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import in_quotes
 from flowrail.text.validation import Bounds
 
-
-@dataclass(frozen=True)
-class BoundedInt:
-    """All whole numbers from ``lo`` to ``hi``, both included."""
-
-    lo: int
-    hi: int
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(self.lo, self.hi + 1))
-
-    def __len__(self) -> int:
-        return max(0, self.hi - self.lo + 1)
-
-
-@dataclass(frozen=True)
-class ChoiceSet:
-    """The choices, in the order in which they were declared."""
-
-    choices: Sequence[Any]
-
-    def __post_init__(self) -> None:
-        put(self, choices=freeze_deep(tuple(self.choices)))
-
-    def __iter__(self) -> Iterator[object]:
-        return iter(self.choices)
-
-    def __len__(self) -> int:
-        return len(self.choices)
-
-
-@dataclass(frozen=True)
-class Constant:
-    """Exactly one value."""
-
-    value: Any
-
-    def __post_init__(self) -> None:
-        put(self, value=freeze_deep(self.value))
-
-    def __iter__(self) -> Iterator[object]:
-        return iter((self.value,))
-
-    def __len__(self) -> int:
-        return 1
-
-
-Domain: TypeAlias = BoundedInt | ChoiceSet | Constant
 Kind: TypeAlias = Literal["string", "integer", "number", "boolean", "list"]
 
 
@@ -75,7 +27,6 @@ BOOLEANS = {
 """What words mean."""
 NO_DEFAULT: Any = inspect.Parameter.empty
 """The default of an `Arg` without a default. `None` is a value."""
-LARGEST_DOMAIN = 1_000
 LONGEST_NUMBER = 40
 LARGEST_LEAST = 10_000
 """The largest minimum length. Examples and trials generate texts and lists of the minimum length."""
@@ -175,26 +126,6 @@ class Arg(Definition):
         return frozenset(
             (isinstance(choice, bool), choice) for choice in self.choices or () if isinstance(choice, _SCALAR)
         )
-
-    @property
-    def domain(self) -> Domain | None:
-        """Return all values, or one that is valid if there are too many; `None` if none is known."""
-        if self.choices is not None and self.kind != "list":
-            return ChoiceSet(tuple(self.choices))
-        if self.kind == "boolean":
-            return ChoiceSet((False, True))
-        low, high = self.min, self.max
-        if (
-            self.kind == "integer"
-            and isinstance(low, int)
-            and isinstance(high, int)
-            and high - low < LARGEST_DOMAIN
-        ):
-            return BoundedInt(low, high)
-        if self.example is None and self.has_default:
-            return Constant(self.default)
-        is_known = self.example is not None or self.kind == "list" or {low, high} != {None}
-        return Constant(self.sample()) if is_known else None
 
     def sample(self) -> object:
         """Return one accepted value: the example, the default, or a simple one."""

@@ -6,10 +6,9 @@ import os
 import pwd
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.command import Command, Hint, Option
 from flowrail.discovery.git_root import find_project_root
@@ -20,7 +19,7 @@ from flowrail.machines.frozen import Frozen
 from flowrail.machines.session_store import Store
 from flowrail.machines.workflow import Workflow
 from flowrail.storage.backend import Backend, open_backend
-from flowrail.storage.configuration import configured_store
+from flowrail.storage.named_store import named_store
 from flowrail.storage.user_folders import state_folder
 from flowrail.storage.user_mark import Owner
 from flowrail.text.phrases import this_moment
@@ -34,8 +33,7 @@ BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
 """The bundled skill whose resources are the conventions of last resort."""
 
 
-@dataclass(frozen=True)
-class Confirmation:
+class Confirmation(NamedTuple):
     """A question that only a person at a terminal can answer with yes."""
 
     question: str
@@ -166,7 +164,7 @@ class Environment:
     @property
     def _ambient_store(self) -> str | None:
         """The store that the environment or the user's configuration names."""
-        return self.environ.get("FLOW_STORE") or configured_store(self.environ, self.home)
+        return named_store(self.environ, self.home)
 
     @cached_property
     def shown_store(self) -> str | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from types import NoneType, UnionType
@@ -23,6 +23,7 @@ from typing import (
     Concatenate,
     Generic,
     Literal,
+    NamedTuple,
     ParamSpec,
     Protocol,
     TypeVar,
@@ -50,8 +51,7 @@ class Result(Protocol):
         """Return what a person reads."""
 
 
-@dataclass(frozen=True)
-class Help:
+class Help(NamedTuple):
     """The description of a parameter, and how a command line writes it."""
 
     text: str
@@ -68,8 +68,7 @@ class Help:
     """The smallest number that it takes."""
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter of an operation."""
 
     name: str
@@ -84,7 +83,7 @@ class Parameter:
     """Whether it may be given several times."""
     choices: tuple[str, ...] = ()
     """The only values it takes."""
-    annotation: Any = field(default=None, repr=False)
+    annotation: Any = None
     """The annotation as it is written."""
     variable: str = ""
     """The parameter's own name: a name that Python reserves, such as `from`, has a `_` at its end."""

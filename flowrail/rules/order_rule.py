@@ -17,6 +17,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from flowrail.outcome import REPORTABLE
 from flowrail.rules import tools
@@ -48,8 +49,7 @@ class Form(StrEnum):
     AFTER = "after"
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """Something that happened: a tool was called, an outcome of a step was accepted, or a step was entered."""
 
     step: str = ""
@@ -60,8 +60,7 @@ class Event:
     """The tool call."""
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(NamedTuple):
     """One side of a rule: the events that it means."""
 
     step: str = ""

@@ -16,9 +16,8 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
-from typing import Self
+from typing import NamedTuple, Self
 
 from flowrail.errors import StorageError, UsageError
 from flowrail.storage import files
@@ -66,8 +65,7 @@ class DamagedError(StorageError):
 # --- lines
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A line of a journal, checked against its hash."""
 
     body: bytes

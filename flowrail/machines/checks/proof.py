@@ -17,12 +17,13 @@ from math import prod
 
 from flowrail.machines.checks.order_rules import allows_call
 from flowrail.machines.checks.scope import Scope
+from flowrail.machines.domains import BoundedInt, ChoiceSet, domain_of
 from flowrail.machines.expressions import RuleError, parse
 from flowrail.machines.findings import UnplacedFinding
 from flowrail.machines.graph import decided_outcomes
 from flowrail.machines.statechart import is_limited, transitions
 from flowrail.machines.step import StepDef
-from flowrail.machines.values import Arg, BoundedInt, ChoiceSet
+from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
 from flowrail.rules import tools
@@ -205,7 +206,7 @@ def _holds(condition: str, values: Mapping[str, object]) -> bool | None:
 
 def _values(arg: Arg) -> tuple[object, ...]:
     """Return every value of a parameter; nothing if there are too many."""
-    domain = arg.domain
+    domain = domain_of(arg)
     if not isinstance(domain, (ChoiceSet, BoundedInt)):
         return ()
     return (*domain, *(() if arg.required or arg.has_default else (None,)))

@@ -101,6 +101,10 @@ class Guidance:
     started_at: str
     moved_at: str
     params: Mapping[str, Any]
+    kept: Session = field(repr=False, compare=False, metadata=INTERNAL)
+    """The session itself."""
+    workflow: Workflow = field(repr=False, compare=False, metadata=INTERNAL)
+    """The workflow of the session."""
     replayed: bool = False
     resumed: bool = False
     briefing: Briefing | None = None
@@ -151,6 +155,8 @@ class Guidance:
     """For a session of another conversation: the command that takes it over."""
     page: str = ""
     """The open page on which a person decides about the session, if any; it opens only in the person's browser."""
+    notes: tuple[str, ...] = ()
+    """What the user should know."""
 
     @property
     def open_questions(self) -> tuple[QuestionToUser, ...]:
@@ -195,6 +201,8 @@ def guide(
         started_at=session.started_at,
         moved_at=session.moved_at,
         params=session.params,
+        kept=session,
+        workflow=workflow,
         replayed=replayed,
         resumed=resumed,
         topic=session.topic,

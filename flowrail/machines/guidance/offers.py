@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from flowrail.command import Command, value_text
 from flowrail.machines import asked_questions
@@ -165,8 +165,7 @@ class _UndecidedError(Exception):
     """The target of a transition depends on something that is not reported yet."""
 
 
-@dataclass(frozen=True)
-class _Report:
+class _Report(NamedTuple):
     """A report with some facts; the `unknown` ones are still to be appended, or measured by a command of the step."""
 
     workflow: Workflow

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from flowrail.machines import agents, asked_questions
 from flowrail.machines import gate_verdict as engine_reviews
+from flowrail.machines.domains import domain_of
 from flowrail.machines.expressions import EVIDENCE, parse
 from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.graph import reviews
@@ -165,7 +166,7 @@ def _facts(workflow: Workflow, session: Session, step: StepDef) -> Iterator[Froz
 
 
 def _others(arg: Arg, literals: Iterable[Any]) -> Iterator[object]:
-    domain = arg.domain
+    domain = domain_of(arg)
     if domain is not None and len(domain) <= MOST_VALUES:
         yield from domain
     yield from (bound for bound in (arg.min, arg.max) if bound is not None)

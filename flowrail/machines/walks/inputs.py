@@ -11,10 +11,11 @@ from itertools import product
 from typing import Any
 
 from flowrail.errors import UsageError
+from flowrail.machines.domains import BoundedInt, Constant, Domain, domain_of
 from flowrail.machines.expressions import parse
 from flowrail.machines.outcome_decision import HandlerError, applies
 from flowrail.machines.step import StepContext, StepDef, fact_args
-from flowrail.machines.values import Arg, BoundedInt, Constant, Domain
+from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
 
@@ -56,7 +57,7 @@ def without_example(workflow: Workflow) -> list[str]:
         **workflow.params,
         **{n: arg for step in workflow.steps for n, arg in fact_args(step).items()},
     }
-    return [name for name, arg in declared.items() if arg.domain is None]
+    return [name for name, arg in declared.items() if domain_of(arg) is None]
 
 
 def generate_inputs(workflow: Workflow) -> Iterator[dict[str, object]]:
@@ -87,14 +88,14 @@ def _unmistakable(value: object) -> str:
 
 def _domain(step: StepDef, name: str, arg: Arg) -> Domain | None:
     """Return the values to try; `None` if none is known. Refuse a required value then."""
-    if arg.domain is None and arg.required:
+    if domain_of(arg) is None and arg.required:
         raise UsageError(
             f"`{name}` at step `{step.id}` has no choices, bounds, default or example",
             code="NO_EXAMPLE",
             hint="declare one of them, so that its values can be tried",
             name=name,
         )
-    return arg.domain
+    return domain_of(arg)
 
 
 def _values(workflow: Workflow, step: StepDef, reported: Mapping[str, Arg]) -> dict[str, Arg]:

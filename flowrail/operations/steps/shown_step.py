@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from flowrail.command import Command
 from flowrail.formatters.block import Show
 from flowrail.formatters.guidance import step_output
-from flowrail.machines.frozen import INTERNAL
 from flowrail.machines.guidance.guide import Guidance, guide
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record
-from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import session_choice, session_ownership, step_checks, working_files
 from flowrail.operations.steps.briefing import with_past
@@ -25,15 +23,8 @@ from flowrail.skills.opened_workflow import OpenedWorkflow
 from flowrail.text.report import Report
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShownStep(Guidance):
     """The current step of a session, and what is printed beside it."""
-
-    notes: tuple[str, ...] = ()
-    """What the user should know."""
-    kept: Session = field(repr=False, metadata=INTERNAL)
-    """The session itself."""
-    workflow: Workflow = field(repr=False, metadata=INTERNAL)
 
     def xml(self, show: Show = str) -> str:
         """Return the step for an agent."""
@@ -85,7 +76,7 @@ def show_step(
     if resumed and guidance.evidence and environment.demands_evidence:
         checks = step_checks.with_verdicts(environment, opened.workflow, session, guidance.evidence)
         guidance = replace(guidance, evidence=checks)
-    return ShownStep(**vars(guidance), notes=notes, kept=session, workflow=opened.workflow)
+    return ShownStep(**{**vars(guidance), "notes": notes})
 
 
 def commit_shown(held: HeldSession, after: Session, kind: str, *notes: str, **record: Any) -> ShownStep:
