@@ -111,6 +111,18 @@ steps:
 """
 
 
+def ran_with_reads(script: str) -> str:
+    """Return a session whose command reads a folder, gives facts, and ran once."""
+    repository()
+    reads = FACTS.replace("PYTHON", sys.executable).replace("check.py],", "check.py], reads: ['src/**'],")
+    put_skill("built", reads)
+    write("check.py", script)
+    allow_commands()
+    session = begin()
+    run(session)
+    return session
+
+
 def test_facts_are_taken_from_the_output_and_cannot_be_misreported() -> None:
     put_skill("built", FACTS.replace("PYTHON", sys.executable))
     write("check.py", "print('1 failed'); print('3 failed by Ann')")
@@ -146,16 +158,7 @@ def test_the_default_of_a_fact_counts_only_if_the_command_passed() -> None:
 
 
 def test_a_fact_is_out_of_date_if_a_file_changed_that_its_command_reads() -> None:
-    repository()
-    put_skill(
-        "built",
-        FACTS.replace("PYTHON", sys.executable).replace("check.py],", "check.py], reads: ['src/**'],"),
-    )
-    write("check.py", "print('by Ann')")
-    write("src/a.py", "a = 1\n")
-    allow_commands()
-    session = begin()
-    run(session)
+    session = ran_with_reads("print('by Ann')")
     write("src/a.py", "a = 2\n")
 
     refused = flow("step", "built", "done", "--session", session).err
@@ -166,15 +169,7 @@ def test_a_fact_is_out_of_date_if_a_file_changed_that_its_command_reads() -> Non
 
 
 def test_a_run_of_an_earlier_attempt_is_shown_as_long_as_it_counts() -> None:
-    repository()
-    put_skill(
-        "built",
-        FACTS.replace("PYTHON", sys.executable).replace("check.py],", "check.py], reads: ['src/**'],"),
-    )
-    write("check.py", "print('3 failed by Ann')")
-    allow_commands()
-    session = begin()
-    run(session)
+    session = ran_with_reads("print('3 failed by Ann')")
 
     (command,) = told("step", "built", "done", "--session", session)["commands"]
 
