@@ -10,7 +10,7 @@ from typing import NamedTuple
 from flowrail.evidence import project_files
 from flowrail.evidence.project_files import UnreadableError
 
-_CITATION = re.compile(
+_CITATION = (  # compiled when it is first used, which few steps do
     r"(?<![\w/.:@-])(?P<file>/?(?:[\w.@+~-]+/)*[\w.@+~-]*[A-Za-z_]):(?P<first>\d+)(?:-(?P<last>\d+))?(?!\w|:\d)"
     r"(?:`?[ \t]*[-\u2013\u2014:,(]?[ \t]*(?:\"(?P<double>[^\"\n]+)\"|“(?P<curly>[^”\n]+)”|(?<=[ \t(])`(?P<code>[^`\n]+)`))?"
 )
@@ -46,7 +46,7 @@ def citations_in(text: str) -> list[Citation]:
             int(match["last"] or match["first"]),
             match["double"] or match["curly"] or match["code"] or "",
         )
-        for match in _CITATION.finditer(text)
+        for match in re.finditer(_CITATION, text)
         if "/" in match["file"] or "." in match["file"].strip(".") or match["file"] in _NAMES
     )
     return list(citations)

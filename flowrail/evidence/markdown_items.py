@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from flowrail.text.placeholders import in_fences
 
-_HEADING = re.compile(r"(#{1,6})\s+\S")
-_ITEM = re.compile(r"\s*(?:(?:[-*+]|\d+[.)]|#{1,6}|\|)\s+)?[`*]*(?P<id>[A-Z]\d+)\b")
+_HEADING = r"(#{1,6})\s+\S"
+_ITEM = r"\s*(?:(?:[-*+]|\d+[.)]|#{1,6}|\|)\s+)?[`*]*(?P<id>[A-Z]\d+)\b"
 """The start of an item: an id that begins a line, a list item, a row or a heading. A struck-out id begins none."""
 
 
@@ -30,7 +30,7 @@ def section_of(text: str, heading: str) -> str:
     is_inside = False
     found: list[str] = []
     for number, line in enumerate(lines):
-        mark = None if number in fenced else _HEADING.match(line)
+        mark = None if number in fenced else re.match(_HEADING, line)
         if mark and len(mark[1]) <= level:
             is_inside = line.split() == heading.split()
         elif is_inside:
@@ -44,7 +44,7 @@ def items_in(text: str, letter: str = "") -> list[Item]:
     starts = [
         (number, match["id"])
         for number, line in enumerate(lines)
-        if (match := _ITEM.match(line)) and match["id"].startswith(letter)
+        if (match := re.match(_ITEM, line)) and match["id"].startswith(letter)
     ]
     bounds = [number for number, _ in starts] + [len(lines)]
     return [
