@@ -58,7 +58,7 @@ class Evidence(Definition):
     there; with `items`, those of that letter."""
     citations: bool = False
     """For `file` and `files`: each file must cite lines as FILE:LINE "words", from the project root or from the folder of
-    the citing file. Every cited line must exist, and contain the words. A line without words is no citation."""
+    the citing file. Every cited line must exist, and contain the words. A line without words does not count."""
     at_least: Annotated[int, Bounds(ge=1)] = 1
     """For `items` and `citations`: how many each file must contain. Otherwise, for `files`: how many must match."""
     command: str | None = None

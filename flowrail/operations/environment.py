@@ -102,7 +102,7 @@ class Environment:
         self.environ: Mapping[str, str] = os.environ
 
     def confirm(self, asked: Confirmation) -> None:
-        """Ask the person at the terminal; raise `TrustError` unless the answer is yes. An agent's terminal is no person's."""
+        """Ask the person at the terminal; raise `TrustError` unless the answer is yes. An agent's terminal does not count."""
         if self.conversation is not None:
             refuse_without_terminal(asked)
         self._confirm(asked)
