@@ -202,11 +202,13 @@ class _Facts:
 
     def read(self, data: bytes) -> None:
         """Search the lines that *data* completes, and pieces of a line that is too long."""
+        if not self._patterns:
+            return
         *lines, self._rest = (self._rest + data).split(b"\n")
         while len(self._rest) > _LONGEST_LINE:
             lines.append(self._rest[:_LONGEST_LINE])
             self._rest = self._rest[_LONGEST_LINE:]
-        for line in lines if self._patterns else ():
+        for line in lines:
             text = line.decode("utf-8", "replace")
             for name, pattern in self._patterns.items():
                 match = pattern.search(text)

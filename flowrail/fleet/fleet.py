@@ -72,12 +72,14 @@ class Fleet:
         """Add the jobs that the sessions of *program* need now."""
         # unfinished jobs first: a job changes its session before it ends
         busy = {job.target for job in self.jobs.unfinished()}
+        ready: list[str] = []
         for known in self.records.sessions():
             if known.program == program:
                 with suppress(FlowError):  # it cannot be read now; the status says so
-                    for target in self._ready(known.session):
-                        if target not in busy:
-                            self.jobs.enqueue(target, program)
+                    ready += self._ready(known.session)
+        for target in ready:
+            if target not in busy:
+                self.jobs.enqueue(target, program)
 
     def _ready(self, session_id: str) -> list[str]:
         """Return the targets of a session that agents of the fleet can work on now."""

@@ -89,7 +89,9 @@ def _refusal(call: Call) -> str | None:
 def _may_deny(found: FoundSession, step: Mapping[str, Any], call: Call) -> bool:
     """Return whether the step forbids the tool, or the shell line names the program of a declared command."""
     programs = [declared["run"][0] for declared in step.get("commands", {}).values()]
-    if any("$" in program or os.path.basename(program) in call.shell_line for program in programs):
+    if call.shell_line and any(
+        "$" in program or os.path.basename(program) in call.shell_line for program in programs
+    ):
         return True
     return forbidding(step.get("forbids", ()), use_in(found, call)) is not None
 

@@ -150,6 +150,8 @@ class Environment:
                 "a password on the command line is visible to others",
                 hint="put it into FLOW_STORE, PGPASSWORD or ~/.pgpass",
             )
+        if backend.is_folder:
+            return backend
         same = self._backend_at(ambient)  # it may have the password that the option leaves out
         return same if same.shown == backend.shown else backend
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from flowrail.command import Command, Hint
+from flowrail.command import Hint
 from flowrail.errors import ChangedError, ConflictError, StorageError, UsageError
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record, RecordNote
@@ -134,7 +134,7 @@ def _earlier_state(
         raise UsageError(
             f"session `{session_id}` never was at revision {revision}; it is at {at}",
             code="UNKNOWN_REVISION",
-            hint=Hint("see the revisions: ", Command("sessions", session_id)),
+            hint=Hint("see the revisions: ", environment.command("sessions", session_id)),
             session=session_id,
             revision=at,
         )

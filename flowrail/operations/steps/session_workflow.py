@@ -47,7 +47,7 @@ def _open_code(environment: Environment, session: Session, definition: StoredDef
         problem = f"has no workflow `{session.skill}`" if os.path.lexists(folder) else "is missing"
         raise ChangedError(
             f"the skill's folder {folder} {problem}, and session `{session.id}` runs code from it",
-            hint=Hint("restore it, or end the session: ", Command("session abandon", session.id)),
+            hint=Hint("restore it, or end the session: ", environment.command("session abandon", session.id)),
             session=session.id,
         )
     if environment.loader.has_changed(definition):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from flowrail.command import Command, Hint
+from flowrail.command import Hint
 from flowrail.evidence.context import Context
 from flowrail.evidence.evaluate import evaluate
 from flowrail.evidence.file_evidence import files_of
@@ -48,7 +48,10 @@ def record_refusal(held: HeldSession, session: Session, refusal: EvidenceMissing
         name = placeholders.fill(held.step.name, names_at(held.workflow, session, held.step))
         question = asked_questions.evidence_question(name, missing, refusals=evidence.refusals)
         others = [asked for asked in session.questions if asked.id != question.id]
-        refusal.hint = Hint("a person must decide now; show the question: ", Command("resume", session.id))
+        refusal.hint = Hint(
+            "a person must decide now; show the question: ",
+            held.environment.command("resume", session.id),
+        )
         after = asked_questions.with_questions(after, [*others, question])
     held.commit(after, "refused", claim=refusal.outcome, missing=missing)
 

@@ -204,7 +204,7 @@ def answer_questions(
                 raise ConflictError(
                     f"session `{session_id}` is not waiting for an answer",
                     code="NOT_WAITING",
-                    hint=Hint("see its state: ", Command("sessions", session_id)),
+                    hint=Hint("see its state: ", environment.command("sessions", session_id)),
                 )
             answer_now = partial(
                 asked_questions.answer_question, at=now, by=environment.by, reason=reason, way=way or usual
@@ -247,7 +247,7 @@ def _ask_person(
     typed = environment.command(
         "answer",
         session.id,
-        answers={name: words[0] for name, words in given.items()},
+        answers={name: tuple(words) for name, words in given.items()},
         reason=reason or None,
     )
     what = f"answer {listed([question.id for question in answered])}"
