@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from flowrail.errors import ConflictError
-from flowrail.rules.shell import simple_commands, without_prefixes
+from flowrail.rules.shell import simple_commands, without_prefixes, without_redirections
 from flowrail.text.placeholders import PLACEHOLDER
 from flowrail.text.safe_text import shortened
 
@@ -51,10 +51,21 @@ def is_typed_by_hand(line: str, run: Sequence[str], folder: str) -> bool:
 
     It may be part of a longer line, follow `cd FOLDER &&`, `env` or an assignment, or name the program by its path.
     """
-    return any(_is_same(words, run, folder) for words in simple_commands(line))
+    return any(_runs(text, run, folder) for text in (line, without_redirections(line)))
 
 
-def _is_same(words: Sequence[str], run: Sequence[str], folder: str) -> bool:
+def _runs(line: str, run: Sequence[str], folder: str) -> bool:
+    at = folder
+    for words in simple_commands(line):
+        if words[0] == "cd" and len(words) > 1:
+            at = os.path.join(at, words[-1])
+        elif any(_is_same(words, run, folder, start) for start in (folder, at)):
+            return True
+    return False
+
+
+def _is_same(words: Sequence[str], run: Sequence[str], folder: str, at: str) -> bool:
+    """Return whether *words*, typed in the folder *at*, are the command *run*, which starts in *folder*."""
     if list(words) == list(run):
         return True
     words = without_prefixes(words)
@@ -62,7 +73,5 @@ def _is_same(words: Sequence[str], run: Sequence[str], folder: str) -> bool:
         return False
     typed, declared = words[0], run[0]
     if "/" in typed and "/" in declared:
-        return os.path.normpath(os.path.join(folder, typed)) == os.path.normpath(
-            os.path.join(folder, declared)
-        )
+        return os.path.normpath(os.path.join(at, typed)) == os.path.normpath(os.path.join(folder, declared))
     return typed == declared or ("/" not in declared and os.path.basename(typed) == declared)

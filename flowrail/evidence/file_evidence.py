@@ -128,13 +128,10 @@ def _problems_of_items(check: Evidence, path: str, text: str, folder: str) -> It
 
 def _proofs_in(text: str, path: str, folder: str) -> Iterator[citations.Citation]:
     """Yield the citations in *text* with quoted words, of other files than the citing one."""
-    near = os.path.dirname(path)
+    own = os.path.normpath(os.path.join(folder, path))
     for cited in citations.citations_in(text):
-        if cited.words and path not in {
-            os.path.relpath(cited.file, folder),
-            cited.file,
-            os.path.join(near, cited.file),
-        }:
+        meant = (os.path.join(start, cited.file) for start in (folder, os.path.dirname(own)))
+        if cited.words.strip() and own not in map(os.path.normpath, meant):
             yield cited
 
 

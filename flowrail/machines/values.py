@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
-from flowrail.machines.frozen import TEXT, Definition, Scalar, Value
+from flowrail.machines.frozen import TEXT, Definition, Scalar, Value, freeze_deep, freeze_items, put
 from flowrail.text import json as strict_json
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import in_quotes
@@ -64,6 +64,11 @@ class Arg(Definition):
     """The longest text or list."""
     source: str | None = field(default=None, metadata={"alias": "from"})
     """For a fact: the COMMAND.FACT of the step whose output it is taken from."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.choices, str):  # a text is reported as a mistake
+            put(self, choices=freeze_deep(freeze_items(self.choices)))
 
     @cached_property
     def kind(self) -> Kind:

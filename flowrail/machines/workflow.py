@@ -7,15 +7,12 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from flowrail.machines.frozen import TEXT, Definition, Frozen, NotInFiles, freeze_items, put
 from flowrail.machines.step import StepDef, handler_args
 from flowrail.machines.values import Arg
 from flowrail.rules.order_rule import OrderRule, OrderSyntaxError, parse_rule
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

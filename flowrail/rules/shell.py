@@ -29,12 +29,14 @@ _WITH_OPTIONS = frozenset({"env", "timeout", "stdbuf"})
 """Programs that precede another one, after options and values of their own."""
 _OPTIONS_WITH_VALUES = frozenset({"-u", "--unset", "-C", "-k", "-s"})
 
+_REDIRECTION = r"(?:(?<=\s)\d+|&)?(?:>>?|<)\|?(?:&\d|\s*(?:\"[^\"]*\"|'[^']*'|[^\s;&|()<>]+))"
+
 
 def simple_commands(line: str) -> list[list[str]]:
     """Return the words of each command in a shell line; no command of a line that cannot be read."""
     import shlex  # 0.3 ms, which hooks need only for lines about flow
 
-    lexer = shlex.shlex(line.replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
+    lexer = shlex.shlex(line.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()")
     lexer.whitespace_split = True
     commands: list[list[str]] = [[]]
     try:
@@ -46,6 +48,11 @@ def simple_commands(line: str) -> list[list[str]]:
     except ValueError:
         return []
     return [command for command in commands if command]
+
+
+def without_redirections(line: str) -> str:
+    """Return a shell line without `> file`, `2>&1` and the like; an arrow in quotation marks is also removed."""
+    return re.sub(_REDIRECTION, " ", line)
 
 
 def without_prefixes(words: Sequence[str]) -> Sequence[str]:

@@ -503,6 +503,10 @@ def test_a_script_of_an_unchanged_copy_of_a_bundled_skill_needs_no_approval() ->
         "(tools/book -- elm 3) &",
         "timeout 60 env -u HOME tools/book -- elm 3",
         "uv run tools/book -- elm 3",
+        "tools/book -- elm 3 > log 2>&1",
+        "tools/book -- elm 3 </dev/null | tee log",
+        "cd tools && ./book -- elm 3",
+        "tools/book -- \\\n  elm 3",
     ],
 )
 def test_a_declared_command_that_is_typed_by_hand_is_recognised(line: str) -> None:

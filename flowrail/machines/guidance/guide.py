@@ -285,7 +285,7 @@ def _decided(workflow: Workflow, session: Session) -> str:
             "The session continues as after `ok`."
         )
     step = workflow.get(last.step)
-    if step is not None and step.decides and last.reported == Outcome.OK != last.outcome:
+    if step is not None and step.decides and last.reported == Outcome.OK and last.outcome != Outcome.OK:
         return (
             f"Step `{last.step}` decides its outcome itself. It was `{last.outcome}`, not the reported `ok`."
         )

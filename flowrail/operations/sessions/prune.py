@@ -106,6 +106,7 @@ def prune_sessions(environment: Environment, *, older_than: float, dry_run: bool
                 why = _remove(environment, old, handoffs)
             except LockTimeoutError as error:  # wait once, not for each session
                 why, environment = error.message, environment.replaced(wait=0.0)
+                handoffs = Handoffs(environment.store, environment.clock, environment.by, environment.wait)
         found.append(replace(old, why=why))
     return PruneResult(tuple(found), older_than, dry_run)
 
