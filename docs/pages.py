@@ -464,10 +464,10 @@ def adherence(module: str, name: str) -> None:
         out("No runs have been recorded yet.")
 
 
-def trial() -> None:
-    """Write the table of the trial with real agents from its stored runs."""
-    script = ROOT / "benchmarks" / "trial" / "trial.py"
-    done = subprocess.run([sys.executable, str(script), "grade"], capture_output=True, text=True, check=True)
+def trial(name: str) -> None:
+    """Write a table of the trial with real agents from its stored runs: `runs` or `comparison`."""
+    script = ROOT / "benchmarks" / "trial" / "grade.py"
+    done = subprocess.run([sys.executable, str(script), name], capture_output=True, text=True, check=True)
     out(done.stdout.rstrip())
 
 

@@ -67,7 +67,7 @@ _HANDOFF = {
     "receive": CommandEntry(
         "operations.handoffs.receive",
         "Take over",
-        "Check a payload, claim it and take over the work",
+        "Check a payload, record its receipt and take over the work",
         CHANGES,
     ),
     "check": CommandEntry(

@@ -1,14 +1,22 @@
-"""Grade stored runs of the trial: from what the tools recorded and the files that were left, not from what agents said."""
+"""Grade stored runs of the trial: from what the tools recorded and the files that were left, not from what agents said.
+
+python3 benchmarks/trial/grade.py                 # both tables; needs no packages
+python3 benchmarks/trial/grade.py comparison      # one of them: runs, comparison
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tools import ARCHIVES, CODES, COUNTS, REASONS
 
+RUNS = Path(__file__).resolve().parent / "runs"
 STOCK = {"elm": 400, "oak": 103, "ash": 731, "fir": 60}
 COLUMNS = (
     "Task",
@@ -20,6 +28,15 @@ COLUMNS = (
     "Questions",
     "Commands",
     "kB",
+)
+COMPARED = (
+    "Task",
+    "Arm",
+    "Points: flowrail / text",
+    "Effects repeated: flowrail / text",
+    "Commands, times those of the text",
+    "Bytes, times those of the text",
+    "Worse than the text in",
 )
 ARMS = ("text", "log", "steps", "commands")
 TITLES = {
@@ -133,17 +150,77 @@ def repeated(run: dict[str, Any]) -> int:
     return sum(count - 1 for count in effects.values())
 
 
-def table(folder: Path) -> str:
-    """Return the results of all stored runs as Markdown: one row for each task and arm."""
-    runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    lines = [f"| {' | '.join(COLUMNS)} |", f"| {' | '.join('---' for _ in COLUMNS)} |"]
-    for task in ("stocktake", "retire", "notes"):
-        for arm in ARMS:
-            group = [run for run in runs if run["task"] == task and run["arm"] == arm]
-            if group:
-                lines.append(_row(task, arm, group))
+def table(runs: list[dict[str, Any]]) -> str:
+    """Return the results of the runs as Markdown: one row for each task and arm."""
+    lines = _head(COLUMNS)
+    lines += [_row(task, arm, group) for (task, arm), group in _groups(runs).items()]
     notes = [f"- {run['task']}, {TITLES[run['arm']]}: {run['note']}" for run in runs if run["note"]]
     return "\n".join([*lines, *(["", "Irregularities:", "", *notes] if notes else [])])
+
+
+def comparison(runs: list[dict[str, Any]]) -> str:
+    """Return flowrail's results beside those of the skill text: one row for each task and arm with flowrail."""
+    groups = {key: Summary.of(group) for key, group in _groups(runs).items()}
+    lines = _head(COMPARED)
+    for (task, arm), flowrail in groups.items():
+        text = groups[task, "text"]
+        if arm in {"steps", "commands"}:
+            cells = [
+                task,
+                TITLES[arm],
+                f"{flowrail.points} / {text.points} of {text.possible}",
+                f"{flowrail.repeated} / {text.repeated}",
+                f"{flowrail.commands / text.commands:.1f}",
+                f"{flowrail.read / text.read:.1f}",
+                ", ".join(flowrail.is_worse_in(text)),
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The runs of one task and arm, together."""
+
+    points: int
+    possible: int
+    repeated: int
+    commands: float
+    """The commands of the median run."""
+    read: float
+    """The bytes that the median run read."""
+
+    @classmethod
+    def of(cls, group: list[dict[str, Any]]) -> Summary:
+        """Summarise the runs of one task and arm."""
+        points = [earned for run in group for earned in grade(run).values()]
+        return cls(
+            sum(points),
+            len(points),
+            sum(map(repeated, group)),
+            median(len(run["commands"]) for run in group),
+            median(sum(entry["bytes"] for entry in run["commands"]) for run in group),
+        )
+
+    def is_worse_in(self, text: Summary) -> list[str]:
+        """Return what these runs did worse than those with the text."""
+        worse = {
+            "points": self.points < text.points,
+            "repeated effects": self.repeated > text.repeated,
+            "commands": self.commands > text.commands,
+            "bytes": self.read > text.read,
+        }
+        return [name for name, is_so in worse.items() if is_so] or ["nothing"]
+
+
+def _groups(runs: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    keys = [(task, arm) for task in ("stocktake", "retire", "notes") for arm in ARMS]
+    groups = {key: [run for run in runs if (run["task"], run["arm"]) == key] for key in keys}
+    return {key: group for key, group in groups.items() if group}
+
+
+def _head(columns: tuple[str, ...]) -> list[str]:
+    return [f"| {' | '.join(columns)} |", f"| {' | '.join('---' for _ in columns)} |"]
 
 
 def _row(task: str, arm: str, group: list[dict[str, Any]]) -> str:
@@ -167,3 +244,18 @@ def _row(task: str, arm: str, group: list[dict[str, Any]]) -> str:
 
 def _each(values: Any) -> str:
     return ", ".join(str(value) for value in values)
+
+
+def main(names: list[str]) -> int:
+    """Print tables of the stored runs."""
+    tables = {"runs": table, "comparison": comparison}
+    if not tables.keys() >= set(names):
+        print("usage: grade.py [runs] [comparison]", file=sys.stderr)
+        return 2
+    runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RUNS.glob("*.json"))]
+    print("\n\n".join(tables[name](runs) for name in names or tables))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,10 +1,9 @@
-"""A trial with real agents: three tasks, four arms, and contexts that are taken away. Stored runs can be graded again.
+"""A trial with real agents: three tasks, four arms, and contexts that are taken away. `grade.py` grades the stored runs.
 
     python benchmarks/trial/trial.py prepare stocktake commands FOLDER   # prints the prompt of the first agent
     FOLDER/shell 'COMMAND'                                               # what an agent runs
     python benchmarks/trial/trial.py prompt FOLDER                       # the prompt of the next agent
     python benchmarks/trial/trial.py store FOLDER                        # into benchmarks/trial/runs
-    python benchmarks/trial/trial.py grade                               # the table of all stored runs
 
 An agent does everything through `FOLDER/shell`. It calls the hooks of the project as a host does, counts the commands, and
 takes the context away: the command runs, but the agent reads only TURN OVER. Every first, third, … agent of a run loses
@@ -53,11 +52,6 @@ LONGEST = 6_000
 
 def main(command: str, *arguments: str) -> int:
     """Run one of the commands."""
-    if command == "grade":
-        from grade import table  # beside this script
-
-        print(table(RUNS))
-        return 0
     if command == "prepare":
         task, arm, folder = arguments
         prepare(task, arm, Path(folder).resolve())

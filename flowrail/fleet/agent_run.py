@@ -36,7 +36,7 @@ You work alone: no user reads what you write. Follow the procedure below. Run ea
 until it says that the session has ended or that your result is recorded. Only what these commands record counts.
 
 End your turn earlier in two cases:
-- A step gives work to sub-agents. Other workers do it. Do not start sub-agents and do not claim their work.
+- A step gives work to sub-agents. Other workers do it. Do not start sub-agents and do not do their work.
 - The session waits for an answer of the user. You are started again when the answer is there.
 
 """

@@ -35,7 +35,7 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
-class HandoffClaim:
+class HandoffReceipt:
     """Who received a payload."""
 
     by: str
@@ -138,7 +138,7 @@ class Handoff:
     checks: tuple[CheckResult, ...] = ()
     """The checks that ran."""
     failure: HandoffFailure | None = None
-    claim: HandoffClaim | None = None
+    receipt: HandoffReceipt | None = None
     foreign: bool = False
     """Whether another user or machine wrote the payload."""
     cancelled: str = ""
@@ -152,11 +152,11 @@ class Handoff:
     @property
     def status(self) -> str:
         """Its state as people read it."""
-        if self.phase == INVOCATION and self.claim is not None:
+        if self.phase == INVOCATION and self.receipt is not None:
             return RECEIVED
         return CANCELLED if self.cancelled else _STATUSES.get(self.phase, PREPARED)
 
     @property
     def sessions(self) -> frozenset[str]:
         """The sessions that sent or received it."""
-        return frozenset({self.session, self.claim.session if self.claim else ""} - {""})
+        return frozenset({self.session, self.receipt.session if self.receipt else ""} - {""})

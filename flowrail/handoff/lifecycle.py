@@ -39,7 +39,7 @@ CONDITIONS: Mapping[str, str] = {
     **CHECKS,
     "payload_written": "the payload's file exists and has the recorded digest",
     "payload_unchanged": "the received payload is the one that was sent",
-    "claimed": "one receiver has claimed it",
+    "received": "exactly one receiver has recorded its receipt",
     "not_fixable": "the problem cannot be fixed",
     "expired": "the payload has expired",
     "expiry_accepted": "the receiver accepts an expired payload",
@@ -89,9 +89,9 @@ class HandoffMachine(StateChart[LifecycleModel]):
     invoke = transfer.to(invocation, cond=_guard("payload_written"))
     recheck = transfer.to(validation)
     acknowledge = invocation.to(
-        acknowledgment, cond=[_guard("payload_unchanged"), _guard("claimed")]
+        acknowledgment, cond=[_guard("payload_unchanged"), _guard("received")]
     ) | expired.to(
-        acknowledgment, cond=[_guard("payload_unchanged"), _guard("claimed"), _guard("expiry_accepted")]
+        acknowledgment, cond=[_guard("payload_unchanged"), _guard("received"), _guard("expiry_accepted")]
     )
     refuse = validation.to(rejected, cond=_guard("not_fixable")) | failed.from_(
         validation, discovery, selection, transfer

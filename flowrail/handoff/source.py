@@ -72,7 +72,9 @@ def skill_source(
     elif new or not received:
         found = HandoffSource(skill, (skill,))
     else:
-        newest = max(received, key=lambda handoff: handoff.claim.at if handoff.claim else handoff.started_at)
+        newest = max(
+            received, key=lambda handoff: handoff.receipt.at if handoff.receipt else handoff.started_at
+        )
         note = f"continues the work received in {newest.id}"
         if newest.phase == INVOCATION:
             note += f", although `{skill}` has not confirmed it; add --new if this is new work"

@@ -151,11 +151,11 @@ def child_of(call: Call, folders: Sequence[StoreFolder]) -> FoundSession | None:
     """Return the open session in files that a sub-agent works on."""
     if call.agent is None:
         return None
-    claim = subagents.claim_of(call.state, call.agent)
-    if claim is not None:
-        stores = [StoreFolder(claim.store, claim.store)] if claim.store else folders
-        claimed = (session_at(store, claim.session) for store in stores if not store.address)
-        return next(filter(None, claimed), None)
+    child = subagents.noted_child(call.state, call.agent)
+    if child is not None:
+        stores = [StoreFolder(child.store, child.store)] if child.store else folders
+        children = (session_at(store, child.session) for store in stores if not store.address)
+        return next(filter(None, children), None)
     # A host may give each sub-agent a conversation of its own.
     own = [each for folder in folders for each in sessions_of(folder, [call.agent]) if each.is_child]
     return own[0] if own else None

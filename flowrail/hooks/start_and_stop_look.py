@@ -24,7 +24,7 @@ def look(event: str, call: Call) -> tuple[list[FoundSession] | None] | None:
     if event == "session-start":
         _export_conversation(call)
     elif event == "session-end":
-        subagents.forget_old_claims(call.state)
+        subagents.forget_old_children(call.state)
     if first_look.is_in_database(call):
         return (None,)
     found = _sessions(event, call)

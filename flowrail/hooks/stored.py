@@ -106,9 +106,9 @@ def database_child(call: Call) -> HookSession | None:
     folder = _database(call)
     if call.agent is None or folder is None:
         return None
-    claim = subagents.claim_of(call.state, call.agent)
-    if claim is not None:
-        found = [_session_in_database(claim.session, folder)]
+    child = subagents.noted_child(call.state, call.agent)
+    if child is not None:
+        found = [_session_in_database(child.session, folder)]
     else:
         own = [each for each in database_sessions(call) if each.session.belongs_to((call.agent,))]
         found = [each for each in own if each.session.parent]

@@ -17,7 +17,7 @@ _KEPT_SECONDS = 24 * 3600
 SESSION_ID = r"[a-z0-9]+(?:-[a-z0-9]+)*-[a-z0-9]{6}(?:\.\d+\.\d+(?:-\d+)?)*\Z"
 
 
-class Claim:
+class NotedChild:
     """The child session of a sub-agent."""
 
     def __init__(self, session: str, store: str) -> None:
@@ -26,20 +26,20 @@ class Claim:
         """The store that its command named; empty if it named none."""
 
 
-def claim_of(state: str, agent: str) -> Claim | None:
-    """Return the claim of a sub-agent, if it was noted."""
+def noted_child(state: str, agent: str) -> NotedChild | None:
+    """Return the child session of a sub-agent, if it was noted."""
     with suppress(OSError, ValueError, TypeError, RecursionError):
-        return Claim(**read_state(_path(state, agent)))
+        return NotedChild(**read_state(_path(state, agent)))
     return None
 
 
-def note_claim(state: str, agent: str, claim: Claim) -> None:
-    """Note the claim of a sub-agent, if that is possible."""
-    write_state(_path(state, agent), vars(claim))
+def note_child(state: str, agent: str, child: NotedChild) -> None:
+    """Note the child session of a sub-agent, if that is possible."""
+    write_state(_path(state, agent), vars(child))
 
 
-def forget_old_claims(state: str) -> None:
-    """Delete the claims that were noted more than a day ago."""
+def forget_old_children(state: str) -> None:
+    """Delete what was noted more than a day ago."""
     with suppress(OSError):
         for entry in os.scandir(os.path.join(state, _FOLDER)):
             if entry.stat().st_mtime < time.time() - _KEPT_SECONDS:

@@ -10,7 +10,7 @@ from flowrail.evidence import shell_history
 from flowrail.hooks import subagents
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession, own_sessions, project_of
-from flowrail.hooks.subagents import SESSION_ID, Claim
+from flowrail.hooks.subagents import SESSION_ID, NotedChild
 from flowrail.rules.tools import is_ours, written_files
 
 TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
@@ -33,14 +33,14 @@ class MaybeStale:
 def look(event: str, call: Call) -> tuple[MaybeStale, ...] | None:
     """Note what the agent did; return the commands whose result may be stale, or `None`."""
     failed = event == "post-tool-use-failure"
-    claim = _claim_in(call.shell_line, call.cwd) if call.agent and not failed else None
-    if claim is not None:
-        subagents.note_claim(call.state, str(call.agent), claim)
+    child = _child_in(call.shell_line, call.cwd) if call.agent and not failed else None
+    if child is not None:
+        subagents.note_child(call.state, str(call.agent), child)
     _note_command(call, failed=failed)
     return tuple(_maybe_stale(call)) or None
 
 
-def _claim_in(line: str, cwd: str) -> Claim | None:
+def _child_in(line: str, cwd: str) -> NotedChild | None:
     """Return the first child session that a shell line passes to `flow`."""
     import shlex  # 0.3 ms, which only the calls of sub-agents need
 
@@ -52,7 +52,9 @@ def _claim_in(line: str, cwd: str) -> Claim | None:
     if child is None or not {"flow", "flowrail"}.intersection(words):
         return None
     store = words[words.index("--store") + 1] if "--store" in words[:-1] else ""
-    return Claim(child, store if not store or "://" in store else os.path.abspath(os.path.join(cwd, store)))
+    return NotedChild(
+        child, store if not store or "://" in store else os.path.abspath(os.path.join(cwd, store))
+    )
 
 
 def _note_command(call: Call, *, failed: bool) -> None:

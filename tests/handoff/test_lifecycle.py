@@ -45,7 +45,7 @@ def test_the_drawing_shows_every_transition() -> None:
             label.startswith(edge.event.replace("_", " ")) for label in drawn[edge.source, edge.target]
         )
     assert drawn["validation", "transfer"] == ["hand on [all checks pass]"]
-    assert drawn["invocation", "acknowledgment"] == ["acknowledge [payload unchanged, claimed]"]
+    assert drawn["invocation", "acknowledgment"] == ["acknowledge [payload unchanged, received]"]
     assert drawn["validation", "rejected"] == ["refuse [not fixable]", "cancel"]
 
 

@@ -1,4 +1,4 @@
-"""Receiving validates a payload again, claims it for one receiver, and starts the target's session."""
+"""Receiving validates a payload again, records its one receiver, and starts the target's session."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_target_without_a_workflow_only_acknowledges() -> None:
 
     assert ran.status == 0
     assert ran.data["handoff"]["status"] == "acknowledged"
-    assert ran.data["handoff"]["claim"]["session"] == ""
+    assert ran.data["handoff"]["receipt"]["session"] == ""
     assert ran.data["payload"]["target"]["skill"] == "digger"
     assert len(list(sessions_folder().iterdir())) == 1
 
@@ -144,7 +144,7 @@ def test_a_receive_that_is_killed_ends_in_one_session(stride: int) -> None:
             for session in told("sessions", "--all")["sessions"]
             if session["skill"] == "digger"
         ]
-        assert begun == [done["claim"]["session"]]
+        assert begun == [done["receipt"]["session"]]
         assert (sessions_folder() / begun[0] / "received-payload.json").exists()
         shutil.rmtree(Path.cwd() / ".flow")
         shutil.copytree(backup, Path.cwd() / ".flow")
@@ -201,7 +201,7 @@ def test_a_payload_from_elsewhere_is_received_once(version: str) -> None:
 
 
 @pytest.mark.parametrize("hashed", [True, False])
-def test_the_source_of_a_payload_from_elsewhere_is_marked_as_its_claim(hashed: bool) -> None:
+def test_the_source_of_a_payload_from_elsewhere_is_marked_as_its_receipt(hashed: bool) -> None:
     handoff = {**example("3.0"), "timestamp": told_now(), "target": {"skill": "digger"}}
     handoff["meta"].pop("payload_hash")
     handoff["source"]["skill"] = "the owner.\nRun it"

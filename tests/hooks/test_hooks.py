@@ -136,8 +136,8 @@ class TestAgentsThatWorkForOthers:
     def lead(self) -> None:
         put_lead(one=ONE_FORBIDDING)
 
-    def claimed(self, number: int = 0) -> tuple[str, str]:
-        """Return a parent and a child that its conversation claimed."""
+    def started(self, number: int = 0) -> tuple[str, str]:
+        """Return a parent and a child that its conversation started."""
         shown = within(A, "step", "lead")
         child = within(A, *shown["dispatches"][number]["command"].split()[1:])
         return shown["session"], child["session"]
@@ -145,20 +145,20 @@ class TestAgentsThatWorkForOthers:
     def subagent_stop(self, agent: str = "a1b2c3d", **more: Any) -> str:
         return reason(hook("subagent-stop", claude_code("subagent-stop", agent_id=agent, **more)))
 
-    def claim(self, number: int, agent: str) -> str:
+    def start_in_agent(self, number: int, agent: str) -> str:
         """Start a child session in a sub-agent's shell and return its id."""
         dispatch = told("sessions", told("sessions")["sessions"][-1]["session"])["dispatches"][number]
         ran = shell(f"{dispatch['command']} --json", agent)
         return str(ran.data["session"])
 
     @pytest.mark.every_store
-    def test_one_is_known_by_its_claim_and_kept_working_until_it_has_ended(self) -> None:
+    def test_one_is_known_by_its_command_and_kept_working_until_it_has_ended(self) -> None:
         within(A, "step", "lead")
-        first, second = self.claim(0, "one"), self.claim(1, "two")
+        first, second = self.start_in_agent(0, "one"), self.start_in_agent(1, "two")
 
         assert f"flow resume {first}" in self.subagent_stop("one")
         assert f"flow resume {second}" in self.subagent_stop("two")
-        assert self.subagent_stop("three") == "", "it claimed nothing"
+        assert self.subagent_stop("three") == "", "it started nothing"
         within(A, "step", "lead/one", "ok", "--session", first)
         assert self.subagent_stop("one") == ""
         assert self.subagent_stop("two")
@@ -167,7 +167,7 @@ class TestAgentsThatWorkForOthers:
     def test_neither_a_mention_in_a_transcript_nor_being_the_only_one_makes_an_agent_ours(
         self, tmp_path: Path
     ) -> None:
-        _, child = self.claimed()
+        _, child = self.started()
         transcript = tmp_path / "agent.jsonl"
         transcript.write_text(f"flow step lead/one ok --session {child}\n" * 3)
 
@@ -191,7 +191,7 @@ class TestAgentsThatWorkForOthers:
     @pytest.mark.every_store
     def test_one_that_lost_its_work_or_asks_the_user_may_end(self) -> None:
         within(A, "step", "lead")
-        child = self.claim(0, "one")
+        child = self.start_in_agent(0, "one")
         parent = told("sessions")["sessions"][-1]["session"]
         Path("q.json").write_text(QUESTION)
         within(A, "ask", child, "q.json")
@@ -205,9 +205,9 @@ class TestAgentsThatWorkForOthers:
     def test_the_lead_may_end_its_turn_only_while_all_its_agents_work_or_ask(self) -> None:
         within(A, "step", "lead")
         assert "0 of 3 agents finished, 3 not started" in stop()
-        children = [self.claimed(number)[1] for number in range(2)]
+        children = [self.started(number)[1] for number in range(2)]
         assert "2 at work, 1 not started (last report just now)" in stop()
-        children.append(self.claimed(2)[1])
+        children.append(self.started(2)[1])
         assert stop() == ""
         assert stop(background_tasks=[{"id": "x", "type": "subagent", "status": "running"}]) == ""
         assert stop(background_tasks=[]), "the host says that no agent runs"
@@ -227,14 +227,14 @@ class TestAgentsThatWorkForOthers:
 
         assert stop() == ""
         for number in range(3):
-            within(A, "step", "lead/one", "ok", "--session", self.claimed(number)[1])
+            within(A, "step", "lead/one", "ok", "--session", self.started(number)[1])
         assert "You are not finished" in stop()
 
     def test_progress_of_a_sub_agent_begins_the_count_again(self) -> None:
         within(A, "step", "lead")
         assert [bool(stop()) for _ in range(4)] == [True, True, True, False]
 
-        _, child = self.claimed(0)
+        _, child = self.started(0)
         assert [bool(stop()) for _ in range(4)] == [True, True, True, False]
         within(A, "step", "lead/one", "ok", "--session", child)
 
@@ -243,7 +243,7 @@ class TestAgentsThatWorkForOthers:
 
     def test_an_agent_is_denied_what_its_own_step_forbids_and_others_are_not(self) -> None:
         within(A, "step", "lead")
-        self.claim(0, "one")
+        self.start_in_agent(0, "one")
 
         assert "`lead/one`" in use("Edit", agent_id="one")
         assert use("Edit") == ""

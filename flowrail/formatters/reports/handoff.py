@@ -115,10 +115,10 @@ def summary(shown: HandoffAnswer) -> list[str | Line]:
         lines.append(f"sha256   {shortened(shown.sha256)}")
     if shown.expires_at:
         lines.append(line("expires  ", Moment(shortened(shown.expires_at))))
-    if shown.claim:
-        session = f", session {shortened(shown.claim.session)}" if shown.claim.session else ""
-        by = f" by {shortened(shown.claim.by)}{session}"
-        lines.append(line("received ", Moment(shortened(shown.claim.at)), by))
+    if shown.receipt:
+        session = f", session {shortened(shown.receipt.session)}" if shown.receipt.session else ""
+        by = f" by {shortened(shown.receipt.by)}{session}"
+        lines.append(line("received ", Moment(shortened(shown.receipt.at)), by))
     return lines
 
 

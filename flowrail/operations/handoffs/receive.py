@@ -1,8 +1,8 @@
-"""Receive a payload: check it again, claim it for one receiver, start the target's session, acknowledge.
+"""Receive a payload: check it again, record its one receiver, start the target's session, acknowledge.
 
-A payload is known by its identity, so another document with the same content is the same payload. The claim is a record in
-the sender's journal, made under its lock before the session starts. If a receiver dies after its claim, or its session
-cannot start, the next receiver claims and finishes the work. What can be refused is refused before the claim.
+A payload is known by its identity, so another document with the same content is the same payload. The receipt is a record in
+the sender's journal, made under its lock before the session starts. If a receiver dies after that, or its session
+cannot start, the next receiver takes it and finishes the work. What can be refused is refused before the receipt.
 
 We have no journal of a payload from elsewhere. Therefore its chain and the target's rules are checked here, and its hops are
 counted from our records of its trace.
@@ -37,7 +37,7 @@ from flowrail.handoff.handoff import (
     INVOCATION,
     TRANSFER,
     Handoff,
-    HandoffClaim,
+    HandoffReceipt,
     HandoffRequest,
 )
 from flowrail.handoff.payload import integrity
@@ -106,7 +106,7 @@ def receive_handoff(
     force: Annotated[bool, Help("Accept an expired payload.")] = False,
     param: Params = NO_VALUES,
 ) -> ReceivedHandoff:
-    """Check a payload, claim it and take over the work
+    """Check a payload, record its receipt and take over the work
 
     It can be received only once. If the target has a workflow, its session starts with parameters from
     the payload, and its first step is printed; -p adds parameters that the payload lacks.
@@ -174,7 +174,7 @@ class _Receipt:
 
     @contextmanager
     def held(self) -> Iterator[HandoffChange]:
-        """Yield the handoff of the payload under its lock. One from elsewhere is new, and recorded with its claim."""
+        """Yield the handoff of the payload under its lock. One from elsewhere is new, and recorded with its receipt."""
         handoffs = handoffs_of(self.environment)
         known = self._known(handoffs)
         if known is None:
@@ -188,25 +188,27 @@ class _Receipt:
             yield change
 
     def take(self, change: HandoffChange) -> ReceivedHandoff:
-        """Claim the payload, start the target's session if it has a workflow, and acknowledge."""
+        """Record the receipt, start the target's session if it has a workflow, and acknowledge."""
         environment, store, payload = self.environment, self.environment.store, self.payload
         self._refuse_unless_open(change)
         notes = [f"warning: {problem}" for problem in self._problems(change)]
         opened = self._workflow(change)
-        is_begun = change.handoff.claim is not None and store.find(change.handoff.claim.session) is not None
+        is_begun = (
+            change.handoff.receipt is not None and store.find(change.handoff.receipt.session) is not None
+        )
         if opened is None and change.handoff.foreign:
             notes += self._unknown_target(change.handoff)
         if opened is not None and not is_begun:
             self._check_parameters(opened)
-        if change.handoff.claim is None or not (is_begun or opened is None):
+        if change.handoff.receipt is None or not (is_begun or opened is None):
             session = store.new_id(change.handoff.target) if opened else ""
-            claim = HandoffClaim(environment.by, environment.now, session)
+            receipt = HandoffReceipt(environment.by, environment.now, session)
             if opened is None:  # recorded when the handoff ends
-                change.handoff = replace(change.handoff, claim=claim)
+                change.handoff = replace(change.handoff, receipt=receipt)
             else:
-                change.commit(replace(change.handoff, claim=claim))
+                change.commit(replace(change.handoff, receipt=receipt))
         handoff = change.handoff
-        session_id = handoff.claim.session if handoff.claim else ""
+        session_id = handoff.receipt.session if handoff.receipt else ""
         folder = store.folder(session_id) if session_id else change.folder
         converted = _convert_for_target(handoff, payload, environment)
         kept, ending = payload, os.path.splitext(payload.source)[1]
@@ -221,7 +223,7 @@ class _Receipt:
         if converted is not None:
             notes += [f"converted from {payload.version} to {converted.version}: {copy}"]
             notes += conversion_notes(converted)
-        answers = {"payload_unchanged": True, "claimed": True, "expiry_accepted": self.force}
+        answers = {"payload_unchanged": True, "received": True, "expiry_accepted": self.force}
         handoff = change.advance(change.handoff, ("acknowledge",), answers)
         return ReceivedHandoff(
             answer_of(environment, handoff),
@@ -318,16 +320,16 @@ class _Receipt:
         if handoff.phase == INVOCATION or (expired and self.force):
             return
         status = self._status_command(handoff)
-        if handoff.claim is not None and not expired:
-            claim = handoff.claim
-            is_here = claim.session in self.environment.store.stamps()
-            resume = self.environment.command("resume", claim.session)
+        if handoff.receipt is not None and not expired:
+            receipt = handoff.receipt
+            is_here = receipt.session in self.environment.store.stamps()
+            resume = self.environment.command("resume", receipt.session)
             raise HandoffRefusedError(
-                f"handoff `{handoff.id}` was received by {claim.by} at {claim.at}",
+                f"handoff `{handoff.id}` was received by {receipt.by} at {receipt.at}",
                 code="ALREADY_RECEIVED",
                 hint=Hint("look at it: ", resume if is_here else status),
                 handoff=handoff.id,
-                claim={"by": claim.by, "at": claim.at, "session": claim.session},
+                receipt={"by": receipt.by, "at": receipt.at, "session": receipt.session},
                 target_skill=handoff.target,
             )
         problem, hint = f"is {handoff.status}", Hint("see its state: ", status)
@@ -419,7 +421,7 @@ class _Receipt:
     def _session(self, change: HandoffChange, opened: OpenedWorkflow, kept: Payload, copy: str) -> ShownStep:
         """Start the target's session, unless an earlier receiver did. It keeps the payload as *kept*, in the file *copy*."""
         environment, handoff = self.environment, change.handoff
-        session = handoff.claim.session if handoff.claim else ""
+        session = handoff.receipt.session if handoff.receipt else ""
         if (
             environment.store.find(session) is not None
         ):  # an earlier receiver was interrupted after it started it

@@ -260,7 +260,7 @@ def send(environment: Environment, request: HandoffRequest) -> HandoffAnswer:
         if earlier is None:
             return sending.run(HandoffChange(handoffs, sending.new))
         if earlier.phase == ACKNOWLEDGMENT:
-            receiver = f" by {earlier.claim.by} at {earlier.claim.at}" if earlier.claim else ""
+            receiver = f" by {earlier.receipt.by} at {earlier.receipt.at}" if earlier.receipt else ""
             note = f"this work was handed off before and received{receiver}; add --again to hand it off again"
             return answer_of(environment, earlier, replayed=True, notes=[note])
         with handoffs.change(earlier.id) as change:
