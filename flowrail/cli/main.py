@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -16,7 +16,7 @@ from flowrail import __version__
 from flowrail.cli import output
 from flowrail.command import Hint
 from flowrail.command_table import AGENTS, COMMANDS, OCCASIONALLY, WITH_STORE, CommandEntry
-from flowrail.errors import FlowError, UsageError, require_extra
+from flowrail.errors import ExtraMissingError, FlowError, UsageError, require_extra
 from flowrail.text.phrases import did_you_mean
 
 LONGEST_QUOTED = 200
@@ -134,7 +134,10 @@ def load(name: str, entry: CommandEntry) -> click.Command:
     if entry.commands:
         return LazyGroup(name=name, help=f"{entry.help}\n{entry.more_help}", table=entry.commands)
     if entry.extra:
-        require_extra(*entry.extra)
+        try:
+            require_extra(*entry.extra)
+        except ExtraMissingError as error:
+            return _refusing(name, entry, error)
     if entry.module.startswith("cli."):
         module = import_module(f"flowrail.{entry.module}")
         command: click.Command = getattr(module, f"{name}_command")
@@ -142,6 +145,21 @@ def load(name: str, entry: CommandEntry) -> click.Command:
     build = import_module("flowrail.cli.operation_command")
     made: click.Command = build.command_of(build.load_operation(entry.module, name))
     return made
+
+
+def _refusing(name: str, entry: CommandEntry, error: ExtraMissingError) -> click.Command:
+    """Return a command that has help and can be completed like any other, and raises *error* if it is run."""
+
+    def refuse(**_: object) -> NoReturn:
+        raise error
+
+    return click.Command(
+        name,
+        callback=refuse,
+        help=f"{entry.help}\n\nNeeds an extra of flowrail: {error.hint}",
+        params=[click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="...")],
+        context_settings={"ignore_unknown_options": True},
+    )
 
 
 class LazyGroup(click.Group):

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from support.sandbox import ENTRY, Ran, flow, process, put_skill, refused
 
-from flowrail.cli.main import main
+from flowrail.cli.main import group, main
 
 
 @pytest.mark.parametrize(
@@ -140,8 +141,20 @@ def test_arguments_that_are_no_text_do_not_break_the_answer(form: str) -> None:
 def test_without_its_extra_a_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
 
-    for words in (["--help"], ["--program", "claude"]):
-        ran = flow("fleet", "worker", *words)
-        assert ran.status == 2
-        assert "[EXTRA_MISSING]" in ran.err
-        assert "pip install 'flowrail[fleet]'" in ran.err
+    ran = flow("fleet", "worker", "--program", "claude")
+    explained = flow("fleet", "worker", "--help")
+
+    assert ran.status == 2
+    assert "[EXTRA_MISSING]" in ran.err
+    assert "pip install 'flowrail[fleet]'" in ran.err
+    assert explained.status == 0
+    assert "Run headless agents" in explained.out
+    assert "pip install 'flowrail[fleet]'" in explained.out
+
+
+def test_a_shell_completes_a_command_whose_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+
+    words = ShellComplete(group(), {}, "flow", "_FLOW_COMPLETE").get_completions([], "u")
+
+    assert [word.value for word in words] == ["ui"]
