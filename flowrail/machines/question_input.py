@@ -7,7 +7,7 @@ so that there are no entities but the five of XML itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from xml.etree import ElementTree as ET
@@ -18,6 +18,7 @@ from flowrail.machines.question import Option, Path, Question, problems_in
 from flowrail.text import json as strict_json
 from flowrail.text import size_limits
 from flowrail.text.safe_text import in_quotes
+from flowrail.text.validation import in_words
 
 _HINT = (
     'send JSON such as {"text": "Which cache?", "options": ["In memory", "Redis"]}, or a needs_user_input block; '
@@ -74,7 +75,7 @@ def parse_questions(text: str, *, source: str) -> tuple[Question, ...]:
         raise QuestionsError(source, f"more than {size_limits.TEXT_BYTES} bytes")
     try:
         items = _read_block(data) if data.startswith(b"<") else _read_json(text, source)
-        questions = [_question(item, number) for number, item in enumerate(items, 1)]
+        questions = [*_questions(items)]
     except ET.ParseError as error:
         raise QuestionsError(source, f"not well-formed XML: {error}") from None
     except _InvalidError as error:
@@ -155,19 +156,26 @@ def _read_json(text: str, source: str) -> list[object]:
     return value
 
 
-def _question(value: object, number: int) -> Question:
+def _questions(items: list[object]) -> Iterator[Question]:
     from pydantic import TypeAdapter, ValidationError  # takes as long as a step
 
-    if isinstance(value, dict):
-        value = {_NAMES.get(name, name): item for name, item in value.items()}
-        if isinstance(value.get("options"), list):
-            options = value["options"]
-            value["options"] = [{"label": item} if isinstance(item, str) else item for item in options]
     try:
-        typed = TypeAdapter(TypedQuestion).validate_json(json.dumps(value))
+        typed = TypeAdapter(list[TypedQuestion]).validate_json(json.dumps([*map(_with_our_names, items)]))
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         path = [_quoted(part) if isinstance(part, str) else part for part in problem["loc"]]
-        raise _InvalidError(f"{_subject((number - 1, *path)).strip()}: {problem['msg']}") from None
-    options = [Option(option.label, option.description) for option in typed.options]
-    return Question(typed.id or f"q{number}", typed.header, typed.text, options, typed.multi)
+        raise _InvalidError(f"{_subject(tuple(path))}{in_words(problem)}") from None
+    for number, question in enumerate(typed, 1):
+        options = [Option(option.label, option.description) for option in question.options]
+        yield Question(question.id or f"q{number}", question.header, question.text, options, question.multi)
+
+
+def _with_our_names(item: object) -> object:
+    """Return a question with our names of its keys, and an option that is a text as an object."""
+    if not isinstance(item, dict):
+        return item
+    question = {_NAMES.get(name, name): value for name, value in item.items()}
+    if isinstance(question.get("options"), list):
+        options = question["options"]
+        question["options"] = [{"label": option} if isinstance(option, str) else option for option in options]
+    return question

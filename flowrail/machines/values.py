@@ -27,7 +27,6 @@ BOOLEANS = {
 """What words mean."""
 NO_DEFAULT: Any = inspect.Parameter.empty
 """The default of an `Arg` without a default. `None` is a value."""
-LONGEST_NUMBER = 40
 LARGEST_LEAST = 10_000
 """The largest minimum length. Examples and trials generate texts and lists of the minimum length."""
 MOST_NAMED = 40
@@ -212,7 +211,7 @@ def same(left: object, right: object) -> bool:
 
 def _read_number(text: str) -> object:
     """Return the number that *text* means, otherwise the text, which is then refused."""
-    for convert in (int, float) if len(text) <= LONGEST_NUMBER else ():
+    for convert in (int, float):
         with suppress(ValueError):
             number = convert(text)
             return number if math.isfinite(number) else text

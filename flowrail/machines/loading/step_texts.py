@@ -153,8 +153,8 @@ class SkillTexts:
         """Return a text that a step quotes: a resource, or a convention of the skill or of all skills."""
         try:
             return self.read(f"resources/{name}.md").strip("\n")
-        except DocumentError:
-            with suppress(DocumentError):
+        except MissingFileError:
+            with suppress(MissingFileError):
                 return self.read(f"conventions/{name}.md").strip("\n")
             text = self._convention(name)
             if text is None:

@@ -189,3 +189,13 @@ def test_a_convention_is_that_of_the_skill_then_the_project_then_home_then_ours(
         (folder / "severity.md").unlink()
 
     assert "MUST" in quoted()
+
+
+def test_a_resource_that_is_too_large_is_reported_and_no_convention_replaces_it() -> None:
+    texts = {"resources/severity.md": "x" * (size_limits.YAML_BYTES + 1), "conventions/severity.md": "small"}
+    put_skill("quoting", QUOTING, where=home_skills(), texts=texts)
+
+    ran = flow("check", "quoting")
+
+    assert ran.status == 1
+    assert "quotes the resource `severity`" in ran.out
