@@ -12,7 +12,7 @@ import time
 
 from timing import report
 
-from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.checks.check import check
 from flowrail.machines.checks.proof import proofs
 from flowrail.machines.statechart import compile_workflow
 from flowrail.machines.step import StepDef
@@ -57,7 +57,7 @@ def once(what: str, size: int) -> float:
     gc.disable()
     start = time.perf_counter()
     if what == "check":
-        assert not check_workflow(Workflow("line", *steps, validate=False))
+        assert not check(Workflow("line", *steps, validate=False))
     elif what == "compile":
         compile_workflow(Workflow("line", *steps, validate=False))
     else:

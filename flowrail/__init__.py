@@ -4,6 +4,8 @@ These are the names that most programs need. Each is imported when it is first u
 imports this package. The packages `flowrail.machines`, `.formatters`, `.testing`, `.discovery` and `.handoff` have more.
 """
 
+from flowrail.lazy_names import lazy_names
+
 TYPE_CHECKING = False  # not from `typing`: every hook would import it
 if TYPE_CHECKING:
     from flowrail.errors import (
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
         compile_workflow,
         start,
     )
-    from flowrail.machines.checks.check import check_workflow as check
+    from flowrail.machines.checks.check import check
     from flowrail.operations.program_sessions import (
         SessionStore,
         SessionView,
@@ -49,21 +51,49 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ELSEWHERE = {
-    "check": "machines.checks.check:check_workflow",
-    **dict.fromkeys(
-        ("SessionStore", "SessionView", "load_workflow", "open_store", "to_mermaid", "to_svg"),
-        "operations.program_sessions",
+_MODULES = {
+    "errors": (
+        "ChangedError",
+        "ConflictError",
+        "DocumentError",
+        "FlowError",
+        "HandoffError",
+        "StorageError",
+        "TrustError",
+        "UsageError",
     ),
-    **dict.fromkeys(
-        (
-            *("ChangedError", "ConflictError", "DocumentError", "FlowError", "HandoffError"),
-            *("StorageError", "TrustError", "UsageError"),
-        ),
-        "errors",
+    "machines": (
+        "AgentRole",
+        "Arg",
+        "Dispatch",
+        "Evidence",
+        "GateConfig",
+        "Option",
+        "Outcome",
+        "Question",
+        "Report",
+        "Rule",
+        "Session",
+        "StepCommand",
+        "StepContext",
+        "StepDef",
+        "Variant",
+        "Workflow",
+        "advance",
+        "compile_workflow",
+        "start",
+    ),
+    "machines.checks.check": ("check",),
+    "operations.program_sessions": (
+        "SessionStore",
+        "SessionView",
+        "load_workflow",
+        "open_store",
+        "to_mermaid",
+        "to_svg",
     ),
 }
-"""The module of each name that is not one of `flowrail.machines`, with its name there if that differs."""
+"""The names of each module."""
 
 __all__ = [
     "AgentRole",
@@ -104,15 +134,4 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a type checker would accept any name
-
-    def __getattr__(name: str) -> object:
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module  # every hook imports this package, and uses none of its names
-
-        module, _, there = _ELSEWHERE.get(name, "machines").partition(":")
-        return getattr(import_module(f"{__name__}.{module}"), there or name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

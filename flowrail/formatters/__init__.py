@@ -4,7 +4,7 @@ The functions below format the parts of a step for scripts that print their own 
 used, because a step of a session needs few of them.
 """
 
-from importlib import import_module
+from flowrail.lazy_names import lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,63 +55,53 @@ if TYPE_CHECKING:
     from flowrail.machines.script_steps import QRState
 
 _MODULES = {
-    **dict.fromkeys(
-        (
-            "format_conditional_dispatch",
-            "format_model_selection",
-            "format_orchestrator_constraint",
-            "format_parallel_dispatch",
-            "format_roster_dispatch",
-            "format_subagent_dispatch",
-            "format_template_dispatch",
-        ),
-        "formatters.blocks.dispatch",
+    "formatters.blocks.dispatch": (
+        "format_conditional_dispatch",
+        "format_model_selection",
+        "format_orchestrator_constraint",
+        "format_parallel_dispatch",
+        "format_roster_dispatch",
+        "format_subagent_dispatch",
+        "format_template_dispatch",
     ),
-    **dict.fromkeys(
-        (
-            "format_detection_questions",
-            "format_expected_output",
-            "format_factored_verification_rationale",
-            "format_forbidden",
-            "format_incorrect_behavior",
-            "format_open_question_guidance",
-            "format_resource",
-            "format_routing",
-            "format_state_banner",
-            "format_verification_checklist",
-        ),
-        "formatters.blocks.instructions",
+    "formatters.blocks.instructions": (
+        "format_detection_questions",
+        "format_expected_output",
+        "format_factored_verification_rationale",
+        "format_forbidden",
+        "format_incorrect_behavior",
+        "format_open_question_guidance",
+        "format_resource",
+        "format_routing",
+        "format_state_banner",
+        "format_verification_checklist",
     ),
-    **dict.fromkeys(
-        ("format_invoke_command", "format_step", "format_text_output", "format_text_step_header"),
-        "formatters.blocks.plain_text",
+    "formatters.blocks.plain_text": (
+        "format_invoke_command",
+        "format_step",
+        "format_text_output",
+        "format_text_step_header",
     ),
-    **dict.fromkeys(
-        (
-            "format_gate_actions",
-            "format_gate_step",
-            "format_post_qr_routing",
-            "format_qr_banner",
-            "format_qr_file_output",
-        ),
-        "formatters.blocks.review",
+    "formatters.blocks.review": (
+        "format_gate_actions",
+        "format_gate_step",
+        "format_post_qr_routing",
+        "format_qr_banner",
+        "format_qr_file_output",
     ),
-    **dict.fromkeys(
-        (
-            "format_current_action",
-            "format_gate_result",
-            "format_invoke_after",
-            "format_next_block",
-            "format_step_header",
-            "format_step_output",
-            "format_xml_mandate",
-        ),
-        "formatters.blocks.script_step",
+    "formatters.blocks.script_step": (
+        "format_current_action",
+        "format_gate_result",
+        "format_invoke_after",
+        "format_next_block",
+        "format_step_header",
+        "format_step_output",
+        "format_xml_mandate",
     ),
-    "GateConfig": "machines.gate_config",
-    "QRState": "machines.script_steps",
+    "machines.gate_config": ("GateConfig",),
+    "machines.script_steps": ("QRState",),
 }
-"""The module of each name."""
+"""The names of each module."""
 
 __all__ = [
     "GateConfig",
@@ -153,8 +143,4 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a type checker would accept any name
-
-    def __getattr__(name: str) -> object:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"flowrail.{_MODULES[name]}"), name)
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -3,7 +3,7 @@
 Each name below is imported when it is first used, because a step needs few of them.
 """
 
-from importlib import import_module
+from flowrail.lazy_names import lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,52 +50,49 @@ if TYPE_CHECKING:
     from flowrail.text.safe_text import Markup
 
 _MODULES = {
-    **dict.fromkeys(("QUESTION_RELAY_HANDLER", "SUB_AGENT_QUESTION_FORMAT"), "machines.asked_questions"),
-    **dict.fromkeys(("CommandFact", "Evidence", "StepCommand"), "machines.demanded_evidence"),
-    **dict.fromkeys(("AgentRole", "Dispatch"), "machines.dispatch"),
-    **dict.fromkeys(("Finding", "WorkflowError"), "machines.findings"),
-    "GateConfig": "machines.gate_config",
-    **dict.fromkeys(("Guidance", "guide"), "machines.guidance.guide"),
-    "OfferedTransition": "machines.guidance.offers",
-    **dict.fromkeys(("discover_workflows", "register_workflow"), "machines.loading.packages"),
-    "skill": "machines.loading.skill_decorator",
-    "ResourceProvider": "machines.loading.skill_folder",
-    **dict.fromkeys(("Option", "Question"), "machines.question"),
-    "parse_questions": "machines.question_input",
-    **dict.fromkeys(("OutcomeNotOpenError", "SessionEndedError", "ValuesError"), "machines.reported_values"),
-    **dict.fromkeys(
-        (
-            "BranchCommand",
-            "BranchRouting",
-            "Confidence",
-            "DocumentAvailability",
-            "FlatCommand",
-            "GuidanceResult",
-            "LinearRouting",
-            "LoopState",
-            "NextCommand",
-            "QRState",
-            "QRStatus",
-            "Routing",
-            "Step",
-            "StepOutput",
-            "TerminalRouting",
-        ),
-        "machines.script_steps",
+    "machines.asked_questions": ("QUESTION_RELAY_HANDLER", "SUB_AGENT_QUESTION_FORMAT"),
+    "machines.demanded_evidence": ("CommandFact", "Evidence", "StepCommand"),
+    "machines.dispatch": ("AgentRole", "Dispatch"),
+    "machines.domains": ("BoundedInt", "ChoiceSet", "Constant"),
+    "machines.findings": ("Finding", "WorkflowError"),
+    "machines.gate_config": ("GateConfig",),
+    "machines.guidance.guide": ("Guidance", "guide"),
+    "machines.guidance.offers": ("OfferedTransition",),
+    "machines.loading.packages": ("discover_workflows", "register_workflow"),
+    "machines.loading.skill_decorator": ("skill",),
+    "machines.loading.skill_folder": ("ResourceProvider",),
+    "machines.question": ("Option", "Question"),
+    "machines.question_input": ("parse_questions",),
+    "machines.reported_values": ("OutcomeNotOpenError", "SessionEndedError", "ValuesError"),
+    "machines.script_steps": (
+        "BranchCommand",
+        "BranchRouting",
+        "Confidence",
+        "DocumentAvailability",
+        "FlatCommand",
+        "GuidanceResult",
+        "LinearRouting",
+        "LoopState",
+        "NextCommand",
+        "QRState",
+        "QRStatus",
+        "Routing",
+        "Step",
+        "StepOutput",
+        "TerminalRouting",
     ),
-    **dict.fromkeys(("Report", "Session"), "machines.session"),
-    "Record": "machines.session_record",
-    **dict.fromkeys(("Severity", "blocking_severities"), "machines.severities"),
-    **dict.fromkeys(("compile_workflow", "event_name", "position"), "machines.statechart"),
-    **dict.fromkeys(("Rule", "StepContext", "StepDef", "Variant"), "machines.step"),
-    **dict.fromkeys(("advance", "start"), "machines.transition"),
-    "Arg": "machines.values",
-    **dict.fromkeys(("BoundedInt", "ChoiceSet", "Constant"), "machines.domains"),
-    "Workflow": "machines.workflow",
-    "Outcome": "outcome",
-    "Markup": "text.safe_text",
+    "machines.session": ("Report", "Session"),
+    "machines.session_record": ("Record",),
+    "machines.severities": ("Severity", "blocking_severities"),
+    "machines.statechart": ("compile_workflow", "event_name", "position"),
+    "machines.step": ("Rule", "StepContext", "StepDef", "Variant"),
+    "machines.transition": ("advance", "start"),
+    "machines.values": ("Arg",),
+    "machines.workflow": ("Workflow",),
+    "outcome": ("Outcome",),
+    "text.safe_text": ("Markup",),
 }
-"""The module of each name."""
+"""The names of each module."""
 
 __all__ = [
     "QUESTION_RELAY_HANDLER",
@@ -161,8 +158,4 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a type checker would accept any name
-
-    def __getattr__(name: str) -> object:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"flowrail.{_MODULES[name]}"), name)
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

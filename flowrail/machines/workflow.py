@@ -20,7 +20,7 @@ class Workflow(Definition):
     """A name, steps, and the transitions between them. Immutable.
 
     Raises one `WorkflowError` with every finding of severity error. With ``validate=False`` the
-    workflow is kept as it is written, so that `check_workflow` can list its findings; of several
+    workflow is kept as it is written, so that `check` can list its findings; of several
     steps with the same id, look-up by id finds the first. ``entry`` is the first step by default.
     """
 

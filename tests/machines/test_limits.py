@@ -11,7 +11,7 @@ from support.random_workflows import facts_of, workflows
 from support.workflows import answered, report, step, workflow
 
 from flowrail.machines.asked_questions import ANOTHER, STOP
-from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.checks.check import check
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.question import Option, Question
 from flowrail.machines.session import Report, Session
@@ -154,7 +154,7 @@ def test_after_the_limit_a_person_may_ask_for_another_round_or_stop() -> None:
 @settings(max_examples=60, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(workflows(functions=False, most=6), st.data())
 def test_every_run_of_a_workflow_whose_loops_have_limits_ends(flow: Workflow, data: st.DataObject) -> None:
-    assume(not any(finding.code == "FR163" for finding in check_workflow(flow, advice=True)))
+    assume(not any(finding.code == "FR163" for finding in check(flow, advice=True)))
     session = start(flow)
 
     for _ in range(MOST_MOVES):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flowrail.errors import FlowError
-from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.checks.check import check
 from flowrail.machines.findings import Finding
 from flowrail.machines.loading import python_file, workflow_source
 from flowrail.machines.loading.skill_folder import WorkflowFile
@@ -103,7 +103,7 @@ def test_a_value_of_the_wrong_type_is_found_by_checking(argument: str) -> None:
     namespace: dict[str, Any] = {}
     exec(in_a_step(argument).rstrip().removesuffix(")") + ", validate=False)", namespace)  # noqa: S102 - ours
 
-    remedies = {finding.code: finding.remedy for finding in check_workflow(namespace["WORKFLOW"])}
+    remedies = {finding.code: finding.remedy for finding in check(namespace["WORKFLOW"])}
 
     assert remedies == {"FR130": WRONG_TYPES[argument]}
 
@@ -113,4 +113,4 @@ def test_instructions_that_are_three_dots_are_a_warning() -> None:
 
     workflow = python_file.run(text.encode(), "demo", "workflow.py")
 
-    assert [(found.code, found.severity) for found in check_workflow(workflow)] == [("FR115", "warning")]
+    assert [(found.code, found.severity) for found in check(workflow)] == [("FR115", "warning")]

@@ -10,9 +10,7 @@ from flowrail.machines.reader import type_findings
 from flowrail.machines.workflow import Workflow
 
 
-def check_workflow(
-    workflow: Workflow, *, locate: Locate | None = None, advice: bool = False
-) -> list[Finding]:
+def check(workflow: Workflow, *, locate: Locate | None = None, advice: bool = False) -> list[Finding]:
     """Return the findings about *workflow*, in the order of its steps.
 
     *locate* turns a path into the document, such as ``("steps", 2, "next", "ok")``, into the place to

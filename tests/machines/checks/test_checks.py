@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from support.random_workflows import workflows
 from support.workflows import AREAS, fan, loop, step, unchecked, workflow, yes_no
 
-from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.checks.check import check
 from flowrail.machines.checks.error_checks import MOST_TRANSITIONS
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
@@ -160,7 +160,7 @@ CASES = [
 
 @pytest.mark.parametrize(("code", "steps"), CASES)
 def test_an_error_is_found_and_nothing_else(code: str, steps: tuple[StepDef, ...]) -> None:
-    findings = check_workflow(unchecked(*steps, params={**mode, **AREAS}))
+    findings = check(unchecked(*steps, params={**mode, **AREAS}))
 
     assert [(finding.code, finding.severity) for finding in findings] == [(code, "error")]
     assert findings[0].message
@@ -179,13 +179,13 @@ def test_an_error_is_found_and_nothing_else(code: str, steps: tuple[StepDef, ...
     ],
 )
 def test_an_error_of_the_whole_workflow_is_found(code: str, parts: dict[str, Any]) -> None:
-    assert [finding.code for finding in check_workflow(unchecked(step("a"), **parts))] == [code]
+    assert [finding.code for finding in check(unchecked(step("a"), **parts))] == [code]
 
 
 @given(workflows())
 @settings(max_examples=30)
 def test_a_random_workflow_that_runs_has_no_errors(definition: Workflow) -> None:
-    assert [finding for finding in check_workflow(definition) if finding.severity == "error"] == []
+    assert [finding for finding in check(definition) if finding.severity == "error"] == []
 
 
 def decided(_: StepContext) -> Outcome:
@@ -217,7 +217,7 @@ VALID = {
 
 @pytest.mark.parametrize("title", VALID)
 def test_a_valid_workflow_has_no_findings(title: str) -> None:
-    assert check_workflow(VALID[title]) == []
+    assert check(VALID[title]) == []
 
 
 def test_a_workflow_whose_machine_would_be_too_large_is_an_error() -> None:
@@ -227,7 +227,7 @@ def test_a_workflow_whose_machine_would_be_too_large_is_an_error() -> None:
     declared = {"never": Arg(default="")}
 
     (finding,) = [
-        finding for finding in check_workflow(unchecked(*chained, params=declared)) if finding.code == "FR116"
+        finding for finding in check(unchecked(*chained, params=declared)) if finding.code == "FR116"
     ]
 
     assert finding.severity == "error"

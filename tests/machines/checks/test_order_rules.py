@@ -8,7 +8,7 @@ import pytest
 from support.sandbox import flow, put_skill
 from support.workflows import step, unchecked
 
-from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.checks.check import check
 
 STEPS = (
     step("review", next={"ok": "publish", "fail": None}),
@@ -30,7 +30,7 @@ steps:
 
 
 def _problems(**parts: Any) -> list[tuple[str, str, str]]:
-    findings = check_workflow(unchecked(*STEPS, **parts))
+    findings = check(unchecked(*STEPS, **parts))
     return [(finding.code, finding.message, finding.remedy) for finding in findings]
 
 

@@ -15,7 +15,7 @@ from support.random_workflows import CONDITIONS, MODE, MODES, WORDS, facts_of, w
 from support.workflows import linear, step, unchecked, workflow, yes_no
 
 from flowrail.errors import FlowError
-from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.checks.check import check
 from flowrail.machines.checks.proof import END, MOST_CONDITIONS, Proof, ProofVerdict, proofs
 from flowrail.machines.session import Report
 from flowrail.machines.transition import advance, start
@@ -62,7 +62,7 @@ def test_the_shortest_path_that_breaks_a_rule_is_shown() -> None:
 def test_a_broken_rule_is_an_error_of_flow_check() -> None:
     made = workflow(*REVIEWED, order=["review before publish"])
 
-    [finding] = [each for each in check_workflow(made, advice=True) if each.code == "FR187"]
+    [finding] = [each for each in check(made, advice=True) if each.code == "FR187"]
 
     assert finding.severity == "error"
     assert "write (ok) -> review (skip) -> publish" in finding.message

@@ -8,7 +8,7 @@ import pytest
 from support.workflows import loop, step, workflow
 
 from flowrail import Report, advance, start
-from flowrail.machines.checks.check import check_workflow
+from flowrail.machines.checks.check import check
 from flowrail.machines.demanded_evidence import Evidence, StepCommand
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
@@ -21,7 +21,7 @@ MODE = {"mode": Arg(choices=("quick", "full"), default="full")}
 
 
 def advice(definition: Workflow) -> list[tuple[str, str | None]]:
-    return [(finding.code, finding.step) for finding in check_workflow(definition, advice=True)]
+    return [(finding.code, finding.step) for finding in check(definition, advice=True)]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_evidence_that_the_step_forbids_to_produce_is_found(file: str, codes: li
 
 
 def test_a_loop_without_a_limit_names_the_transition_and_the_step_that_needs_one() -> None:
-    (finding,) = check_workflow(loop(None), advice=True)
+    (finding,) = check(loop(None), advice=True)
 
     assert finding.message == "`fail` of step `look` leads back to `look` without a limit"
     assert finding.remedy == "add a `limit` to step `look`, such as `limit: 3`"
