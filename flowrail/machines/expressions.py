@@ -3,8 +3,7 @@
     mode == 'full' and (visit > 1 or area in ['auth', 'store'])
 
 Python parses them; a whitelist of its nodes is evaluated over plain values. There is no call and no index, so an
-expression can only compare. `true`, `false` and `null` are literals. A name without a value is null. The only names
-with dots are results of evidence: `evidence.tests.passed` and `evidence.tests.verdict`.
+expression can only compare. `true`, `false` and `null` are literals. A name without a value is null.
 Null equals only null, and is neither less nor more than anything.
 """
 
@@ -14,15 +13,14 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
-from functools import lru_cache, reduce
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from flowrail.machines.values import is_kind, same
 from flowrail.text.safe_text import in_quotes
 
 LONGEST = 500
-DEEPEST = 20
 WORDS = frozenset({"and", "or", "not", "in"})
 CONSTANTS: Mapping[str, object] = {
     "true": True,
@@ -32,31 +30,12 @@ CONSTANTS: Mapping[str, object] = {
     "False": False,
     "None": None,
 }
-
-EVIDENCE = "evidence."
-"""The beginning of a name that is a result of evidence."""
-RESULTS = ("passed", "verdict")
-"""The results of a check that an expression can use."""
-
-_ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+_ORDER: Mapping[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
 }
-
-_WORDS: Mapping[type[ast.AST], str] = {
-    ast.And: "and",
-    ast.Or: "or",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.In: "in",
-}
-Node = tuple[Any, ...]
 
 
 class RuleError(ValueError):
@@ -64,26 +43,45 @@ class RuleError(ValueError):
 
 
 class Expression(NamedTuple):
-    """An expression: its source, and the tree and names that were read from it."""
+    """An expression: its source, its syntax tree and the names in it."""
 
     source: str
-    tree: Node
+    tree: ast.expr
     names: frozenset[str]
 
-    def value(self, values: Mapping[str, object]) -> object:
-        """Return the value of the expression over *values*.
+    def holds(self, values: Mapping[str, object]) -> bool:
+        """Return whether the expression is true over *values*.
 
         Raises `RuleError` if it compares values that have no order, such as a text and a number.
         """
-        return _value(self.tree, values)
-
-    def holds(self, values: Mapping[str, object]) -> bool:
-        """Return whether the expression is true over *values*."""
         return bool(_value(self.tree, values))
 
-    def comparisons(self) -> list[tuple[str, str, object]]:
-        """Return each comparison of a name with a literal, as (name, operator, literal); `has` is the reverse of `in`."""
-        return list(_comparisons(self.tree))
+    def comparisons(self) -> Iterator[tuple[str, bool, Any]]:
+        """Yield each comparison of a name with a literal: the name, whether it asks for equality, and the literal."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Compare):
+                left, kind, right = node.left, node.ops[0], node.comparators[0]
+                is_list = isinstance(right, ast.List)
+                for name, literal in [(left, item) for item in getattr(right, "elts", [right])] + [
+                    (right, left)
+                ]:
+                    if isinstance(name, ast.Name) and isinstance(literal, ast.Constant):
+                        yield name.id, is_list or isinstance(kind, ast.Eq | ast.NotEq), literal.value
+
+
+class _Literals(ast.NodeTransformer):
+    """Turns `true`, `false`, `null` and negative numbers into constants."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Return the constant that a name means, or the name."""
+        return ast.Constant(CONSTANTS[node.id]) if node.id in CONSTANTS else node  # type: ignore[arg-type]
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """Return a negative number as one."""
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return ast.Constant(-number)
+        return self.generic_visit(node)
 
 
 @lru_cache(maxsize=10_000)
@@ -93,87 +91,63 @@ def parse(source: str) -> Expression:
         raise RuleError(f"has {len(source)} characters; at most {LONGEST}")
     text = re.sub(r"\s", " ", source).replace("\\", "\\\\")  # a back slash is an ordinary character
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree: ast.expr = _Literals().visit(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = getattr(error, "msg", None) or type(error).__name__
         raise RuleError(f"cannot be read ({reason}): `{in_quotes(source)}`") from None
-    names: set[str] = set()
-    return Expression(source, _node(tree, names, 0), frozenset(names))
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)]
+    for node in nodes:
+        if not _is_allowed(node):
+            raise RuleError(f"can only compare names and literals, not `{in_quotes(ast.unparse(node))}`")
+    return Expression(source, tree, frozenset(node.id for node in nodes if isinstance(node, ast.Name)))
 
 
-def _node(node: ast.expr, names: set[str], depth: int) -> Node:
-    """Return *node* as a `Node` and add its names to *names*; `RuleError` if an expression cannot contain it."""
-    if depth > DEEPEST:
-        raise RuleError(f"is nested deeper than {DEEPEST}")
-
-    def inner(child: ast.expr) -> Node:
-        return _node(child, names, depth + 1)
-
+def _is_allowed(node: ast.expr) -> bool:
     match node:
+        case ast.Name(id=name):
+            return name.isascii()
+        case ast.Constant(value=value):
+            return isinstance(value, str | int | None) or (isinstance(value, float) and math.isfinite(value))
+        case ast.Compare(ops=[kind]):
+            return not isinstance(kind, ast.Is | ast.IsNot)
+        case ast.UnaryOp(op=kind):
+            return isinstance(kind, ast.Not)
+    return isinstance(node, ast.List | ast.BoolOp)
+
+
+def _value(node: ast.expr, values: Mapping[str, object]) -> Any:
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return values.get(name)
         case ast.List(elts=items):
-            return ("list", *map(inner, items))
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return ("not", inner(operand))
-        case ast.BoolOp(op=joined, values=values):
-            return reduce(lambda left, right: (_WORDS[type(joined)], left, right), map(inner, values))
-        case ast.Compare(left=left, ops=[ast.NotIn()], comparators=[right]):
-            return ("not", ("in", inner(left), inner(right)))
-        case ast.Compare(left=left, ops=[comparison], comparators=[right]) if type(comparison) in _WORDS:
-            return (_WORDS[type(comparison)], inner(left), inner(right))
-    return _name_or_literal(node, names)
+            return [_value(item, values) for item in items]
+        case ast.UnaryOp(operand=operand):
+            return not _value(operand, values)
+        case ast.BoolOp(op=joined, values=parts):
+            result: object = None
+            for part in parts:
+                result = _value(part, values)
+                if bool(result) is isinstance(joined, ast.Or):
+                    break
+            return result
+        case ast.Compare(left=left, ops=[kind], comparators=[right]):
+            return _compare(kind, _value(left, values), _value(right, values))
 
 
-def _name_or_literal(node: ast.expr, names: set[str]) -> Node:
-    match node:
-        case ast.Name(id=name) if name in CONSTANTS:
-            return ("value", CONSTANTS[name])
-        case ast.Name(id=name) if name.isascii():
-            names.add(name)
-            return ("name", name)
-        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="evidence"), attr=check), attr=result) if (
-            check.isascii() and result in RESULTS
-        ):
-            names.add(f"{EVIDENCE}{check}.{result}")
-            return ("name", f"{EVIDENCE}{check}.{result}")
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-            return ("value", -number)
-        case ast.Constant(value=str() | bool() | int() | float() | None as value):
-            if not isinstance(value, float) or math.isfinite(value):
-                return ("value", value)
-    raise RuleError(f"can only compare names and literals, not `{in_quotes(ast.unparse(node))}`")
-
-
-def _value(node: Node, values: Mapping[str, object]) -> object:
-    kind = node[0]
-    if kind == "value":
-        return node[1]
-    if kind == "name":
-        return values.get(node[1])
-    if kind == "list":
-        return [_value(item, values) for item in node[1:]]
-    if kind == "not":
-        return not _value(node[1], values)
-    left = _value(node[1], values)
-    if kind == "and":
-        return left and _value(node[2], values)
-    if kind == "or":
-        return left or _value(node[2], values)
-    return _compare(kind, left, _value(node[2], values))
-
-
-def _compare(kind: str, left: object, right: object) -> bool:
-    if kind == "==":
-        return same(left, right)
-    if kind == "!=":
-        return not same(left, right)
-    if kind == "in":
-        return _contains(left, right)
+def _compare(kind: ast.cmpop, left: object, right: object) -> bool:
+    if isinstance(kind, ast.Eq | ast.NotEq):
+        return same(left, right) is isinstance(kind, ast.Eq)
+    if isinstance(kind, ast.In | ast.NotIn):
+        return _contains(left, right) is isinstance(kind, ast.In)
     if left is None or right is None:
         return False
+    sign, in_order = _ORDER[type(kind)]
     both_numbers = is_kind("number", left) and is_kind("number", right)
     if not both_numbers and not (isinstance(left, str) and isinstance(right, str)):
-        raise RuleError(f"cannot tell whether {left!r} {kind} {right!r}")
-    return _ORDER[kind](left, right)
+        raise RuleError(f"cannot tell whether {left!r} {sign} {right!r}")
+    return in_order(left, right)
 
 
 def _contains(item: object, whole: object) -> bool:
@@ -184,22 +158,3 @@ def _contains(item: object, whole: object) -> bool:
     if isinstance(whole, (list, tuple)):
         return any(same(item, element) for element in whole)
     raise RuleError(f"cannot look for {item!r} in {whole!r}")
-
-
-_FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "in": "has"}
-"""What a comparison says about its right side."""
-
-
-def _comparisons(node: Node) -> list[tuple[str, str, object]]:
-    if node[0] in {"value", "name"}:
-        return []
-    comparisons = [pair for child in node[1:] for pair in _comparisons(child)]
-    if node[0] in _FLIPPED:
-        kind, left, right = node
-        if left[0] == "name" and right[0] == "value":
-            comparisons.append((left[1], kind, right[1]))
-        if left[0] == "name" and right[0] == "list" and kind == "in":
-            comparisons.extend((left[1], "==", item[1]) for item in right[1:] if item[0] == "value")
-        if right[0] == "name" and left[0] == "value":
-            comparisons.append((right[1], _FLIPPED[kind], left[1]))
-    return comparisons

@@ -76,27 +76,19 @@ FR157 | error | A check of `evidence` is invalid. A check that cannot be evaluat
 FR158 | error | A guard is invalid. A guard denies tool calls, except at the steps that it names. A misspelt pattern or step would deny nothing, or everything. | Write a pattern of tool calls, and the steps that allow them: `"Bash(git push*)": [publish]`.
 FR159 | error | A command of a step, or a fact that comes from one, is invalid. The command could not be run, or the fact would never have a value. | Correct the command as the message says.
 FR187 | error | An order rule is broken on a path of the workflow. The message shows the shortest one, as steps with their outcomes. | Change a transition so that the path does not exist, or change the rule.
-FR126 | warning | A fact is read before any step reports it. Until it is reported, the fact has no value: the text has a gap, and the condition is false. | Report it earlier, or declare it in `params`.
-FR162 | warning | A transition is never taken. The transition suggests a case that cannot occur. | Let a rule or an answer decide the outcome, or remove it from `next`.
 FR163 | warning | A loop has no limit. An agent that is never satisfied repeats the loop until a person intervenes. | Add a `limit` to a step that leads back by `iterate` or `fail`.
-FR164 | warning | A limit has no effect. Usually the transition back was forgotten, or the limit is at the wrong step. | Remove the limit, or move it to the step that leads back by `iterate` or `fail`.
-FR166 | warning | A text names a step that does not exist. Usually the step was renamed, but not in the text. | Use the id of a step of this workflow.
-FR167 | warning | A text names an outcome that the step does not accept. The agent would report an outcome that is refused. | Use an outcome that the step accepts.
 FR168 | warning | SKILL.md departs from the open skill specification. Other hosts read the same `SKILL.md`, according to the open specification. | Follow the [specification](https://agentskills.io/specification): a name, a description, and no other keys at the top.
 FR169 | warning | The commands in SKILL.md are not those of the workflow. The agent's first command would be refused. | Use the commands of the workflow.
 FR171 | warning | No step uses a text file. Usually it is the text of a step that was renamed. | Name the file after its step, or delete it.
 FR174 | warning | A workflow file is never read. Its author may be editing the wrong file. | Rename the file, or delete it.
 FR176 | warning | A step with dispatches has no transition for success. Only failure could be reported. | Add `ok` to `next`.
 FR178 | warning | A session can reach a gate without its review. A gate decides from the findings of the review. Without one, it refuses to decide. | Let the transition lead to the review.
-FR179 | warning | The dispatches for the items of a list do not mention the item. Each sub-agent must know which item is its own. | Put `$item` into the `prompt` or the `vars`, or leave `over` out.
-FR181 | warning | A text asks for a fact that the step does not accept. The agent would report the fact, and be refused. | Ask for a fact that is in `reports`.
 FR182 | warning | Agents cannot discover the skill. Hosts look into `.claude/skills` and find a skill by its `SKILL.md`. | Write a `SKILL.md` with `name`, `description` and `flow step SKILL`.
 FR183 | warning | The handoff block in SKILL.md does not match the handoff schema. flowrail accepts it, but other programs that read the schema may not. | Declare `categories: [research]` and `handoff: {accepts_from: ["*"], schema_version: "3.0"}`, with the keys of the page [Discovery and registry](discovery.md).
 FR184 | warning | A check of `evidence` proves little. An agent that has not done the work passes the check, and the record says that the work was checked. | Ask for something that only the finished work has.
 FR185 | warning | An answer that refuses leads to the same step as one that agrees. The user's "No" would have no effect. | Let its outcome lead elsewhere, or decide `ok`.
 FR186 | warning | Evidence requires a change to a file that the step forbids to change. No report could be accepted. | Forbid less, or require a file in `$work`.
 FR188 | warning | An agent may answer a question that leads to a guarded call or to a command that runs once. It could agree in the user's name. | Add `person: true` to the question.
-FR189 | warning | A text runs a command that the step does not declare. `flow run` would refuse it. | Declare it in the `commands` of the step, or name one that is there.
 """
 )
 FINDING_CODES = {

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from flowrail.errors import FlowError
 from flowrail.machines import expressions
-from flowrail.machines.expressions import EVIDENCE, RESULTS
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.graph import decided_outcomes
 from flowrail.machines.session import NOTES_FILE, Session, default_work_folder
@@ -122,16 +121,10 @@ def session_context(
 
 def names_in(context: StepContext) -> dict[str, object]:
     """Return every value that an expression or a placeholder can use."""
-    results = {
-        f"{EVIDENCE}{check}.{name}": getattr(result, name)
-        for check, result in context.evidence.items()
-        for name in RESULTS
-    }
     work = context.work or default_work_folder(context.session or NO_SESSION)
     return {
         **context.step_state,
         **context.workflow_params,
-        **results,
         "visit": context.visit,
         "limit": context.limit,
         "session": context.session or NO_SESSION,

@@ -76,9 +76,7 @@ class StepContext:
     ``workflow_params`` has for each name the reported fact, if a step reports it or if it is not a parameter, otherwise
     the parameter's fixed value. ``step_state`` is every fact reported and value returned so far. Both are read-only.
     ``session`` is the id of the run, ``work`` the folder for its working files, ``scripts`` that of the skill's
-    scripts. ``evidence`` holds the result of each
-    check of the step by id, with ``passed`` and ``verdict``. ``resources`` reads what the skill quotes:
-    conventions, files, resources, other workflows and their steps.
+    scripts. ``resources`` reads what the skill quotes: conventions, files, resources, other workflows and their steps.
     """
 
     step_id: str
@@ -89,7 +87,6 @@ class StepContext:
     session: str = ""
     work: str = ""
     scripts: str = ""
-    evidence: Mapping[str, Any] = Frozen()
     resources: ResourceProvider = field(default=NO_RESOURCES, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -13,7 +13,6 @@ from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, UsageError
 from flowrail.machines import agents, asked_questions, order_watch
 from flowrail.machines.agents import Children
-from flowrail.machines.demanded_evidence import Verdict
 from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.gate_verdict import decide_gate
@@ -133,8 +132,8 @@ def follow(
 
     *children* are the sessions of the step's agents that exist. *relayed* is recorded with the move.
 
-    *evidence* holds the results of the step's checks. Rules and handlers can use them, and `EvidenceMissingError` is
-    raised if one that the outcome needs is not satisfied. With `None`, evidence is not demanded: all checks count as passed.
+    *evidence* holds the results of the step's checks. `EvidenceMissingError` is raised if one that the outcome needs is
+    not satisfied. With `None`, evidence is not demanded.
 
     An outcome that the step does not name takes its ``DEFAULT`` transition. A `fail` that leads back at the limit
     does not move the session: it waits for the user's answer.
@@ -146,8 +145,7 @@ def follow(
         if at_limit
         else check_facts(workflow, step, session.params, report.facts, accepts_any=by_prompt)
     )
-    results = assumed_evidence(step, passed=True) if evidence is None else evidence
-    decision = _decide(workflow, step, session, report, facts, results, children)
+    decision = _decide(workflow, step, session, report, facts, children)
     state = (
         Frozen({**session.state, **facts, **decision.values}) if facts or decision.values else session.state
     )
@@ -291,7 +289,6 @@ def _decide(
     session: Session,
     report: Report,
     facts: Mapping[str, object],
-    evidence: Sequence[EvidenceResult],
     children: Children,
 ) -> Decision:
     answer = _limit_answer(session)
@@ -304,10 +301,7 @@ def _decide(
     if step.questions:
         decision = Decision(WORDS[asked_questions.decided_by_answers(session.questions)])
     else:
-        context = session_context(workflow, session, step, facts)
-        if evidence:
-            context = replace(context, evidence=Frozen({result.check: result for result in evidence}))
-        decision = decide(step, context)
+        decision = decide(step, session_context(workflow, session, step, facts))
         if (
             callable(step.handler)
             and decision.outcome is Outcome.OK
@@ -320,15 +314,6 @@ def _decide(
             session=session.id, step=step.id, outcome=decision.outcome.value, accepted=accepted
         )
     return decision
-
-
-def assumed_evidence(step: StepDef, *, passed: bool) -> tuple[EvidenceResult, ...]:
-    """Return a result for each check of *step* as if it had passed, or as if nothing had been done."""
-    verdict = Verdict.PASS if passed else Verdict.MISSING
-    return tuple(
-        EvidenceResult(check.id, check.kind, verdict, "", "")
-        for check in (step.checks.values() if step.evidence else ())
-    )
 
 
 def _demanded(

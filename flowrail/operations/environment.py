@@ -70,9 +70,7 @@ class Environment:
     workflows: Mapping[str, Workflow] = Frozen()
     """The workflows of the calling Python program, by name."""
     demands_evidence = True
-    """Whether reports need evidence. If a program walks through a workflow, they do not: all checks count as passed."""
-    lacks_evidence = False
-    """Whether all checks count as not passed. For walks, too."""
+    """Whether reports need evidence. If a program walks through a workflow, they do not."""
 
     def __init__(
         self,

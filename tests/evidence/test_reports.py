@@ -35,20 +35,15 @@ def test_a_refused_claim_and_the_results_of_an_accepted_one_are_on_record() -> N
     ]
 
 
-def test_a_handler_sees_the_results_and_cannot_wave_its_outcome_through() -> None:
-    body = "return Outcome.OK if ctx.evidence['plan'].passed or ctx.workflow_params['bold'] else Outcome.FAIL"
-    folder = put_python("built", body, where=Path.home() / ".claude" / "skills")
+def test_a_handler_cannot_wave_its_outcome_through() -> None:
+    folder = put_python("built", "return Outcome.OK", where=Path.home() / ".claude" / "skills")
     file = folder / "workflow.py"
     text = file.read_text().replace(
         "next={Outcome.OK", "evidence={'ok': [Evidence('plan', file='plan.md')]}, next={Outcome.OK", 1
     )
-    text = text.replace("import Outcome", "import Arg, Evidence, Outcome")
-    end = "next={Outcome.OK: None}),\n"
-    file.write_text(text.replace(end, end + '    params={"bold": Arg(default=False)},\n'))
-    bold = told("step", "built", "--new", "-p", "bold=true")["session"]
+    file.write_text(text.replace("import Outcome", "import Evidence, Outcome"))
 
-    assert told("step", "built", "done", "--session", begin())["status"] == "failed"
-    assert report(bold, "done") == {"plan": "missing"}
+    assert report(begin(), "done") == {"plan": "missing"}
 
 
 def test_after_several_refusals_a_person_is_asked() -> None:

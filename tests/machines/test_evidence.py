@@ -123,27 +123,3 @@ def test_each_mistake_in_a_command_is_a_finding(changed: tuple[str, str], proble
     assert ran.status == 1
     assert "FR159" in ran.out
     assert problem in ran.out
-
-
-def test_rules_may_use_results_of_evidence_of_their_own_step() -> None:
-    text = """\
-name: NAME
-steps:
-  - id: build
-    title: Build
-    actions: [Build it.]
-    limit: 3
-    commands: {tests: {run: [pytest]}}
-    evidence: {ok: [{id: tests, command: tests}]}
-    rules: [{if: "evidence.tests.passed", outcome: ok}, {if: "evidence.tests.verdict == 'stale'", outcome: iterate},
-            {outcome: fail}]
-    next: {ok: null, fail: null, iterate: build}
-"""
-    put_skill("right", text)
-    put_skill("wrong", text.replace("evidence.tests.passed", "evidence.test.passed"))
-    put_skill("odd", text.replace("evidence.tests.passed", "evidence.tests.colour"))
-
-    assert findings_of("right") == []
-    assert "uses unknown evidence `test`" in flow("check", "wrong").out
-    assert "did you mean `tests`?" in flow("check", "wrong").out
-    assert "FR119" in flow("check", "odd").out

@@ -278,29 +278,19 @@ def _condition(part: Part, scope: Scope) -> Rows:
         yield "FR119", "", f"the expression of step `{part.step.id}` {error}", hint
         return
     condition = f"`{in_quotes(source)}` of step `{part.step.id}`"
-    for problem, remedy in _unknown_names(part, expression, scope):
-        yield "FR120", "", f"{condition} uses {problem}", remedy
-    for name, operator, literal in expression.comparisons():
+    for name in sorted(expression.names - {"visit", "limit", *scope.values}):
+        if not scope.is_open:
+            hint = scope.hint(name, ("visit", "limit"))
+            yield "FR120", "", f"{condition} uses `{name}`, which is not declared", hint
+    for name, is_equality, literal in expression.comparisons():
         arg = scope.values.get(name)
-        if arg is None or literal is None or operator not in {"==", "!="} or _has_odd_bounds(arg):
+        if arg is None or literal is None or not is_equality or _has_odd_bounds(arg):
             continue
         reason = arg.problem(literal)
         if reason and not (arg.has_default and same(arg.default, literal)):
             value = in_quotes(str(literal))
             message = f"{condition} compares `{name}` with `{value}`, a value that the name never has"
             yield "FR123", "", message, f"it {reason}"
-
-
-def _unknown_names(part: Part, expression: expressions.Expression, scope: Scope) -> Iterator[tuple[str, str]]:
-    for name in sorted(expression.names - {"visit", "limit"}):
-        check = name.split(".")[1] if name.startswith(expressions.EVIDENCE) else None
-        if check is not None and part.key != "rules":
-            yield "evidence, which only its rules can", "move the condition to `rules`"
-        elif check is not None and check not in part.step.checks:
-            hint = phrases.did_you_mean(check, part.step.checks, "name a check of `evidence` of the step")
-            yield f"unknown evidence `{check}`", hint
-        elif check is None and name not in scope.values and not scope.is_open:
-            yield f"`{name}`, which is not declared", scope.hint(name, ("visit", "limit"))
 
 
 def _text(part: Part, scope: Scope) -> Rows:

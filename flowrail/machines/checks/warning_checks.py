@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 
 from flowrail.machines import graph
-from flowrail.machines.checks.mentions import mentions
 from flowrail.machines.checks.proof import broken_rules
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.checks.table import Analysis, Check, Rows
 from flowrail.machines.demanded_evidence import Evidence
-from flowrail.machines.expressions import parse
 from flowrail.machines.findings import UnplacedFinding
 from flowrail.machines.limits import GOVERNED
-from flowrail.machines.parts import Part, conditions_of, instructions_of, texts_of
+from flowrail.machines.parts import Part, instructions_of
 from flowrail.machines.statechart import is_limited
 from flowrail.machines.step import StepDef
 from flowrail.outcome import Outcome
 from flowrail.rules.tools import ToolUse, forbidding
-from flowrail.text import placeholders
 from flowrail.text.placeholders import fences
 
 _ALWAYS = frozenset({"true", ":", "echo", "printf", "exit", "test", "pwd", "ls", "sleep", "cat"})
@@ -31,24 +26,7 @@ _SHELL = re.compile(r"(?:\S*/)?(?:sh|bash|dash|zsh|ksh|fish) -\w*c")
 """A shell that runs a text."""
 
 
-# --- transitions, limits and loops
-
-
-def _transition(part: Part, _: Scope) -> Rows:
-    step, outcome = part.step, part.value.outcome
-    skip = graph.skip_outcome(step) if step.when is not None else None
-    taken = {*graph.chosen_outcomes(step), Outcome.DEFAULT, skip}
-    if (step.rules or step.questions or step.gate) and outcome not in taken:
-        yield "FR162", "", f"step `{step.id}` never decides `{outcome}`, so that transition is never taken"
-
-
-def _limit(part: Part, scope: Scope) -> Rows:
-    step = part.step
-    if step.limit is not None and not any(
-        is_limited(scope.workflow, step, outcome) for outcome in step.transitions
-    ):
-        message = f"step `{step.id}` has a limit without effect: neither `iterate` nor `fail` leads back"
-        yield "FR164", "limit", message
+# --- loops
 
 
 def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -76,45 +54,13 @@ def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
         yield UnplacedFinding("FR163", path, message, hint)
 
 
-def _unreported(scope: Scope) -> Iterator[UnplacedFinding]:
-    """Find facts that are read before any step reports them, unless a handler may return them."""
-    after = scope.all_edges.after
-    reported = {step.id: frozenset(step.reports) for step in scope.workflow.steps}
-    known = dict.fromkeys(reported, frozenset[str]())
-    waiting = deque(() if scope.is_open else reported)
-    while waiting:  # the facts that may have been reported when a step is entered
-        step_id = waiting.popleft()
-        leaving = known[step_id] | reported[step_id]
-        for target in after.get(step_id, ()):
-            if not leaving <= known[target]:
-                known[target] |= leaving
-                waiting.append(target)
-    for index, step in enumerate(() if scope.is_open else scope.workflow.steps):
-        for part in chain(texts_of(step), conditions_of(step)):
-            if part.kind == "function":
-                continue
-            is_text = part.kind == "text"
-            names = placeholders.placeholders(part.value) - part.names if is_text else parse(part.value).names
-            given = scope.workflow.params.keys() | known[step.id]
-            for name in sorted(names & scope.values.keys() - given):
-                if part.key != "rules" or name not in step.reports:
-                    message = f"{part.full} reads `{name}`, which no step before it reports"
-                    yield UnplacedFinding("FR126", ("steps", index, *part.path), message)
-
-
 # --- sub-agents, questions and gates
 
 
 def _work(part: Part, _: Scope) -> Rows:
-    work, step = part.value, part.step
+    step = part.step
     if not step.decides and Outcome.OK not in step.transitions:
         yield "FR176", "", f"step `{step.id}` has no `ok` transition to take when its agents succeed"
-    texts = [text.value for text in texts_of(step) if text.key in {"vars", "prompt"}]
-    uses_item = any("item" in placeholders.placeholders(text) for text in texts)
-    if work.over is not None and not uses_item and (work.workflow or work.prompt):
-        key = "vars" if work.workflow else "prompt"
-        message = f"step `{step.id}` goes over a list, but no agent gets its `$item`, so all do the same"
-        yield "FR179", key, message
 
 
 def _question(part: Part, scope: Scope) -> Rows:
@@ -203,9 +149,6 @@ def _is_in_template(check: Evidence, step: StepDef, scope: Scope) -> bool:
 
 
 WARNINGS: Mapping[str, Sequence[Check]] = {
-    "step": (_limit,),
-    "transition": (_transition,),
-    "text": (mentions,),
     "work": (_work,),
     "question": (_question,),
     "option": (_option,),
@@ -213,4 +156,4 @@ WARNINGS: Mapping[str, Sequence[Check]] = {
     "check": (_check,),
 }
 """The checks by the kind of part that they look at."""
-GRAPH_WARNINGS: Sequence[Analysis] = (_unbounded, _unreported, broken_rules)
+GRAPH_WARNINGS: Sequence[Analysis] = (_unbounded, broken_rules)

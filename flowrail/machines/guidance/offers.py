@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flowrail.command import Command, value_text
 from flowrail.machines import asked_questions
 from flowrail.machines.agents import Join
-from flowrail.machines.expressions import EVIDENCE, RuleError, parse
+from flowrail.machines.expressions import RuleError, parse
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.gate_verdict import decide_gate
 from flowrail.machines.graph import decided_outcomes
@@ -210,9 +210,8 @@ class _Report(NamedTuple):
         return applies(target, session_context(self.workflow, self.session, target, self.facts, visit=visit))
 
     def _holds(self, condition: str) -> bool | None:
-        """Return whether a rule holds; `None` if that depends on evidence, or on a fact that is still to be reported."""
-        names = parse(condition).names
-        if names & self.unknown or any(name.startswith(EVIDENCE) for name in names):
+        """Return whether a rule holds; `None` if that depends on a fact that is still to be reported."""
+        if parse(condition).names & self.unknown:
             return None
         try:
             return parse(condition).holds(names_at(self.workflow, self.session, self.step, self.facts))

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 from flowrail.machines import agents, asked_questions
 from flowrail.machines import gate_verdict as engine_reviews
 from flowrail.machines.domains import domain_of
-from flowrail.machines.expressions import EVIDENCE, parse
+from flowrail.machines.expressions import parse
 from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.graph import reviews
 from flowrail.machines.parts import conditions_of, has_functions
 from flowrail.machines.session import Report, Session
 from flowrail.machines.severities import Severity
 from flowrail.machines.step import StepDef, fact_args
-from flowrail.machines.transition import advance, assumed_evidence, current_step, reportable_outcomes
+from flowrail.machines.transition import advance, current_step, reportable_outcomes
 from flowrail.machines.values import Arg, kind_of, least_of
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
@@ -44,7 +44,7 @@ class Act(NamedTuple):
     """Everything that is done at one step, and the report.
 
     ``findings`` are pairs of severity and text. ``agents`` has a result for each dispatch: `ok` or `fail`. ``answers``
-    are pairs of a question's id and its label. ``lacks_evidence`` says that the checks of the step have not passed.
+    are pairs of a question's id and its label.
     """
 
     report: str
@@ -52,7 +52,6 @@ class Act(NamedTuple):
     agents: tuple[str, ...] = ()
     findings: tuple[tuple[str, str], ...] = ()
     answers: tuple[tuple[str, str], ...] = ()
-    lacks_evidence: bool = False
 
 
 def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
@@ -65,17 +64,9 @@ def acts(workflow: Workflow, session: Session) -> Iterator[Act]:
         return
     findings_to_try = [(), ((Severity.MUST.value, FOUND),)] if step.id in reviews(workflow) else [()]
     facts = list(_facts(workflow, session, step))
-    lacks = [False, True] if step.evidence and _reads_evidence(step) else [False]
     for results, outcomes in _results(workflow, step, session):
-        inputs = product(outcomes, answers, facts, findings_to_try, lacks)
-        for outcome, answer, values, findings, lacking in inputs:
-            yield Act(outcome, values, results, findings, answers=answer, lacks_evidence=lacking)
-
-
-def _reads_evidence(step: StepDef) -> bool:
-    """Return whether the step decides by its evidence, as a handler may."""
-    names = (name for rule in step.rules if rule.when for name in parse(rule.when).names)
-    return callable(step.handler) or any(name.startswith(EVIDENCE) for name in names)
+        for outcome, answer, values, findings in product(outcomes, answers, facts, findings_to_try):
+            yield Act(outcome, values, results, findings, answers=answer)
 
 
 def starts(workflow: Workflow) -> Iterator[Frozen[str, object]]:
@@ -100,11 +91,7 @@ def perform(workflow: Workflow, session: Session, act: Act) -> Session:
     ]
     session = asked_questions.with_questions(session, answered)
     children = ended_children(session, act.agents) if act.agents else {}
-    evidence = None
-    if act.lacks_evidence:
-        evidence = assumed_evidence(current_step(workflow, session), passed=False)
-    report = Report(act.report, act.facts)
-    return advance(workflow, session, report, evidence=evidence, children=children)
+    return advance(workflow, session, Report(act.report, act.facts), children=children)
 
 
 def ended_children(session: Session, results: Sequence[str]) -> dict[str, Session]:

@@ -15,7 +15,6 @@ from itertools import chain, pairwise
 from typing import Any
 
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.reported_values import EvidenceMissingError
 from flowrail.machines.session import Session
 from flowrail.machines.statechart import TransitionKey
 from flowrail.machines.step import StepDef
@@ -117,8 +116,6 @@ class _Planner:
             yield Node(session, params=params)
 
     def _is_new(self, node: Node) -> bool:
-        if node.error == EvidenceMissingError.code:  # the refusal is intended
-            return False
         atoms = list(self._atoms(node))
         new = [atom for atom in atoms if atom not in self.first]
         if new:

@@ -16,7 +16,7 @@ from flowrail.machines.agents import Children
 from flowrail.machines.reported_values import EvidenceMissingError, ValuesError, check_note, read_values
 from flowrail.machines.session import Report, Session
 from flowrail.machines.step import StepDef, fact_args
-from flowrail.machines.transition import REPORTED, assumed_evidence, check_reportable, follow, read_outcome
+from flowrail.machines.transition import REPORTED, check_reportable, follow, read_outcome
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
@@ -269,7 +269,7 @@ def _follow(
 ) -> Session:
     """Return the session after a report. One that lacks evidence is recorded and refused."""
     environment, workflow, step = held.environment, held.workflow, held.step
-    results = assumed_evidence(step, passed=False) if environment.lacks_evidence else None
+    results = None
     if step.evidence and environment.demands_evidence:
         if session.evidence is None:
             session = step_checks.entered(environment, workflow, session)

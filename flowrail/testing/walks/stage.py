@@ -78,10 +78,6 @@ class Stage:
             ended = replace(change.kept.session, status=COMPLETED, step=None, dispatches=(), questions=())
             change.commit(ended, kind="move", at=self.environment.now, by=self.environment.by)
 
-    def assume_evidence(self, *, passed: bool) -> None:
-        """Treat the checks of steps as passed, or as not passed, from now on."""
-        self.environment = self.environment.replaced(lacks_evidence=not passed)
-
     def _answer(self, command: Command) -> Any:
         if command.verb not in self._operations:
             name = command.verb.rpartition(" ")[2]
