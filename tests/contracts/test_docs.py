@@ -32,8 +32,8 @@ from flowrail.text import yaml as yaml_text
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _ID = r"[a-z]+(?:-[a-z]+)*-[a-z0-9]{6}\b(?<=\d[a-z0-9]|[a-z]\d)"
-SHOWN = re.compile(rf"(?:{_ID}|(?<=--token )[a-z0-9]{{12}}\b)")
-"""An id or a token as a page shows it. The real one is used in its place."""
+SHOWN = re.compile(_ID)
+"""An id as a page shows it. The real one is used in its place."""
 FENCE = re.compile(
     r"^(?:`(?P<path>[\w./-]+)`:\n\n)?(?P<fence>`{3,})(?P<kind>\w+)\n(?P<body>.*?)^(?P=fence)$",
     re.DOTALL | re.MULTILINE,
@@ -70,6 +70,14 @@ def test_every_command_shown_prints_what_is_shown(page: Path) -> None:
             replay(block["body"], ids)
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "skills.md"], ids=name)
+def test_a_command_and_its_output_are_shown_only_in_blocks_that_run(page: Path) -> None:
+    """The transcripts in `skills.md` are recorded by `docs/transcripts.py`."""
+    for block in fences(page):
+        if block["kind"] not in {"console", "transcript"}:
+            assert not re.search(r"^\$ ", block["body"], re.MULTILINE), block["body"]
+
+
 @pytest.mark.parametrize("page", [each for each in PAGES if blocks(each, "yaml")], ids=name)
 def test_every_workflow_shown_has_no_findings(page: Path) -> None:
     for block in blocks(page, "yaml"):
@@ -99,8 +107,34 @@ def test_every_guide_begins_with_its_result(page: Path) -> None:
     title, _, rest = page.read_text(encoding="utf-8").partition("\n\n")
 
     assert title.startswith("# ")
-    assert not rest.startswith("#")
-    assert "After reading" not in rest
+    assert is_result(rest.partition("\n\n")[0])
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "This page shows how to move a session.",
+        "A report is refused. This page shows the proof.",
+        "After reading this page, you can move a session.",
+        "A step can ask the user a question.",
+        "Use YAML unless a step needs code.",
+        "## A workflow with handlers",
+        "```yaml",
+    ],
+)
+def test_a_guide_may_not_begin_with_an_announcement_or_advice(start: str) -> None:
+    assert not is_result(start)
+
+
+def is_result(paragraph: str) -> bool:
+    """Return whether a paragraph says what is so, instead of what the page does or what the reader may do."""
+    words = " ".join(paragraph.split())
+    announces = re.search(
+        r"\b(?:this|the) (?:page|guide)\b|\bAfter reading\b|\byou will\b", words, re.IGNORECASE
+    )
+    may = re.match(r"(?:\S+ ){1,3}?can\b", words)
+    advises = re.match(r"(?:Use|Install|Run|Write|Add|Learn|If|To)\b", words)
+    return words[:1].isalnum() | words.startswith("`flow") and not (announces or may or advises)
 
 
 def headings(page: Path) -> set[str]:
@@ -122,6 +156,8 @@ def write(block: re.Match[str]) -> None:
             assert content.count(before) == 1, before
             text = content.replace(before, text)
         file.write_text(text, encoding="utf-8")
+        if text.startswith("#!"):
+            file.chmod(0o755)
         for cached in Path.cwd().rglob(
             "__pycache__"
         ):  # files of one second and one size look alike to Python
@@ -153,7 +189,7 @@ def commands(block: str) -> list[tuple[str, str]]:
 
 
 def run(command: str, ids: dict[str, str], shown: str = "") -> str:
-    """Run a command with the real ids and tokens in place of the shown ones.
+    """Run a command with the real ids in place of the shown ones.
 
     Variables before the command and `< FILE` work as in a shell.
     """
