@@ -9,13 +9,8 @@ from flowrail.lazy_names import lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flowrail.formatters.blocks.dispatch import (
-        format_conditional_dispatch,
-        format_model_selection,
         format_orchestrator_constraint,
-        format_parallel_dispatch,
-        format_roster_dispatch,
         format_subagent_dispatch,
-        format_template_dispatch,
     )
     from flowrail.formatters.blocks.instructions import (
         format_detection_questions,
@@ -33,10 +28,8 @@ if TYPE_CHECKING:
         format_invoke_command,
         format_step,
         format_text_output,
-        format_text_step_header,
     )
     from flowrail.formatters.blocks.review import (
-        format_gate_actions,
         format_gate_step,
         format_post_qr_routing,
         format_qr_banner,
@@ -56,13 +49,8 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "formatters.blocks.dispatch": (
-        "format_conditional_dispatch",
-        "format_model_selection",
         "format_orchestrator_constraint",
-        "format_parallel_dispatch",
-        "format_roster_dispatch",
         "format_subagent_dispatch",
-        "format_template_dispatch",
     ),
     "formatters.blocks.instructions": (
         "format_detection_questions",
@@ -80,10 +68,8 @@ _MODULES = {
         "format_invoke_command",
         "format_step",
         "format_text_output",
-        "format_text_step_header",
     ),
     "formatters.blocks.review": (
-        "format_gate_actions",
         "format_gate_step",
         "format_post_qr_routing",
         "format_qr_banner",
@@ -106,37 +92,30 @@ _MODULES = {
 __all__ = [
     "GateConfig",
     "QRState",
-    "format_conditional_dispatch",
     "format_current_action",
     "format_detection_questions",
     "format_expected_output",
     "format_factored_verification_rationale",
     "format_forbidden",
-    "format_gate_actions",
     "format_gate_result",
     "format_gate_step",
     "format_incorrect_behavior",
     "format_invoke_after",
     "format_invoke_command",
-    "format_model_selection",
     "format_next_block",
     "format_open_question_guidance",
     "format_orchestrator_constraint",
-    "format_parallel_dispatch",
     "format_post_qr_routing",
     "format_qr_banner",
     "format_qr_file_output",
     "format_resource",
-    "format_roster_dispatch",
     "format_routing",
     "format_state_banner",
     "format_step",
     "format_step_header",
     "format_step_output",
     "format_subagent_dispatch",
-    "format_template_dispatch",
     "format_text_output",
-    "format_text_step_header",
     "format_verification_checklist",
     "format_xml_mandate",
 ]

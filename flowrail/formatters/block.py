@@ -12,11 +12,20 @@ from flowrail.command import Command, Hint
 from flowrail.machines.frozen import Frozen
 from flowrail.text.placeholders import in_fences
 from flowrail.text.report import Line, command
-from flowrail.text.safe_text import Markup, printed_block, printed_element, visible, xml_verbatim
+from flowrail.text.safe_text import (
+    Markup,
+    one_line,
+    printed_block,
+    printed_element,
+    shortened,
+    visible,
+    xml_verbatim,
+)
 
 COPIED = "needs_user_input"
 """The only element that a person reads as XML: an agent returns it in exactly this form."""
-
+LONGEST_TEXT = 1_000
+"""A longer text of a block is cut for a person; XML has it in full."""
 
 Show: TypeAlias = Callable[[Command], str]
 """How an interface shows a command: as a shell line (`str`), or as the call of a tool."""
@@ -31,8 +40,6 @@ class Block:
     """A part, or several of which each begins on a line of its own."""
     attributes: Mapping[str, object] = Frozen()
     """Those that are `None` are left out."""
-    lines: Sequence[str | Line] = ()
-    """What a person reads in place of the tag, the attributes and the texts."""
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -63,17 +70,31 @@ def _text(part: str | Command | Hint, show: Show) -> str:
     return part.render(show) if isinstance(part, Hint) else part
 
 
-def as_lines(block: Block) -> Iterator[str | Line]:
-    """Yield what a person reads of a block and of the blocks and commands in it."""
-    yield from block.lines
-    for part in block.parts:
+def as_lines(block: Block, indent: str = "") -> Iterator[str | Line]:
+    """Yield what a person reads of a block: its attributes in words, its texts, and its commands to copy.
+
+    The tag is the title of an outer block. A block inside another one is an item, which its first attribute names.
+    """
+    tag, parts = block.tag.replace("_", " "), [*block.parts]
+    named = ((name.replace("_", " "), value) for name, value in block.attributes.items())
+    values = {name: value for name, value in named if value is not None and value is not False}
+    about = [name if value is True else f"{name} {one_line(str(value))}" for name, value in values.items()]
+    text = shortened(str(parts.pop(0)), LONGEST_TEXT) if parts and isinstance(parts[0], str | Hint) else ""
+    if not indent:
+        head = f"{tag.capitalize()} ({', '.join(about)})" if about else tag.capitalize()
+    elif values:
+        head = ", ".join([one_line(str(next(iter(values.values())))), *about[1:]])
+    else:
+        head = "" if text else tag
+    ending = ":" if parts and not text else ""
+    yield f"{indent}{'- ' if indent else ''}{': '.join(filter(None, (head, text)))}{ending}"
+    for part in parts:
         if isinstance(part, Block):
-            yield from as_lines(part)
-        elif isinstance(part, Command) or (isinstance(part, Hint) and block.lines):
-            commands = (
-                [part] if isinstance(part, Command) else [p for p in part.parts if isinstance(p, Command)]
-            )
-            yield from (command(visible(str(shown)), 4) for shown in commands)
+            yield from as_lines(part, f"{indent}  ")
+        elif isinstance(part, Command):
+            yield command(visible(str(part)), len(indent) + 4)
+        else:
+            yield f"{indent}  {shortened(str(part), LONGEST_TEXT)}"
 
 
 def prose(text: str) -> Iterator[str | Line]:

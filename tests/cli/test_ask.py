@@ -77,7 +77,7 @@ def test_a_question_without_options_is_typed_as_json_and_answered_in_free_text(c
     assert f'answer="flow answer {child["session"]} q1=TEXT' in out
     assert "<text>Which store?</text>\n</question>" in out
     shown = flow("resume", child["session"], "--format", "text").out
-    assert "For the user: Which store?" in shown
+    assert "Which store?" in shown
     answered = told("answer", child["session"], "q1=a folder on the server")
     assert answered["questions"][0]["answer"] == ["other:a folder on the server"]
 

@@ -105,6 +105,6 @@ def test_a_step_wraps_prose_and_leaves_code_and_commands_whole() -> None:
     assert "Look at everything that the user named, and at what is beside it, until you can" in out
     at = out.index("- Write each place down as you go, with the file and the line, so that a")
     assert out[at + 1] == "  reader can check it later."
-    assert f"    {command}" in out
+    assert f"      {command}" in out
     assert any(line.startswith("grep ") and line.endswith(" examples") for line in out)
     assert flow("resume", "--format", "text").out.count("until you can say what it is for.") == 1

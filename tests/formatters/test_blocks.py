@@ -65,29 +65,14 @@ VALUES: Mapping[str, st.SearchStrategy[Any]] = {
 """Random values for each type or name of a formatter's parameter."""
 
 
-ROSTER = ("agent", "shared_context", "tasks", "join")
-"""Parameters of a roster that can have any value; there must be as many commands as tasks."""
-
-
 def blocks_of(formatter: str) -> st.SearchStrategy[Any]:
     """Return a strategy for the blocks that a formatter makes from random arguments."""
-    if formatter == "format_template_dispatch":
-        return TEMPLATES
     function = getattr(formatters, formatter)
     parameters = inspect.signature(function).parameters
-    names = ROSTER if formatter == "format_roster_dispatch" else tuple(parameters)
-    keys = {name: name if name in VALUES else parameters[name].annotation for name in names}
+    keys = {name: name if name in VALUES else parameter.annotation for name, parameter in parameters.items()}
     return st.builds(function, **{name: VALUES[key] for name, key in keys.items()})
 
 
-def _template(names: list[str], values: list[str], rest: str) -> str:
-    template = rest.replace("$", "") + "".join(f" ${name} " for name in names)
-    targets = [dict.fromkeys(names, value) for value in values]
-    return formatters.format_template_dispatch("explore", template, targets, commands=values, model=rest)
-
-
-NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True), max_size=2)
-TEMPLATES = st.builds(_template, NAMES, LISTS, TEXTS)
 BLOCKS = sorted(
     name
     for name in formatters.__all__
@@ -161,9 +146,9 @@ def test_an_agent_without_anything_to_run_must_be_free_form() -> None:
 def test_a_failed_gate_names_the_severities_that_block_in_its_round(iteration: int, severities: str) -> None:
     gate = GateConfig("Plan Review", 1, 4, "The plan holds.")
 
-    actions = formatters.format_gate_actions(QRState(iteration, status="fail"), gate)
+    step = formatters.format_gate_step("gate.py", 3, 4, "Gate", QRState(iteration, status="fail"), gate)
 
-    assert actions[1] == f"The gate does not pass. Severities that block in this round: {severities}."
+    assert f"The gate does not pass. Severities that block in this round: {severities}." in step
 
 
 def test_the_reference_page_shows_every_block() -> None:

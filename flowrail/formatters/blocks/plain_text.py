@@ -9,11 +9,6 @@ from flowrail.machines.script_steps import QRState
 from flowrail.text.safe_text import one_line, visible
 
 
-def format_text_step_header(step: int, total: int, title: str) -> str:
-    """Return the number and title of a step, underlined."""
-    return _underlined(f"Step {step} of {total}: {one_line(title)}")
-
-
 def format_text_output(
     step: int, total: int, title: str, actions: Sequence[str], brief: str = "", next_title: str | None = None
 ) -> str:
@@ -21,7 +16,7 @@ def format_text_output(
 
     Without *next_title* it is the last step.
     """
-    parts = [format_text_step_header(step, total, title)]
+    parts = [_underlined(f"Step {step} of {total}: {one_line(title)}")]
     if brief:
         parts.append(visible(brief))
     parts.append(visible("\n".join(actions)))

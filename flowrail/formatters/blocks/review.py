@@ -26,8 +26,6 @@ from flowrail.text.safe_text import Markup, Verbatim, block, element, xml_text
 
 LIMIT = 5
 """The number of rounds after which the user is asked."""
-MORE_ROUNDS = 2
-"""How often the user is offered another round."""
 
 
 def format_qr_banner(qr: QRState, qr_name: str, *, fresh_review: bool = False) -> Markup:
@@ -73,7 +71,7 @@ def format_qr_file_output(passed: bool, report_path: str | None = None, gate_com
     return block("qr_result", [block("orchestrator_action", lines)], status=status, report=report_path)
 
 
-def format_gate_actions(
+def _gate_actions(
     qr: QRState, gate: GateConfig, *, limit: int = LIMIT, policy: str = DEFAULT_POLICY
 ) -> list[str]:
     """Return the actions of a gate: the state of the loop, the blocking findings, who fixes them, what is forbidden."""
@@ -92,7 +90,7 @@ def format_gate_actions(
     before, after = loop_pieces(loop)
     more: list[str] = [gate.pass_message] if mode == PASSED and gate.pass_message else []
     if mode == ASK_USER:
-        more = [_limit_question(qr, gate, limit)]
+        more = [_limit_question(qr, gate)]
     elif mode == FAILED:
         fixer = "You fix them" if gate.self_fix else f"{_agent_text(gate.fix_target).capitalize()} fixes them"
         pass_on = (
@@ -124,7 +122,7 @@ def format_gate_step(
         step,
         total,
         title,
-        format_gate_actions(qr, gate, limit=limit, policy=policy),
+        _gate_actions(qr, gate, limit=limit, policy=policy),
         _next_command(script, step, total, qr, gate, limit),
         phase,
         gate_result=_result(qr, gate, limit),
@@ -164,17 +162,14 @@ def _agent_text(role: AgentRole | str | None) -> str:
     return f"a sub-agent of kind {role or AgentRole.DEVELOPER}"
 
 
-def _limit_question(qr: QRState, gate: GateConfig, limit: int) -> Markup:
+def _limit_question(qr: QRState, gate: GateConfig) -> Markup:
     if_accepted = "run if_pass" if gate.pass_step is not None else "the workflow ends here; run nothing"
     if_repeated = "run if_fail" if gate.pass_step is not None else "run the command below"
     choices = {
         "another-round": f"fix and review all blocking findings: {if_repeated}",
-        "must-only": f"one more round that fixes only MUST findings: {if_repeated}",
         "accept-the-risk": f"open findings stay, with the reason recorded: {if_accepted}",
         "stop": "the workflow ends as failed: run nothing",
     }
-    if qr.iteration >= limit + MORE_ROUNDS:
-        del choices["another-round"]
     lines = [
         f"{gate.name} has failed {qr.iteration} times. Tell the user which findings still block, and ask how to continue.",
         "The user decides; record the answer.",

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowrail.formatters.block import as_xml
-from flowrail.formatters.blocks.step import current_action, step_header, step_output
+from flowrail.formatters.block import Block, as_xml
 from flowrail.machines.script_steps import BranchCommand, FlatCommand, NextCommand, QRStatus
 from flowrail.text.safe_text import Markup, Verbatim, block, content, element
 
 
 def format_step_header(script: str, step: int, total: int, title: str, phase: str | None = None) -> Markup:
     """Return the title of a step with its number, counted from 1, and the number of steps."""
-    return Markup(as_xml(step_header(title, script=script, step=step, total=total, phase=phase)))
+    return Markup(
+        as_xml(Block("step_header", title, {"script": script, "step": step, "total": total, "phase": phase}))
+    )
 
 
 def format_current_action(actions: Sequence[str]) -> Markup:
     """Return the actions of a step, one per line: plain strings are escaped, blocks are not."""
-    return Markup(as_xml(current_action([Markup(content(action)) for action in actions])))
+    return Markup(as_xml(Block("current_action", [Markup(content(action)) for action in actions])))
 
 
 def format_invoke_after(command: NextCommand) -> Markup:
@@ -98,4 +99,4 @@ def format_step_output(
         format_invoke_after(next_command),
         format_next_block(next_command),
     ]
-    return Markup(as_xml(step_output([part for part in parts if part])))
+    return Markup(as_xml(Block("step_output", [part for part in parts if part])))

@@ -9,7 +9,6 @@ from flowrail.command import Hint, value_text
 from flowrail.formatters.block import Block, Show, as_lines, as_xml, markup_lines, prose
 from flowrail.formatters.blocks.fences import with_blocks
 from flowrail.formatters.blocks.review_loop import loop_pieces
-from flowrail.formatters.blocks.step import current_action, step_header, step_output
 from flowrail.formatters.guidance.agent_answers import ANSWER, result_lines
 from flowrail.formatters.guidance.briefing import briefing_text
 from flowrail.formatters.guidance.step_work import work_blocks
@@ -49,13 +48,16 @@ def xml(guidance: Guidance, show: Show = str) -> str:
         "status": guidance.status,
         "replayed": REPLAYED if guidance.replayed else None,
     }
-    return as_xml(step_output([*_instructions(guidance, show), *_work(guidance, show)], **about), show)
+    actions = Block("current_action", pieces(guidance, show))
+    blocks = [*_head(guidance), actions, *_work(guidance, is_shell=show is str)]
+    return as_xml(Block("step_output", blocks, about), show)
 
 
 def report(guidance: Guidance) -> Report:
     """Return a step and its next commands for a person: prose is wrapped, commands and code are not."""
-    blocks = [*_instructions(guidance, str), *_work(guidance, str)]
-    return paragraphs(_header(guidance), *map(as_lines, blocks))
+    briefing = [visible(_briefing(guidance))] if guidance.briefing else []
+    work = map(as_lines, _work(guidance, is_shell=True))
+    return paragraphs(_header(guidance), briefing, _as_prose(pieces(guidance)), *work)
 
 
 def state_report(guidance: Guidance) -> Report:
@@ -68,8 +70,9 @@ def state_report(guidance: Guidance) -> Report:
     if guidance.claim:
         yield one_line(guidance.claim)
     # a session that has ended, has lost its work or belongs to another conversation has only instructions
-    blocks = _work(guidance, str) if guidance.next or guidance.dispatches else _instructions(guidance, str)
-    for block in blocks:
+    if not (guidance.next or guidance.dispatches):
+        yield from _as_prose(pieces(guidance))
+    for block in _work(guidance, is_shell=True):
         yield from as_lines(block)
 
 
@@ -110,28 +113,26 @@ def _working_files(guidance: Guidance) -> Iterator[str]:
 # --- its instructions
 
 
-def _instructions(guidance: Guidance, show: Show) -> Iterator[Block]:
-    """Yield the briefing, the step and its instructions."""
+def _briefing(guidance: Guidance) -> str:
+    return briefing_text(guidance, guidance.briefing) if guidance.briefing else ""
+
+
+def _head(guidance: Guidance) -> Iterator[Block]:
+    """Yield the briefing and the step, before its instructions."""
     if guidance.briefing is not None:
-        briefing = briefing_text(guidance, guidance.briefing)
-        yield Block("briefing", briefing, lines=[visible(briefing)])
+        yield Block("briefing", _briefing(guidance))
     step = guidance.step
     if step is not None:
-        yield step_header(
-            step.title,
-            id=step.id,
-            number=step.number,
-            total=step.total,
-            phase=step.phase,
-            attempt=step.attempt if step.limit or step.attempt > 1 else None,
-            limit=step.limit,
-            skipped=" ".join(step.skipped) or None,
-        )
-    texts = pieces(guidance, show)
-    yield current_action(texts, lines=[*_as_prose(texts)])
-    if guidance.forbids:
-        forbidden = ", ".join(guidance.forbids)
-        yield Block("not_in_this_step", forbidden, lines=[f"Not in this step: {one_line(forbidden)}"])
+        about = {
+            "id": step.id,
+            "number": step.number,
+            "total": step.total,
+            "phase": step.phase,
+            "attempt": step.attempt if step.limit or step.attempt > 1 else None,
+            "limit": step.limit,
+            "skipped": " ".join(step.skipped) or None,
+        }
+        yield Block("step_header", step.title, about)
 
 
 def _as_prose(texts: Iterable[str | Markup]) -> Iterator[str | Line]:
@@ -210,10 +211,12 @@ def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup
 # --- its work and its next commands
 
 
-def _work(guidance: Guidance, show: Show) -> Iterator[Block]:
+def _work(guidance: Guidance, *, is_shell: bool) -> Iterator[Block]:
+    if guidance.forbids:
+        yield Block("not_in_this_step", ", ".join(guidance.forbids))
     yield from work_blocks(guidance)
     if guidance.next:
-        yield _next(guidance, is_shell=show is str)
+        yield _next(guidance, is_shell=is_shell)
 
 
 def _next(guidance: Guidance, *, is_shell: bool) -> Block:
@@ -222,54 +225,34 @@ def _next(guidance: Guidance, *, is_shell: bool) -> Block:
     blocks = [Block("keep", KEEP)] if is_new else []
     blocks += [_want(name, arg, is_alone=len(wants) < MANY) for name, arg in wants.items()]
     if len(wants) >= MANY:
-        instruction = f"Append -s 'NAME=VALUE' for each, a list as JSON, {FACTS_FILE}"
-        blocks.append(Block("wants_file", instruction, lines=[f"  {FACTS_FILE}"]))
-    blocks += [_case(guidance, offer) for offer in guidance.next]
-    return Block("next", blocks, lines=["Report the outcome to get the next step:"])
+        blocks.append(Block("wants_file", f"Append -s 'NAME=VALUE' for each, a list as JSON, {FACTS_FILE}"))
+    return Block("next", [*blocks, *(_case(guidance, offer) for offer in guidance.next)])
 
 
 def _want(name: str, arg: Arg, *, is_alone: bool) -> Block:
     """Return a value to append; if there are many, how to append them is printed once."""
-    is_list = arg.kind == "list"
-    example = None if arg.example is None else value_text(arg.example)
     choices = ", ".join(one_line(value_text(choice)) for choice in arg.choices or ())
-    bounds = "" if choices else range_text(arg)
     about = {
         "name": name,
         "type": arg.kind,
-        "example": None if choices else example,
+        "example": None if choices or arg.example is None else value_text(arg.example),
         "choices": choices or None,
-        "range": bounds or None,
+        "range": ("" if choices else range_text(arg)) or None,
         "required": arg.required,
     }
-    as_list = f"append -s '{name}=VALUE', a list as JSON"
-    texts = [as_list if is_list else f"append -s {name}=VALUE"] if is_alone else []
-    texts += [arg.description] if arg.description else []
-    typed = one_line(example or "")
-    if is_list:
-        typed = "'" + typed.replace("'", r"'\''") + "'"  # else a shell takes quotes and spaces away
-    which = "items of" if is_list else "one of"
-    values = f"  {which} {choices}" if choices else f"  such as {typed}" if example else ""
-    optional = "" if arg.required else "  (optional)"
-    words = f"  add -s {name}={arg.kind.upper()}{optional}{values}{f' ({bounds})' if bounds else ''}"
-    description = f"  {one_line(arg.description)}" if arg.description else ""
-    return Block("want", ": ".join(texts), about, [f"{words}{description}"])
+    append = f"append -s '{name}=VALUE', a list as JSON" if arg.kind == "list" else f"append -s {name}=VALUE"
+    texts = [append if is_alone else "", arg.description or ""]
+    return Block("want", ": ".join(filter(None, texts)), about)
 
 
 def _case(guidance: Guidance, offer: OfferedTransition) -> Block:
-    facts = "".join(f" {name}={one_line(str(value))}" for name, value in offer.facts.items())
-    destination, waits_for = _destination(guidance, offer), "; ".join(offer.waits_for)
     about = {
         "outcome": offer.outcome,
-        "to": destination,
+        "to": _destination(guidance, offer),
         "limit_reached": offer.capped or None,
-        "waits_for": waits_for or None,
+        "waits_for": "; ".join(offer.waits_for) or None,
     }
-    target = "ends the run" if offer.ends else f"to {destination}" if offer.to else destination
-    limit = " (the limit is reached)" if offer.capped else ""
-    waiting = f" (waits for {waits_for})" if waits_for else ""
-    words = f"  {offer.outcome}{facts}: {target}{limit}{waiting}"
-    return Block("case", offer.command or "", about, [words])
+    return Block("case", offer.command or "", about)
 
 
 def _destination(guidance: Guidance, offer: OfferedTransition) -> str:

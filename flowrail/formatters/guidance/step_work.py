@@ -11,11 +11,11 @@ from flowrail.machines.guidance.agent_work import PENDING, AgentWork, QuestionTo
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.step_evidence import DeclaredCommand, DemandedCheck
 from flowrail.machines.question import Option
-from flowrail.machines.session import BY_AGENT, BY_STEP, GivenAnswer, RecordedFinding
+from flowrail.machines.session import BY_AGENT, BY_STEP, RecordedFinding
 from flowrail.outcome import DONE
 from flowrail.session_status import NEED_PERSON, OPEN
 from flowrail.text.phrases import in_words
-from flowrail.text.safe_text import one_line, shortened
+from flowrail.text.safe_text import shortened
 
 FINDING = "--severity MUST|SHOULD|COULD --place PLACE --text TEXT"
 """The options of the command that records a finding; a long text goes into a file, `--file FILE`."""
@@ -62,7 +62,7 @@ ABOUT_COMMANDS = (
 )
 ABOUT_ONCE = "A command marked once never runs twice: after its run, the line only prints its output again."
 NOT_RUN = "not run yet"
-IF_NOTHING_FOUND = "if the review found nothing and no agent recorded that"
+IF_NOTHING_FOUND = "if_the_review_found_nothing_and_no_agent_recorded_that"
 
 
 def prompt(command: Command) -> Hint:
@@ -72,7 +72,9 @@ def prompt(command: Command) -> Hint:
 
 def work_blocks(guidance: Guidance) -> Iterator[Block]:
     """Yield the answers, dispatches, questions, findings, commands and checks of a step."""
-    yield from map(_user_said, guidance.answers)
+    for given in guidance.answers:
+        said: list[str | Block] = [Block("text", given.question), "; ".join(given.answer)]
+        yield Block("user_said", said, {"id": given.id, "reason": given.reason or None})
     if guidance.join is not None:
         yield _dispatches(guidance, guidance.join)
     if guidance.questions:
@@ -80,36 +82,20 @@ def work_blocks(guidance: Guidance) -> Iterator[Block]:
         ask = [Block("ask", instruction)] if str(instruction) else []
         yield Block("questions", [*ask, *(_question(guidance, asked) for asked in guidance.questions)])
     if guidance.findings:
-        yield Block("findings", [*map(_finding, guidance.findings)], lines=["Findings on record:"])
+        yield Block("findings", [*map(_finding, guidance.findings)])
     if guidance.finding_command:
         about = {"append": FINDING, "if": UNRECORDED if guidance.dispatches else None}
-        lines = [f"To record a finding, append {FINDING} to"]
-        yield Block("finding_command", guidance.finding_command, about, lines)
+        yield Block("finding_command", guidance.finding_command, about)
     if guidance.commands:
-        declared = map(_command, guidance.commands)
         is_once = any(command.once for command in guidance.commands)
         words = f"{ABOUT_COMMANDS} {ABOUT_ONCE}" if is_once else ABOUT_COMMANDS
-        yield Block("commands", [words, *declared], lines=[f"Commands. {words}"])
+        yield Block("commands", [words, *map(_command, guidance.commands)])
     if guidance.evidence:
-        about_evidence = _about_evidence(guidance)
         checks = [_check(guidance, check) for check in guidance.evidence]
-        yield Block("evidence", [about_evidence, *checks], lines=[f"Evidence. {about_evidence}"])
+        yield Block("evidence", [_about_evidence(guidance), *checks])
 
 
-# --- the user's answers, and questions
-
-
-def _answer_text(answer: Sequence[str]) -> str:
-    return one_line("; ".join(text.removeprefix("other:") for text in answer))
-
-
-def _user_said(given: GivenAnswer) -> Block:
-    because = f"  because: {one_line(given.reason)}" if given.reason else ""
-    words = (
-        f"The user was asked: {one_line(given.question)} They answered: {_answer_text(given.answer)}{because}"
-    )
-    said: list[str | Block] = [Block("text", given.question), "; ".join(given.answer)]
-    return Block("user_said", said, {"id": given.id, "reason": given.reason or None}, [words])
+# --- questions
 
 
 def _how_to_ask(guidance: Guidance) -> Hint:
@@ -159,23 +145,18 @@ def _question(guidance: Guidance, asked: QuestionToUser) -> Block:
         "multi": asked.multi or None,
         "session": None if is_own else asked.session,
     }
-    whose = "" if is_own else f" (session {asked.session})"
     text = Block("text", asked.text)
     if asked.answer is not None:
-        words = f"Answered{whose}: {one_line(asked.text)} {_answer_text(asked.answer)}"
-        return Block("answered", [text, "; ".join(asked.answer)], about, [words])
+        return Block("answered", [text, "; ".join(asked.answer)], about)
     pairs = zip(asked.options, asked.choices, strict=True)
     options = [_option(asked, option, choice) for option, choice in pairs]
-    header = f" [{one_line(asked.header)}]" if asked.header else ""
-    words = f"For the user{whose}{header}: {one_line(asked.text)}"
-    return Block("question", [text, *(options or [Block("answer", asked.command or "")])], about, [words])
+    return Block("question", [text, *(options or [Block("answer", asked.command or "")])], about)
 
 
 def _option(asked: QuestionToUser, option: Option, choice: Command | None) -> Block:
     is_persons = asked.person or option.person
     about = {"label": option.label, "description": option.description or None, "person": is_persons or None}
-    words = f"  {one_line(option.label)}{f'  {one_line(option.description)}' if option.description else ''}"
-    return Block("option", choice or "", about, [f"{words}{'  (only a person)' if is_persons else ''}"])
+    return Block("option", choice or "", about)
 
 
 # --- dispatches
@@ -183,13 +164,12 @@ def _option(asked: QuestionToUser, option: Option, choice: Command | None) -> Bl
 
 def _dispatches(guidance: Guidance, join: Join) -> Block:
     most = min(LONGEST_RESULT, ALL_RESULTS // max(1, join.total))
-    words = f"Agents: {join.succeeded} of {join.needed} needed have succeeded, {join.total} in all"
     parts = [
         *(Block("launch", text) for text in _how_to_launch(guidance, join)),
         *(_dispatch(guidance, dispatch, join, most) for dispatch in guidance.dispatches),
     ]
     about = {"needed": join.needed, "succeeded": join.succeeded, "total": join.total, "met": join.met}
-    return Block("dispatches", parts, about, [words if join.total else NO_ITEMS])
+    return Block("dispatches", parts, about)
 
 
 def _how_to_launch(guidance: Guidance, join: Join) -> Iterator[str | Hint]:
@@ -243,20 +223,13 @@ def _dispatch(guidance: Guidance, dispatch: AgentWork, join: Join, most: int) ->
         "relayed": dispatch.relayed or None,
         "result": result if dispatch.again else None,
     }
-    runs = f" runs {work.workflow}" if work.workflow else ""
-    what = one_line(" ".join(filter(None, (item, variables))))
-    model = f", model {one_line(work.model)}" if work.model else ""
-    words = f"  {dispatch.number}: {one_line(work.agent)}{runs}{f' ({what})' if what else ''}{model}: "
-    lines = [f"{words}{dispatch.status}{', relayed' if dispatch.relayed else ''}"]
-    if result is not None:
-        lines.append(f"    {shortened(result_text(dispatch, 200), 200)}")
     if join.met or dispatch.succeeded:
-        return Block("dispatch", result or "", about, lines)
+        return Block("dispatch", result or "", about)
     if dispatch.again:
-        return Block("dispatch", dispatch.again_command or "", about, lines)
+        return Block("dispatch", dispatch.again_command or "", about)
     if dispatch.command is None or dispatch.status in NEED_PERSON:  # an answer prints how to launch the agent
-        return Block("dispatch", "", about, lines)
-    return Block("dispatch", prompt(dispatch.command), about, lines)
+        return Block("dispatch", "", about)
+    return Block("dispatch", prompt(dispatch.command), about)
 
 
 def _variables(dispatch: AgentWork, dispatches: Sequence[AgentWork]) -> str:
@@ -283,10 +256,8 @@ def result_text(dispatch: AgentWork, most: int) -> str:
 
 
 def _finding(finding: RecordedFinding) -> Block:
-    place = finding.place
-    about = {"id": finding.id, "severity": finding.severity, "round": finding.round, "place": place}
-    words = f"  {finding.id} {finding.severity} (round {finding.round}) {one_line(finding.text)}"
-    return Block("finding", finding.text, about, [f"{words}{f'  {one_line(place)}' if place else ''}"])
+    about = {"id": finding.id, "severity": finding.severity, "round": finding.round, "place": finding.place}
+    return Block("finding", finding.text, about)
 
 
 def _command(declared: DeclaredCommand) -> Block:
@@ -296,10 +267,7 @@ def _command(declared: DeclaredCommand) -> Block:
         "once": declared.once or None,
         "now": declared.state or NOT_RUN,
     }
-    once = ", only once" if declared.once else ""
-    state = f" (now: {declared.state})" if declared.state else f" ({NOT_RUN})"
-    words = f"  {declared.name}{once}{state}: {one_line(declared.run)}"
-    return Block("command", declared.command or "", about, [words])
+    return Block("command", declared.command or "", about)
 
 
 def _about_evidence(guidance: Guidance) -> Hint:
@@ -327,8 +295,6 @@ def _about_evidence(guidance: Guidance) -> Hint:
 
 def _check(guidance: Guidance, check: DemandedCheck) -> Block:
     outcomes = " ".join(check.outcomes)
-    needed = f"if {one_line(check.condition)}: " if check.condition else f"{outcomes}: " if outcomes else ""
-    state = f" (now: {check.verdict})" if check.verdict else ""
     about = {
         "id": check.check,
         "if": check.condition or None,
@@ -336,12 +302,8 @@ def _check(guidance: Guidance, check: DemandedCheck) -> Block:
         "now": check.verdict or None,
     }
     parts: list[str | Block] = [check.expected]
-    if check.command and check.kind == "command":
-        parts.append(Block("run", check.command))
-    elif check.command:
-        parts.append(
-            Block(IF_NOTHING_FOUND.replace(" ", "_"), check.command, lines=[f"    {IF_NOTHING_FOUND}:"])
-        )
+    if check.command:
+        parts.append(Block("run" if check.kind == "command" else IF_NOTHING_FOUND, check.command))
     if check.question:
         parts.append(_question(guidance, check.question))
-    return Block("check", parts, about, [f"  {needed}{check.check}{state}: {one_line(check.expected)}"])
+    return Block("check", parts, about)
