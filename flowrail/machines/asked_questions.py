@@ -70,11 +70,17 @@ If you do this dispatch yourself, ask the user directly and ignore this block. I
 </question_format>""")  # noqa: E501 - a paragraph is one line to the agent that reads it
 """For a sub-agent: how to return questions."""
 
+ASK_FROM_DISPATCH = (
+    "Only if another agent launched you and the user must decide something that changes your result: save your work, pass "
+    'one to three questions such as `[{"text": "Which cache?", "options": ["Redis", "Files"]}]` to the ask_command on '
+    "standard input, and return exactly what it prints as your whole answer. If you do this dispatch yourself, ask the user "
+    "directly."
+)
+"""For a sub-agent at its first step: the same in one sentence, for the command that records questions."""
+
 QUESTION_RELAY_HANDLER = Markup("""\
 <question_relay>
-An agent that answers with a needs_user_input block has questions and is not finished. Do not report the step yet.
-1. Wait for the other agents. Then ask the user all questions in one call of your question tool (AskUserQuestion in Claude Code), word for word. Answer none yourself.
-2. Run the command in the block's answer attribute with the answers as ID=LABEL, or ID=other:TEXT for the user's own words. It prints how to launch the agent that continues. If the attribute is missing, first pass the block to `flow ask SESSION -`, with the session of its dispatch.
+An agent that answers with a needs_user_input block has questions and is not finished. Wait for the other agents. Then ask the user all questions in one call of your question tool (AskUserQuestion in Claude Code), word for word; answer none yourself. Run the command in the block's answer attribute with the answers as ID=LABEL, or as ID=other:TEXT in the user's own words. If the attribute is missing, first pass the block to `flow ask SESSION -`, with the session of its dispatch.
 </question_relay>""")  # noqa: E501 - the same
 """For an agent that launches others: how to recognise their questions and return answers."""
 

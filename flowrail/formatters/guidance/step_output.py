@@ -13,9 +13,9 @@ from flowrail.formatters.guidance.agent_answers import ANSWER, result_lines
 from flowrail.formatters.guidance.briefing import briefing_text
 from flowrail.formatters.guidance.step_work import work_blocks
 from flowrail.machines.asked_questions import (
+    ASK_FROM_DISPATCH,
     QUESTION_RELAY_HANDLER,
     QUESTION_RELAY_UPWARDS,
-    SUB_AGENT_QUESTION_FORMAT,
 )
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.offers import Destination, OfferedTransition
@@ -157,11 +157,14 @@ def pieces(guidance: Guidance, show: Show = str) -> list[str | Markup]:
     after += (Verbatim(hint.render(show)) if isinstance(hint, Hint) else hint for hint in _endings(guidance))
     if guidance.result is not None:
         after += [ANSWER, Verbatim("\n".join(result_lines(guidance.result, show)))]
-    is_first_text = guidance.revision == 0 or guidance.resumed
-    if guidance.ask_command and is_first_text and not guidance.open_questions:
-        command = element("ask_command", Verbatim(show(guidance.ask_command)))
-        after += [SUB_AGENT_QUESTION_FORMAT, command]
+    if guidance.ask_command and _is_first_text(guidance) and not guidance.open_questions:
+        after += [ASK_FROM_DISPATCH, element("ask_command", Verbatim(show(guidance.ask_command)))]
     return [*before, *_own_pieces(guidance), *after]
+
+
+def _is_first_text(guidance: Guidance) -> bool:
+    """Return whether an agent reads this first: it begins the session, or continues it without its memory."""
+    return guidance.revision == 0 or guidance.resumed
 
 
 def _endings(guidance: Guidance) -> Iterator[str | Hint]:
@@ -176,7 +179,7 @@ def _endings(guidance: Guidance) -> Iterator[str | Hint]:
     if guidance.step is None and guidance.parent is None and guidance.working_files:
         files = ", ".join(f"{file.path} ({size(file.bytes)})" for file in guidance.working_files[:MOST_FILES])
         yield f"Working files: {files}"
-    if guidance.give_up_command is not None and guidance.next:
+    if guidance.give_up_command is not None and guidance.next and _is_first_text(guidance):
         yield Hint("If you cannot do this work, say why: ", guidance.give_up_command)
 
 

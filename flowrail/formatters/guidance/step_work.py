@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from flowrail.command import Command, Hint, value_text
 from flowrail.formatters.block import Block
 from flowrail.machines.agents import Join, cut
+from flowrail.machines.demanded_evidence import Verdict
 from flowrail.machines.guidance.agent_work import PENDING, AgentWork, QuestionToUser
 from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.step_evidence import DeclaredCommand, DemandedCheck
@@ -83,7 +84,7 @@ def work_blocks(guidance: Guidance) -> Iterator[Block]:
         yield Block("questions", [*ask, *(_question(guidance, asked) for asked in guidance.questions)])
     if guidance.findings:
         yield Block("findings", [*map(_finding, guidance.findings)])
-    if guidance.finding_command:
+    if guidance.finding_command and not _agents_at_work(guidance):
         about = {"append": FINDING, "if": UNRECORDED if guidance.dispatches else None}
         yield Block("finding_command", guidance.finding_command, about)
     if guidance.commands:
@@ -93,6 +94,11 @@ def work_blocks(guidance: Guidance) -> Iterator[Block]:
     if guidance.evidence:
         checks = [_check(guidance, check) for check in guidance.evidence]
         yield Block("evidence", [_about_evidence(guidance), *checks])
+
+
+def _agents_at_work(guidance: Guidance) -> bool:
+    """Return whether agents of the step may still do what the leading agent would do for them."""
+    return guidance.join is not None and bool(guidance.join.open)
 
 
 # --- questions
@@ -302,8 +308,10 @@ def _check(guidance: Guidance, check: DemandedCheck) -> Block:
         "now": check.verdict or None,
     }
     parts: list[str | Block] = [check.expected]
-    if check.command:
-        parts.append(Block("run" if check.kind == "command" else IF_NOTHING_FOUND, check.command))
+    if check.command and check.kind == "command":
+        parts.append(Block("run", check.command))
+    elif check.command and check.verdict != Verdict.PASS and not _agents_at_work(guidance):
+        parts.append(Block(IF_NOTHING_FOUND, check.command))
     if check.question:
         parts.append(_question(guidance, check.question))
     return Block("check", parts, about)

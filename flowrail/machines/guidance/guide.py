@@ -121,7 +121,7 @@ class Guidance:
     resources: Mapping[str, str] = Frozen()
     """The reference texts that the instructions name."""
     finding_command: Command | None = None
-    """In a review: the command that records a finding, without the finding."""
+    """In a review: the command that records a finding, without the finding. A reviewer has it at the first and last step."""
     loop: ReviewLoop | None = None
     ask_command: Command | None = None
     """For a sub-agent: the command that asks the user; it reads the questions from standard input."""
@@ -222,7 +222,8 @@ def guide(
     values, join = names_in(context), join_at(workflow, step, session, children)
     questions = tuple(questions_of(session, children, store, place))
     demands_review = any(check.review == "submitted" for check in step.checks.values())
-    is_review = step.id in reviews(workflow) or (parent is not None and parent.review)
+    is_reviewer = parent is not None and parent.review
+    begins_or_ends = not session.revision or resumed or None in step.transitions.values()
     cannot_fail = parent and Outcome.FAIL not in step.transitions and not step.decides
     return replace(
         guidance,
@@ -239,7 +240,7 @@ def guide(
         commands=tuple(commands_of(step, session, values, store)),
         evidence=tuple(checks_of(workflow, step, session, values, store)),
         finding_command=Command("finding add", session.id, store=store)
-        if is_review or demands_review
+        if demands_review or step.id in reviews(workflow) or (is_reviewer and begins_or_ends)
         else None,
         give_up_command=Command("session abandon", session.id, reason="REASON", store=store)
         if cannot_fail
