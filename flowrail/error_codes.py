@@ -129,6 +129,7 @@ VALIDATION_FAILED | 6 | All fields are present, but the payload or the target fa
 FOREIGN_FLEET | 7 | The fleet's job queue came with a clone, was moved, or belongs to another user. | Start a fleet of your own.
 FOREIGN_HANDOFF | 7 | The handoff was not recorded by this user on this machine; it may have come with a clone. | Ask the sender to send it again.
 FOREIGN_SESSION | 7 | The session was not started by this user on this machine; it may have come with a clone. | Ask a person to look at it and run `flow trust --session ID`.
+NOT_CONFIRMED | 7 | A person was asked at the terminal and did not type `yes`. | Run the command again to decide.
 NOT_TRUSTED | 7 | The command would run code that is not approved. | Ask a person to run `flow trust SKILL`.
 """
 )

@@ -115,6 +115,12 @@ class TrustError(FlowError):
     exit_status = 7
 
 
+class NotConfirmedError(TrustError):
+    """A person at the terminal was asked and did not type `yes`."""
+
+    code = "NOT_CONFIRMED"
+
+
 class ExtraMissingError(UsageError):
     """The command needs an extra of flowrail that is not installed."""
 

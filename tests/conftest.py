@@ -12,6 +12,8 @@ import pytest
 from hypothesis import settings
 from support.databases import Server, close_all, postgres
 
+from flowrail.hosts.conversation import MARKS
+
 # The same examples in each run, so that a commit has one result.
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("drawn", deadline=None, max_examples=200)
@@ -58,17 +60,15 @@ def own_world(
     (project / ".git").mkdir()
     monkeypatch.setenv("HOME", str(home))
     for name in (
+        *MARKS,
         "XDG_STATE_HOME",
         "XDG_CACHE_HOME",
         "CLAUDE_CONFIG_DIR",
         "FLOW_STORE",
         "FLOW_ACTOR",
-        "CLAUDE_CODE_SESSION_ID",
         "CLAUDE_PROJECT_DIR",
         "CLAUDE_ENV_FILE",
         "CODEX_HOME",
-        "CODEX_THREAD_ID",
-        "FLOW_HOST_SESSION",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(project)

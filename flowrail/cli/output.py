@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from flowrail.command import Command, Hint
-from flowrail.errors import FlowError, StorageError, TrustError
+from flowrail.errors import FlowError, NotConfirmedError, StorageError, TrustError
 from flowrail.text.safe_text import bounded, error_data, json_visible, one_line, visible
 
 if TYPE_CHECKING:
@@ -281,4 +281,9 @@ def ask(question: str, *, shown: str, hint: str | Hint, **details: Any) -> None:
             "only a person at a terminal without an agent can approve this", hint=hint, **details
         ) from None
     if answer != b"yes":
-        raise TrustError("the person did not approve", hint=hint, **details)
+        typed = one_line(answer.decode(errors="replace"))
+        raise NotConfirmedError(
+            f"nothing was recorded: only `yes` confirms, and the answer was `{typed}`",
+            hint="run the command again to decide",
+            **details,
+        )

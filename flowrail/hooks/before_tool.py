@@ -79,9 +79,10 @@ def _refusal(call: Call) -> str | None:
     """Return why only a person may make the call."""
     if call.tool in QUESTIONS and call.tool_input.get("answers"):
         return "Only the user gives the answers to a question. Ask it without `answers`."
-    if "flow" not in f"{call.cwd} {call.tool_input}":
+    given = f"{call.cwd} {call.tool_input}"
+    if not any(part in given for part in ("flow", "journal", os.path.dirname(call.state), ".local")):
         return None
-    from flowrail.hooks.people_commands import refusal_of  # most calls do not mention flow
+    from flowrail.hooks.people_commands import refusal_of  # most calls mention none of these
 
     return refusal_of(call)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from flowrail.hosts.conversation import usable
 from flowrail.hosts.host import Host, calling_host
-from flowrail.rules.tools import EDITS, SHELLS, ToolUse
+from flowrail.rules.tools import EDITS, ToolUse
 
 TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ class Call:
     @property
     def shell_line(self) -> str:
         """The line that a shell runs, or nothing."""
-        line = self.tool_input.get("command") if self.tool in SHELLS else None
-        return line if isinstance(line, str) else ""
+        return self.tool_use(self.cwd).line
 
     @property
     def is_edit(self) -> bool:

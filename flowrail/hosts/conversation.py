@@ -8,6 +8,8 @@ from flowrail.hosts.host import HOSTS
 
 VARIABLES = ("FLOW_HOST_SESSION", *(host.conversation for host in HOSTS if host.conversation))
 """The environment variables that name the conversation of a command, ours first."""
+MARKS = tuple(dict.fromkeys((*VARIABLES, *(mark for host in HOSTS for mark in host.marks))))
+"""The environment variables that mark the shell of an agent. No person decides there."""
 FLEET = "FLOW_FLEET"
 """The environment variable of an agent whose sub-agents are started by the workers of a fleet."""
 FLEET_OWNER = "fleet"
@@ -24,6 +26,11 @@ _SIGNS = str.maketrans("", "", "._:-")
 def host_id(environ: Mapping[str, str]) -> str | None:
     """Return the conversation that a command was called in, by its host's id."""
     return next((conversation for name in VARIABLES if (conversation := usable(environ.get(name)))), None)
+
+
+def agent_mark(environ: Mapping[str, str]) -> str:
+    """Return the variable that marks the shell of an agent, or an empty text."""
+    return next((name for name in MARKS if environ.get(name)), "")
 
 
 def usable(value: object) -> str | None:

@@ -199,16 +199,31 @@ class Codex(Host):
     events = EVENTS
     tools = KnownToolNames()
     conversation = "CODEX_THREAD_ID"
+    shell_mark = "CODEX_CI"
+    other_marks = ("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED")
     variable_prefix = "CODEX"
     after_setup = "Restart Codex and type /hooks: Codex runs hooks only after you have reviewed them."
 
 
 class OtherHosts(Host):
-    """Any other host: it calls no hooks, and finds skills in the folder that several hosts share."""
+    """Any other host: it calls no hooks, and finds skills in the folder that several hosts share.
+
+    The marks are those that the authors of these hosts document.
+    """
 
     name = "agents"
     title = "other hosts"
     skills = ".agents/skills"
+    other_marks = (
+        "AI_AGENT",
+        "AMP_CURRENT_THREAD_ID",
+        "ANTIGRAVITY_AGENT",
+        "AUGMENT_AGENT",
+        "CURSOR_AGENT",
+        "GEMINI_CLI",
+        "GOOSE_TERMINAL",
+        "OPENCODE",
+    )
     after_setup = """\
 This host has no hooks that flow supports. Add these lines to AGENTS.md, or to the instruction file
 that the host reads.

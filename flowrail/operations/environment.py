@@ -14,7 +14,7 @@ from flowrail.command import Command, Hint, Option
 from flowrail.discovery.git_root import find_project_root
 from flowrail.discovery.locations import Root, bundled_folder, config_folder, skill_roots
 from flowrail.errors import TrustError, UsageError
-from flowrail.hosts.conversation import host_id
+from flowrail.hosts.conversation import agent_mark, host_id
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.session_store import Store
 from flowrail.machines.workflow import Workflow
@@ -100,9 +100,13 @@ class Environment:
         self.environ: Mapping[str, str] = os.environ
 
     def confirm(self, asked: Confirmation) -> None:
-        """Ask the person at the terminal; raise `TrustError` unless the answer is yes. An agent's terminal does not count."""
-        if self.conversation is not None:
-            refuse_without_terminal(asked)
+        """Ask the person at the terminal; raise `TrustError` unless the answer is yes.
+
+        An agent's shell does not count. At a terminal the refusal names the variable that marks it.
+        """
+        if not self.is_persons:
+            known = f"; `{self.agent_mark}` marks this as the shell of an agent" if self.at_terminal else ""
+            raise TrustError(f"{ONLY_A_PERSON}{known}", hint=asked.hint, digest=asked.digest)
         self._confirm(asked)
 
     def replaced(self, **values: object) -> Environment:
@@ -226,6 +230,16 @@ class Environment:
     def conversation(self) -> str | None:
         """The conversation of a host that the command was called in, if any."""
         return host_id(self.environ) if self._conversation is None else self._conversation or None
+
+    @cached_property
+    def agent_mark(self) -> str:
+        """The variable that marks the shell in which the command was called as an agent's; empty if none does."""
+        return agent_mark(self.environ)
+
+    @property
+    def is_persons(self) -> bool:
+        """Whether the command was called outside of any agent's shell, so that a person may decide."""
+        return self.conversation is None and not self.agent_mark
 
     @property
     def now(self) -> str:

@@ -16,6 +16,8 @@ from support.sandbox import RELEASE, flow, process, project_skills, put_skill, r
 from support.terminal import at_a_terminal
 from support.web import Website, website
 
+from flowrail.hosts.conversation import MARKS
+
 ALONE = "import os; os.setsid()"
 """Python that gives up the terminal."""
 
@@ -171,9 +173,34 @@ def test_an_agent_cannot_confirm_or_waive_evidence(session: str, environ: dict[s
     assert told("resume", session)["evidence"][0]["verdict"] == "missing"
 
 
+@pytest.mark.parametrize("mark", MARKS)
+def test_the_shell_of_an_agent_is_no_persons_also_at_a_terminal(session: str, mark: str) -> None:
+    for words in (["answer", session, "ship=Yes", "--take-over"], ["trust", "release"]):
+        output, status = at_a_terminal(words, "yes", env={mark: "1"}, columns=300)
+
+        assert status in {4, 7}, output
+        assert mark in output
+        assert "in a terminal of their own" in output or "trust" in output
+    assert is_undecided(session)
+
+
+def test_the_page_of_an_agents_shell_takes_no_answers(session: str) -> None:
+    pytest.importorskip("starlette", reason="the extra `web` is not installed")
+    with website(env={"CLAUDECODE": "1", "BROWSER": "true"}) as site:
+        site.enter()
+        body = {"revision": 0, "answers": {"ship": ["Yes"]}}
+        assert site.change(f"/sessions/{session}/answer", body).status == 403
+
+
+@pytest.mark.parametrize("typed", ["no", "y", ""])
+def test_only_a_typed_yes_decides_and_another_answer_is_named(session: str, typed: str) -> None:
+    output, status = at_a_terminal(["answer", session, "ship=Yes"], typed, columns=200)
+
+    assert (status, is_undecided(session)) == (7, True)
+    assert f"only `yes` confirms, and the answer was `{typed}` [NOT_CONFIRMED]" in output
+
+
 def test_a_person_at_a_terminal_answers_after_seeing_what_it_means(session: str) -> None:
-    no = at_a_terminal(["answer", session, "ship=Yes"], "no")
-    assert (no[1], is_undecided(session)) == (4, True)
 
     output, status = at_a_terminal(["answer", session, "ship=Yes"], "yes")
 

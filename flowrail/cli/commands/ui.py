@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import click
 
 from flowrail.cli import options, output
-from flowrail.hosts.conversation import host_id
 from flowrail.operations.environment import Environment
 from flowrail.web.server import serve
 
@@ -46,5 +45,5 @@ def ui_command(port: int, no_open: bool, idle: float, roots: Sequence[str], stor
     environment = Environment(
         store=store, roots=roots, tell=lambda line: output.notes([line]), conversation=""
     )
-    is_person = at_terminal and host_id(environment.environ) is None
+    is_person = at_terminal and not environment.agent_mark
     serve(environment, port=port, idle=60 * idle, is_person=is_person, ready=ready)

@@ -116,7 +116,7 @@ def _approved(environment: Environment, name: str, digest: str | None, *, edits:
                 content.digest,
             )
         )
-    elif environment.conversation is not None:
+    elif not environment.is_persons:
         raise TrustError(ONLY_A_PERSON, hint=approval.how_to_approve(name, named_root(skill)))
     elif digest != content.digest:
         raise TrustError(

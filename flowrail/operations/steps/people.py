@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from flowrail.command import Command, Hint
-from flowrail.errors import ConflictError, FlowError, TrustError
+from flowrail.errors import ConflictError, FlowError, NotConfirmedError, TrustError
 from flowrail.machines.session import AT_TERMINAL
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.storage import files
@@ -34,18 +34,24 @@ def require_person(
     *what* is the decision, *typed* the command with which a person makes it. The person reads the *lines* before the
     *question*.
     """
-    with suppress(TrustError):
+    try:
         environment.confirm(Confirmation(question, lines, Hint("a person runs: ", typed)))
-        return AT_TERMINAL
-    raise person_needed(environment, what, typed, session_id)
+    except NotConfirmedError:
+        raise
+    except TrustError:
+        raise person_needed(environment, what, typed, session_id) from None
+    return AT_TERMINAL
 
 
 def person_needed(environment: Environment, what: str, typed: Command, session_id: str) -> ConflictError:
     """Return the refusal of a decision that does not come from a person; it says how the user decides."""
     page = page_address(environment, session_id) if session_id else ""
     where = f"to decide on the page {page} or" if page else "to type"
+    mark = environment.agent_mark if environment.at_terminal else ""
+    here = f" (here `{mark}` marks the shell of an agent)" if mark else ""
     return ConflictError(
-        f"only a person can {what}: at a terminal without an agent, on the `flow ui` page, or in the host's question tool",
+        f"only a person can {what}: at a terminal without an agent{here}, on the `flow ui` page, "
+        "or in the host's question tool",
         code="PERSON_NEEDED",
         hint=Hint(
             f"tell the user what the decision is about, and ask them {where} in a terminal of their own: ",

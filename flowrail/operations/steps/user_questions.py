@@ -194,7 +194,7 @@ def answer_questions(
     """
     text, decided = check_note(note), set[str]()
     given = {name: [word.strip() for word in words] for name, words in answers.items()}
-    usual = AT_TERMINAL if environment.at_terminal and environment.conversation is None else RELAYED
+    usual = AT_TERMINAL if environment.at_terminal and environment.is_persons else RELAYED
     while True:
         with hold(environment, session_id, take_over=take_over, expect=expect) as held:
             session, now = held.session, environment.now
