@@ -66,6 +66,10 @@ class Frozen(dict[K, V]):
         return (type(self), (dict(self),))
 
 
+STRICT: Any = Frozen({"extra": "forbid", "strict": True, "revalidate_instances": "always"})
+"""How pydantic reads a definition and its parts."""
+
+
 @dataclass(frozen=True)
 class Definition:
     """A part of a workflow as its author writes it. Lists become tuples, mappings read-only, at any depth.
@@ -73,15 +77,6 @@ class Definition:
     A field whose default is an empty list also takes a single text. A value of another type is kept as it is, so that
     the validation can report it.
     """
-
-    __pydantic_config__ = Frozen(
-        {
-            "extra": "forbid",
-            "strict": True,
-            "use_attribute_docstrings": True,
-            "revalidate_instances": "always",
-        }
-    )
 
     def __post_init__(self) -> None:
         for field in fields(self):

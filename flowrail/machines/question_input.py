@@ -13,7 +13,7 @@ from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 from flowrail.errors import DocumentError
-from flowrail.machines.frozen import Definition
+from flowrail.machines.frozen import STRICT, Definition
 from flowrail.machines.question import Option, Path, Question, problems_in
 from flowrail.text import json as strict_json
 from flowrail.text import size_limits
@@ -42,6 +42,8 @@ class TypedOption(Definition):
 @dataclass(frozen=True)
 class TypedQuestion(Definition):
     """A question as an agent types it. Everything can be left out."""
+
+    __pydantic_config__ = STRICT
 
     id: str = ""
     header: str = ""

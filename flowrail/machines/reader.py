@@ -20,6 +20,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails, PydanticOmit
 
 from flowrail.machines.findings import Path, UnplacedFinding
+from flowrail.machines.frozen import STRICT
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.text.phrases import did_you_mean
@@ -94,13 +95,16 @@ def type_findings(workflow: Workflow) -> list[UnplacedFinding]:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a workflow file."""
-    schema = _adapter().json_schema(schema_generator=_FileSchema)
-    return {"$schema": SCHEMA_ID, **schema, "title": "flowrail workflow"}
+    parts = _adapter(docstrings=True).json_schema(schema_generator=_FileSchema)["$defs"]
+    workflow = parts.pop("Workflow")
+    return {"$schema": SCHEMA_ID, "$defs": parts, **workflow, "title": "flowrail workflow"}
 
 
 @cache
-def _adapter() -> TypeAdapter[Workflow]:
-    return TypeAdapter(Workflow)
+def _adapter(*, docstrings: bool = False) -> TypeAdapter[Any]:
+    """Return the reader of a workflow. Its schema describes the keys if it reads *docstrings*, which takes as long again."""
+    config: Any = {**STRICT, "use_attribute_docstrings": docstrings}
+    return TypeAdapter(Workflow | None, config=config)  # of a class alone, pydantic takes no configuration
 
 
 class _FileSchema(GenerateJsonSchema):

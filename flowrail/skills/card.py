@@ -42,7 +42,7 @@ _COMMAND = re.compile(r"(?m)(?:`|^[ \t$]*)flow step ([a-z0-9/-]+)")
 class Fields:
     """The fields of the open skill specification."""
 
-    __pydantic_config__ = {"extra": "forbid", "use_attribute_docstrings": True}  # noqa: RUF012
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
     description: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1024)]
