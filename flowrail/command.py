@@ -54,8 +54,8 @@ class Command:
     def words(self) -> tuple[str, ...]:
         """The words of the command line.
 
-        The line is one line and shows all of itself. A value with a line end or an invisible character is
-        therefore left open as ``NAME=…`` for the caller to fill in, and such a store is left out.
+        They fit on one line, with no invisible character. A value with one, or with a line end, becomes
+        ``NAME=…``, which the caller fills in. A store with one is left out.
         """
         words = ["flow", *self.verb.split(), *self.arguments]
         trailing: list[str] = []

@@ -251,8 +251,8 @@ AGENTS_COMMANDS = (
     "handoff status", "handoff check", "sessions", "list", "show", "check", "discover", "audit",
     "explain", "doctor",
 )  # fmt: skip
-"""The commands that an agent runs while it follows a workflow, and those that only read, in the order of the settings.
-No command of a person is here."""
+"""The commands that the settings of a host allow to agents, in the order of the settings: those that follow a workflow, and
+those that only read. None of them decides in place of a person."""
 
 
 def entry_of(verb: str) -> CommandEntry:

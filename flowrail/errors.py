@@ -115,6 +115,9 @@ class TrustError(FlowError):
     exit_status = 7
 
 
+ONLY_A_PERSON = "only a person at a terminal without an agent can approve this"
+
+
 class NotConfirmedError(TrustError):
     """A person at the terminal was asked and did not type `yes`."""
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from flowrail.command import Command, Hint
-from flowrail.errors import FlowError, NotConfirmedError, StorageError, TrustError
+from flowrail.errors import ONLY_A_PERSON, FlowError, NotConfirmedError, StorageError, TrustError
 from flowrail.text.safe_text import bounded, error_data, json_visible, one_line, visible
 
 if TYPE_CHECKING:
@@ -277,9 +277,7 @@ def ask(question: str, *, shown: str, hint: str | Hint, **details: Any) -> None:
             terminal.write(f"{question} Type yes: ".encode())
             answer = terminal.readline(64).strip().lower()
     except OSError:
-        raise TrustError(
-            "only a person at a terminal without an agent can approve this", hint=hint, **details
-        ) from None
+        raise TrustError(ONLY_A_PERSON, hint=hint, **details) from None
     if answer != b"yes":
         typed = one_line(answer.decode(errors="replace"))
         raise NotConfirmedError(

@@ -109,6 +109,11 @@ class StepCommand(Definition):
     facts: Mapping[str, CommandFact] = Frozen()
     """Facts in its output, which `from: NAME.FACT` in `reports` takes."""
 
+    @property
+    def outlasts_step(self) -> bool:
+        """Whether a run still counts after the session advanced: because of `once`, or until a file in `reads` changes."""
+        return self.once is True or bool(self.reads and self.once != PER_ATTEMPT)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         put(self, run=freeze_items(self.run))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -99,6 +99,12 @@ def step_index(raw: UnplacedFinding) -> int:
     """Return the index of the step that *raw* is about; -1 if it is about the workflow."""
     is_in_step = len(raw.path) > 1 and raw.path[0] == "steps"
     return raw.path[1] if is_in_step and isinstance(raw.path[1], int) else -1
+
+
+def in_steps(raws: Iterable[UnplacedFinding], step_ids: Sequence[str | None]) -> Iterator[UnplacedFinding]:
+    """Yield each finding with the id of its step; *step_ids* are those of all steps, in order."""
+    for raw in raws:
+        yield replace(raw, step=[*step_ids, None][step_index(raw)])
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

@@ -38,22 +38,8 @@ class GateVerdict(NamedTuple):
         return Outcome.FAIL if self.blocking or self.unreviewed else Outcome.OK
 
 
-def verdict(step: StepDef, session: Session) -> GateVerdict:
-    """Return the decision of the gate at *step*; refuse if its review has not ended."""
-    gate = step.gate
-    assert gate is not None  # noqa: S101 - only gates are asked
-    if not is_undecided(session, step.id, gate):
-        raise ReviewPendingError(
-            f"gate `{step.id}` cannot decide: its review `{gate.review}` has not ended in this round",
-            hint=Hint("see what was done: ", Command("sessions", session.id)),
-            step=step.id,
-            review=gate.review,
-        )
-    return judge(step.id, gate, session)
-
-
 def judge(step_id: str, gate: GateConfig, session: Session) -> GateVerdict:
-    """Return what follows from the findings of the newest round of the gate at *step_id*, decided or not."""
+    """Return the verdict that the findings of its newest round give a gate, even if it has not decided yet."""
     last, since = session.last, session.entered.get(gate.review, 0)
     has_failed = last is not None and last.outcome == Outcome.FAIL and last.step in {gate.review, step_id}
     recorded = any(known.review == gate.review and known.revision >= since for known in session.findings)
@@ -80,8 +66,20 @@ def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[
 
 
 def decide_gate(step: StepDef, session: Session, *, reported: str = DONE) -> Outcome:
-    """Return the outcome of the gate at *step*; refuse an outcome that was *reported*, with the recorded findings."""
-    judged = verdict(step, session)
+    """Return the outcome of the gate at *step*, which decides after its review has ended.
+
+    An outcome that was *reported* is refused, with the recorded findings.
+    """
+    gate = step.gate
+    assert gate is not None  # noqa: S101 - only gates are asked
+    if not is_undecided(session, step.id, gate):
+        raise ReviewPendingError(
+            f"gate `{step.id}` cannot decide: its review `{gate.review}` has not ended in this round",
+            hint=Hint("see what was done: ", Command("sessions", session.id)),
+            step=step.id,
+            review=gate.review,
+        )
+    judged = judge(step.id, gate, session)
     if reported == DONE:
         return judged.outcome
     named = judged.blocking[:MOST_NAMED]

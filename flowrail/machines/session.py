@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from flowrail.machines.demanded_evidence import StepCommand
 from flowrail.machines.evidence_results import CommandRun, EvidenceResult, StepEvidence
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.question import OWN_WORDS, Question
@@ -410,6 +411,13 @@ class Session:
     def with_refusals_forgotten(self) -> Session:
         """Return the session with no refusals for lack of evidence in this attempt."""
         return self if self.evidence is None else self.with_evidence(replace(self.evidence, refusals=0))
+
+    def newest_run(self, name: str, declared: StepCommand, words: tuple[str, ...]) -> CommandRun | None:
+        """Return the newest run of a command with the arguments *words*, if it counts at the current step."""
+        same = (run for run in reversed(self.runs) if (run.command, run.run) == (name, words))
+        newest = next(same, None)
+        counts = newest is not None and (declared.outlasts_step or newest.revision == self.revision)
+        return newest if counts else None
 
     @property
     def limit_question(self) -> AskedQuestion | None:

@@ -96,7 +96,7 @@ class Workflow(Definition):
         put(self, is_checked=True)
 
     def changed(self, **values: object) -> Workflow:
-        """Return the same workflow with other *values*, not checked: steps, resources, folder or provider."""
+        """Return a copy with other *values* of its attributes. The copy is not checked."""
         same = copy(self)
         for derived in ("_by_id", "reported", "order_rules"):
             same.__dict__.pop(derived, None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from flowrail.command import Command, Hint, Option
 from flowrail.discovery.git_root import find_project_root
 from flowrail.discovery.locations import Root, bundled_folder, config_folder, skill_roots
-from flowrail.errors import TrustError, UsageError
+from flowrail.errors import ONLY_A_PERSON, TrustError, UsageError
 from flowrail.hosts.conversation import agent_mark, host_id
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.session_store import Store
@@ -44,9 +44,6 @@ class Confirmation(NamedTuple):
     """How a person answers it, if there is no terminal here."""
     digest: str = ""
     """The digest of the content, if it is approved."""
-
-
-ONLY_A_PERSON = "only a person at a terminal without an agent can approve this"
 
 
 def refuse_without_terminal(asked: Confirmation) -> None:

@@ -73,19 +73,27 @@ def _step(workflow: Workflow, values: Mapping[str, object]) -> None:
         hint = "use values that `generate_inputs` yields"
         raise ValuesError(f"`{workflow.name}` has no such step", problems, hint=hint, names=list(declared))
     step = workflow.steps[int(str(numbers[STEP])) - 1]
-    own = fact_args(step).keys() - (workflow.params.keys() - workflow.handler_params - step.reports.keys())
+    fixed = workflow.params.keys() - workflow.handler_params - step.reports.keys()
+    accepted = fact_args(step).keys() - fixed
+    params: dict[str, object] = {}
+    reported_before: dict[str, object] = {}
+    facts: dict[str, object] = {}
     given = {name: value for name, value in values.items() if name not in RESERVED}
-    params = {name: value for name, value in given.items() if name in workflow.params and name not in own}
-    before = given.keys() & workflow.reported - own - params.keys()
+    for name, value in given.items():
+        if name in accepted:
+            facts[name] = value
+        elif name in workflow.params:
+            params[name] = value
+        else:
+            (reported_before if name in workflow.reported else facts)[name] = value
     session = Session(
         id="",
         skill=workflow.name,
         step=step.id,
         params=check_params(workflow, params),
-        state=Frozen({name: given[name] for name in before}),
+        state=Frozen(reported_before),
         visits=Frozen({step.id: int(str(numbers.get(ITERATION, 1)))}),
     )
-    facts = {name: value for name, value in given.items() if name not in {*params, *before}}
     check_facts(workflow, step, session.params, facts)
     if not applies(step, session_context(workflow, session, step)):
         shown = ", ".join(f"{name}={value}" for name, value in given.items())

@@ -172,8 +172,10 @@ def test_a_run_of_an_earlier_attempt_is_shown_as_long_as_it_counts() -> None:
     session = ran_with_reads("print('3 failed by Ann')")
 
     (command,) = told("step", "built", "done", "--session", session)["commands"]
+    resumed = flow("resume", session, "--format", "text").out
 
-    assert command["state"] == "pass before; this counts until a file that it reads changes"
+    assert (command["state"], command["ran_before"]) == ("pass", True)
+    assert "pass before; this counts until a file that it reads changes" in resumed
     assert told("step", "built", "done", "--session", session)["step"]["attempt"] == 3
 
 

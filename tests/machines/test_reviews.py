@@ -10,7 +10,8 @@ from support.workflows import NOW, answered, found, report, review_loop
 
 from flowrail.machines import gate_verdict
 from flowrail.machines.gate_verdict import (
-    verdict,
+    gates,
+    judge,
 )
 from flowrail.machines.guidance.guide import guide
 from flowrail.machines.session import Session
@@ -67,7 +68,7 @@ def test_a_reviewer_takes_a_finding_back_while_the_review_is_at_work() -> None:
 
     assert (settled.is_open, settled.resolution, settled.resolved_at) == (False, "not so", NOW)
     assert (again, same) == (session, settled)
-    judged = verdict(flow.step("gate"), report(flow, session, "ok"))
+    judged = judge("gate", gates(flow)["gate"], report(flow, session, "ok"))
     assert [finding.id for finding in judged.blocking] == ["F2"]
 
 

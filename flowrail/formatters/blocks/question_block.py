@@ -12,23 +12,23 @@ from collections.abc import Sequence
 from flowrail.machines.session import AskedQuestion
 from flowrail.text.safe_text import HIDDEN, Markup
 
-_ASK_YOURSELF = (
+_ASK_USER = (
     "<!-- Ask the user these questions word for word, then run the command in answer with the label of each reply, or with "
     "other:TEXT for the user's own words. -->"
 )
 
 
 def as_xml(
-    questions: Sequence[AskedQuestion], *, answer: str | None = None, asks_itself: bool = False
+    questions: Sequence[AskedQuestion], *, answer: str | None = None, asks_user: bool = False
 ) -> Markup:
     """Return *questions* as the block that an agent returns, without outcomes.
 
     *answer* is the command that records the answers. It is part of the block, because the
     launching agent acts on the block and not on anything printed before. An agent that was not
-    launched by another one *asks itself*: a comment in the block says so.
+    launched by another one *asks the user* itself: a comment in the block says so.
     """
     lines = ["<needs_user_input>" if answer is None else f'<needs_user_input answer="{_escaped(answer)}">']
-    lines += [_ASK_YOURSELF] if asks_itself else []
+    lines += [_ASK_USER] if asks_user else []
     for question in questions:
         multi = "true" if question.multi else "false"
         header = f' header="{_escaped(question.header)}"' if question.header else ""

@@ -63,6 +63,7 @@ ABOUT_COMMANDS = (
 )
 ABOUT_ONCE = "A command marked once never runs twice: after its run, the line only prints its output again."
 NOT_RUN = "not run yet"
+STILL_COUNTS = "before; this counts until a file that it reads changes"
 IF_NOTHING_FOUND = "if_the_review_found_nothing_and_no_agent_recorded_that"
 
 
@@ -267,11 +268,12 @@ def _finding(finding: RecordedFinding) -> Block:
 
 
 def _command(declared: DeclaredCommand) -> Block:
+    state = f"{declared.state} {STILL_COUNTS}" if declared.ran_before else declared.state
     about = {
         "name": declared.name,
         "runs": declared.run,
         "once": declared.once or None,
-        "now": declared.state or NOT_RUN,
+        "now": state or NOT_RUN,
     }
     return Block("command", declared.command or "", about)
 

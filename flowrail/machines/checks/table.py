@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flowrail.machines.checks.scope import Scope
-from flowrail.machines.findings import Path, UnplacedFinding, first, step_index
+from flowrail.machines.findings import Path, UnplacedFinding, first, in_steps, step_index
 from flowrail.machines.parts import Part, parts_of
 
 if TYPE_CHECKING:
@@ -36,9 +35,8 @@ def findings_of(
         for check in checks.get(part.kind, ())
         for finding in _findings(check(part, scope), (*prefix, *part.path))
     )
-    ids = [step.id for step in workflow.steps] + [None]  # the last one is for findings about the workflow
     findings = first([of_parts, *(analysis(scope) for analysis in analyses)])
-    return [replace(raw, step=ids[step_index(raw)]) for raw in sorted(findings, key=step_index)]
+    return [*in_steps(sorted(findings, key=step_index), [step.id for step in workflow.steps])]
 
 
 def _parts(workflow: Workflow) -> Iterator[tuple[Path, Part]]:

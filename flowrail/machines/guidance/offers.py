@@ -211,9 +211,10 @@ class _Report(NamedTuple):
 
     def _holds(self, condition: str) -> bool | None:
         """Return whether a rule holds; `None` if that depends on a fact that is still to be reported."""
-        if parse(condition).names & self.unknown:
+        expression = parse(condition)
+        if expression.names & self.unknown:
             return None
         try:
-            return parse(condition).holds(names_at(self.workflow, self.session, self.step, self.facts))
+            return expression.holds(names_at(self.workflow, self.session, self.step, self.facts))
         except RuleError:
             return None

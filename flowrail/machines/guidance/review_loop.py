@@ -58,12 +58,12 @@ def loop_at(workflow: Workflow, step: StepDef, session: Session) -> ReviewLoop |
     if mode == REVERIFY and session.visit <= 1:
         return None
     config, limit = own_gates[gate.id], session.allowed(gate.id, gate.bound or 1)
-    judged, fixes = judge(gate.id, config, session), workflow.get(session.step)
+    judged, fixes = GateVerdict(()), None
     if mode == REVIEW and is_undecided(session, gate.id, config):
+        judged, fixes = judge(gate.id, config, session), workflow.get(gate.next_step(Outcome.FAIL))
         mode = PASSED if judged.outcome is Outcome.OK else ASK_USER if session.visit >= limit else FAILED
-        fixes = workflow.get(gate.next_step(Outcome.FAIL))
-    if mode in {REVIEW, REVERIFY}:
-        judged, fixes = GateVerdict(()), None
+    elif mode == FIX:
+        judged, fixes = judge(gate.id, config, session), step
     severities = blocking_now(config, session, gate.id) if mode != REVERIFY else ()
     return ReviewLoop(
         gate=gate.id,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from flowrail.command import Command
 from flowrail.machines.asked_questions import choices_for, confirmation_question
-from flowrail.machines.demanded_evidence import PER_ATTEMPT, Evidence, Verdict
+from flowrail.machines.demanded_evidence import Evidence, Verdict
 from flowrail.machines.evidence_results import EvidenceResult, StepEvidence
 from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.session import Session
@@ -46,7 +46,9 @@ class DeclaredCommand:
     command: Command | None
     """Runs it; `None` in a preview."""
     state: str
-    """The verdict on its newest run that counts here, or `running`."""
+    """The verdict on its newest run that counts here, or `running`; empty if no run counts."""
+    ran_before: bool = False
+    """Whether it ran before this step, so that the run counts until a file that it reads changes."""
 
 
 def commands_of(
@@ -55,17 +57,14 @@ def commands_of(
     """Yield the commands of a step."""
     for name, declared in step.commands.items():
         words = tuple(fill(word, values) for word in declared.run)
-        newest = next((run for run in reversed(session.runs) if run.command == name), None)
-        state = (newest.verdict or "running") if newest is not None else ""
-        if newest is not None and not newest.is_once and newest.revision != session.revision:
-            counts = declared.reads and declared.once != PER_ATTEMPT and newest.run == words
-            state = f"{state} before; this counts until a file that it reads changes" if counts else ""
+        newest = session.newest_run(name, declared, words)
         yield DeclaredCommand(
             name,
             shlex.join(words),
             declared.once is not False,
             Command("run", name, session=session.id, store=store) if session.id else None,
-            state,
+            (newest.verdict or "running") if newest is not None else "",
+            newest is not None and not newest.is_once and newest.revision != session.revision,
         )
 
 
@@ -151,7 +150,8 @@ def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
     contains = joined([repr(fill(text, values) or text) for text in check.contains])
     letter = check.items
     citing = f'citing at least {count(check.at_least, "line")} as FILE:LINE "words" {_ROOTS}'
-    items = f"with at least {count(check.at_least, 'item')} {letter}1, {letter}2, …"
+    ids = f"{letter}1, {letter}2, …" if letter else "id such as A1"
+    items = f"with at least {count(check.at_least, 'item')} {ids}"
     conditions = [
         *([check.section] if check.section else []),
         *(["changed in this step"] if check.changed else []),
@@ -160,12 +160,6 @@ def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
         *([items] if letter else []),
         *([f'each citing FILE:LINE "words" {_ROOTS}'] if letter and check.citations else []),
         *([citing] if check.citations and not letter else []),
-        *(_covering(fill(check.covers, values), letter) if check.covers else []),
+        *([f"naming each {ids} that begins a line of {fill(check.covers, values)}"] if check.covers else []),
     ]
     return f" ({', '.join(conditions)})" if conditions else ""
-
-
-def _covering(source: str, letter: str | None) -> Iterator[str]:
-    """Yield which ids of *source* must be named: those that begin a line, with *letter* or with any."""
-    ids = f"{letter}1, {letter}2, …" if letter else "id such as A1"
-    yield f"naming each {ids} that begins a line of {source}"

@@ -15,8 +15,8 @@ from flowrail.machines.findings import (
     Place,
     WorkflowError,
     in_order,
+    in_steps,
     raise_errors,
-    step_index,
 )
 from flowrail.machines.frozen import Frozen, put
 from flowrail.machines.loading import python_file
@@ -70,12 +70,8 @@ def read(
 
     if written.workflow is not None:
         workflow = texts.complete(written.workflow)
-        problems = [
-            raw
-            if step_index(raw) in {-1, *written.unread}
-            else replace(raw, step=workflow.steps[step_index(raw)].id)
-            for raw in (*written.problems, *texts.problems)
-        ]
+        step_ids = [None if index in written.unread else step.id for index, step in enumerate(workflow.steps)]
+        problems = [*in_steps((*written.problems, *texts.problems), step_ids)]
         wrong = [raw for raw in problems if raw.path]
         others = [*independent(raw_findings(workflow), wrong, lacks_steps=bool(written.unread))]
         findings = [*findings, *(raw.at(locate(raw.path)) for raw in (*problems, *others))]

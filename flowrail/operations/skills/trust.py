@@ -14,9 +14,9 @@ from flowrail.command import Command, Hint
 from flowrail.discovery.declaration import read_declaration
 from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.scan import SKILL_FILE
-from flowrail.errors import FlowError, TrustError, UsageError
+from flowrail.errors import ONLY_A_PERSON, FlowError, TrustError, UsageError
 from flowrail.machines.frozen import Frozen
-from flowrail.operations.environment import ONLY_A_PERSON, Confirmation, Environment
+from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill
 from flowrail.operations.sessions.accept import AcceptedSession, accept

@@ -16,7 +16,7 @@ from flowrail.errors import ConflictError
 from flowrail.evidence import arguments, project_files, runs
 from flowrail.evidence.project_files import UnreadableError
 from flowrail.evidence.runs import RunState
-from flowrail.machines.demanded_evidence import PER_ATTEMPT, Verdict
+from flowrail.machines.demanded_evidence import Verdict
 from flowrail.machines.evidence_results import CommandRun
 from flowrail.machines.outcome_decision import names_at
 from flowrail.machines.reported_values import ValuesError
@@ -38,17 +38,9 @@ READS = "reads.json"
 
 
 def newest_run(session: Session, step: StepDef, name: str, values: Mapping[str, object]) -> CommandRun | None:
-    """Return the newest run of a command of *step* that counts there with these *values* in its arguments.
-
-    With `once` or `reads`, that may be a run in an earlier step.
-    """
+    """Return the newest run of a command of *step* that counts there with these *values* in its arguments."""
     declared = step.commands[name]
-    words = arguments.resolved(declared.run, values, command=name)
-    for known in reversed(session.runs):
-        if (known.command, known.run) == (name, words):
-            counts = declared.once is True or bool(declared.reads and declared.once != PER_ATTEMPT)
-            return known if counts or known.revision == session.revision else None
-    return None
+    return session.newest_run(name, declared, arguments.resolved(declared.run, values, command=name))
 
 
 def folder_of(environment: Environment, run: CommandRun) -> str:

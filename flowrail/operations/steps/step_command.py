@@ -22,7 +22,7 @@ from flowrail.evidence import arguments, project_files, runs
 from flowrail.evidence.project_files import UnreadableError
 from flowrail.evidence.runs import RunState
 from flowrail.machines import asked_questions
-from flowrail.machines.demanded_evidence import PER_ATTEMPT, StepCommand, Verdict
+from flowrail.machines.demanded_evidence import StepCommand, Verdict
 from flowrail.machines.evidence_results import CommandRun
 from flowrail.machines.outcome_decision import names_at
 from flowrail.machines.session import Session
@@ -35,7 +35,6 @@ from flowrail.operations.steps.command_runs import (
     RECORDED_OUTPUT,
     folder_of,
     machine_name,
-    newest_run,
     running_error,
     settled,
 )
@@ -156,11 +155,11 @@ class _AtStep:
     @property
     def is_once(self) -> bool:
         """Whether the command must not be repeated now."""
-        return self.declared.once in {True, PER_ATTEMPT}
+        return self.declared.once is not False
 
     def newest(self) -> CommandRun | None:
         """Return the newest run with the same arguments that counts now, if any."""
-        return newest_run(self.session, self.held.step, self.name, self.values)
+        return self.session.newest_run(self.name, self.declared, self.words)
 
 
 def _record_start(at: _AtStep) -> CommandRun:

@@ -44,12 +44,12 @@ class AskedUser:
     resume_command: Command
     host: Mapping[str, object]
     """The questions as the arguments of a host's question tool."""
-    asks_itself: bool
+    asks_user: bool
     """Whether the agent asks the user, because no other agent launched it."""
 
     def xml(self, show: Show = str) -> str:
         """Return the block."""
-        return as_xml(self.questions, answer=show(self.answer_command), asks_itself=self.asks_itself)
+        return as_xml(self.questions, answer=show(self.answer_command), asks_user=self.asks_user)
 
     def report(self) -> Report:
         """Return the block for a person."""
@@ -271,7 +271,7 @@ def _pending(environment: Environment, session: Session, questions: Sequence[Ask
         answer_command=answer_command,
         resume_command=Command("resume", session.id, store=environment.store.address),
         host=as_host_questions(questions),
-        asks_itself=session.parent is None,
+        asks_user=session.parent is None,
     )
 
 
