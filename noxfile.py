@@ -1,8 +1,10 @@
 """The checks that run locally and in CI. Run all of them: python3 bootstrap.py check."""
 
 import os
+import re
 import shutil
 import sys
+from pathlib import Path
 
 import nox
 
@@ -67,16 +69,84 @@ def bare(session: nox.Session) -> None:
 
 @nox.session(venv_backend="venv", default=False)
 def release(session: nox.Session) -> None:
-    """Build the sdist, and from it the wheel; check their metadata, and run the demo with the wheel."""
-    session.install("--disable-pip-version-check", "build", "twine")
-    shutil.rmtree("dist", ignore_errors=True)
+    """Build the sdist, the wheel and the constraints of a release, and use them in empty environments."""
+    session.install("--disable-pip-version-check", "build", "twine", "pipx", "uv")
+    for folder in ("dist", "release"):
+        shutil.rmtree(folder, ignore_errors=True)
     session.run("python", "-m", "build", silent=True)
-    built = [os.path.join("dist", name) for name in sorted(os.listdir("dist"))]
-    session.run("twine", "check", "--strict", *built)
-    session.install("--disable-pip-version-check", *(name for name in built if name.endswith(".whl")))
-    demo = os.path.abspath(os.path.join("examples", "demo.py"))
-    session.chdir(session.create_tmp())
-    session.run("python", demo, silent=True)
+    built = [Path("dist", name).resolve() for name in sorted(os.listdir("dist"))]
+    session.run("twine", "check", "--strict", *map(str, built))
+    wheel = next(path for path in built if path.suffix == ".whl")
+    release = "-".join(wheel.name.split("-")[:2])
+    constraints = Path("release", f"{release}-constraints.txt").resolve()
+    constraints.parent.mkdir()
+    constraints.write_text(_tested_versions(session, wheel), encoding="utf-8")
+    python = _empty_environment(session, str(wheel), constraints)
+    _run_demo(session, python)
+    for line in _installation_lines():
+        _install_as_shown(session, line)
+
+
+def _tested_versions(session: nox.Session, wheel: Path) -> str:
+    """Return the versions of everything that the wheel and its extras need, all from `constraints.txt`."""
+    tested = Path("constraints.txt")
+    everything = _empty_environment(session, f"{wheel}[mcp,sql,fleet,web]", tested)
+    command = [everything, "-m", "pip", "list", "--format=freeze", "--exclude=flowrail", "--exclude=pip"]
+    frozen = session.run(*command, "--exclude=setuptools", external=True, silent=True, log=False, stderr=None)
+    pins, known = (
+        {_normalized(line) for line in text.splitlines()}
+        for text in (str(frozen), tested.read_text(encoding="utf-8"))
+    )
+    if pins - known:
+        session.error(f"not in constraints.txt: {', '.join(sorted(pins - known))}")
+    return "".join(f"{pin}\n" for pin in sorted(pins))
+
+
+def _normalized(pin: str) -> str:
+    """Return `name==version` with the name as package indexes write it."""
+    name, _, version = pin.partition("==")
+    return f"{re.sub('[-_.]+', '-', name).lower()}=={version}"
+
+
+def _empty_environment(session: nox.Session, requirement: str, constraints: Path) -> str:
+    """Install a requirement into an environment that has only pip, and return its Python."""
+    folder = Path(session.create_tmp(), f"environment-{len(os.listdir(session.create_tmp()))}").absolute()
+    session.run("python", "-m", "venv", str(folder))
+    python = str(folder / "bin" / "python")
+    options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--constraint", str(constraints)]
+    session.run(python, "-m", "pip", "install", *options, requirement, external=True)
+    session.run(python, "-m", "pip", "check", external=True, silent=True)
+    return python
+
+
+def _run_demo(session: nox.Session, python: str) -> None:
+    demo = str(Path("examples", "demo.py").resolve())
+    with session.chdir(session.create_tmp()):
+        session.run(python, demo, external=True, silent=True)
+
+
+def _installation_lines() -> list[str]:
+    """Return the lines of the README that install `flow` from a clone."""
+    lines = re.findall(
+        r"^    ((?:pipx|uv tool|pip) install \.)$", Path("README.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert lines, "README.md shows no line that installs flow"  # noqa: S101
+    return lines
+
+
+def _install_as_shown(session: nox.Session, line: str) -> None:
+    """Run a line of the README with an empty home folder, and then the installed command."""
+    home = Path(session.create_tmp(), line.replace(" ", "-")).absolute()
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    env = {"HOME": str(home), "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": "", "XDG_BIN_HOME": ""}
+    program = home / ".local" / "bin" / "flow"
+    if line.startswith("pip "):
+        session.run("python", "-m", "venv", str(home / "environment"))
+        program = home / "environment" / "bin" / "flow"
+        line = f"{program.parent}/{line}"
+    session.run(*line.split(), env=env, external=True, silent=True)
+    session.run(str(program), "check", env=env, external=True, silent=True)
 
 
 @nox.session(venv_backend="venv", default=False)
@@ -113,6 +183,17 @@ def pictures(session: nox.Session) -> None:
         "tests/diagrams",
         "tests/web",
     )
+
+
+@nox.session(default=False)
+def claude_code(session: nox.Session) -> None:
+    """Test hooks, permissions and the plugin with Claude Code itself (npm) and a scripted model."""
+    package = "@anthropic-ai/claude-code@2"
+    session.run("npm", "install", "--no-save", "--no-audit", "--no-fund", package, external=True)
+    programs = os.path.abspath(os.path.join("node_modules", ".bin"))
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    session.run("claude", "--version", env={"PATH": path}, external=True)
+    session.run("pytest", "-q", "-rs", "-n", "auto", "tests/hosts", env={"PATH": path})
 
 
 @nox.session(default=False)

@@ -1,0 +1,204 @@
+"""Claude Code itself, with a scripted model, runs flowrail's hooks and respects their answers.
+
+`nox -s claude_code` installs the host. Without it, these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from support.sandbox import flow, put_skill, told
+from support.scripted_model import Messages, ScriptedModel, Turn, bash, call, say, served, text_of
+
+CLAUDE = shutil.which("claude")
+REPOSITORY = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(CLAUDE is None, reason="Claude Code is not installed: nox -s claude_code")
+
+GUARDING = """\
+name: NAME
+description: Publish the shop. Use it before every push.
+guards: {"Bash(git push*)": [publish]}
+steps:
+  - {id: verify, title: Verify, actions: ["Run the tests."], forbids: ["Write"], next: {ok: publish}}
+  - {id: publish, title: Publish, actions: ["Push the branch."], next: {ok: null}}
+"""
+LEADING = """\
+name: NAME
+description: Ask an agent. Use it for questions.
+steps:
+  - id: ask
+    title: Ask
+    actions: ["Let an agent do it."]
+    dispatch: {agent: general-purpose, prompt: "Say what you think."}
+    next: {ok: null, fail: null}
+"""
+
+
+def claude(*words: str, address: str = "") -> str:
+    """Run Claude Code in the project, which its user trusts, and return what it printed."""
+    home = Path(os.environ["HOME"])
+    settings = home / ".claude.json"
+    known = json.loads(settings.read_text()) if settings.exists() else {}
+    known["projects"] = {str(Path.cwd().resolve()): {"hasTrustDialogAccepted": True}}
+    settings.write_text(json.dumps(known))
+    environment = {
+        "HOME": str(home),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "ANTHROPIC_API_KEY": "unused",
+        "ANTHROPIC_BASE_URL": address,
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+    }
+    done = subprocess.run(
+        [str(CLAUDE), *words], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def converse(script: Mapping[str, Sequence[Turn]], *words: str, prompt: str = "Push it") -> ScriptedModel:
+    """Let Claude Code work on a prompt with a model that follows *script*; return what the model read."""
+    with served(script) as model:
+        claude("-p", prompt, *words, address=model.address)
+    return model
+
+
+@pytest.fixture
+def guarding() -> None:
+    put_skill("release", GUARDING)
+    assert flow("setup", "--host", "claude-code").status == 0
+
+
+@pytest.mark.usefixtures("guarding")
+def test_a_guarded_command_is_denied_until_the_skill_allows_it() -> None:
+    model = converse(
+        {
+            "Push it": [
+                bash("git push --dry-run"),
+                bash("flow step release --format text"),
+                call("Write", file_path=str(Path.cwd() / "new.txt"), content="x"),
+                bash("flow step release ok --format text"),
+                bash("git push --dry-run"),
+                bash("flow step release ok --format text"),
+                say("Pushed."),
+            ]
+        },
+        "--allowedTools",
+        "Bash(git push:*)",
+        "Write",
+    )
+
+    results = tool_results(model.messages["Push it"])
+    assert results[0].startswith("Skill `release` guards `Bash(git push*)`")
+    assert "step 1 of 2" in results[1]
+    assert "does not use `Write`" in results[2]
+    assert not Path("new.txt").exists()
+    assert "step 2 of 2" in results[3]
+    assert "guards" not in results[4], "git itself answers, because the folder has no remote"
+    assert "completed" in results[5]
+    assert "before it, run `flow step release`" in text_of(model.messages["Push it"])
+
+
+@pytest.mark.usefixtures("guarding")
+def test_an_agent_that_ends_its_turn_too_early_is_sent_back_to_its_step() -> None:
+    model = converse(
+        {
+            "Push it": [
+                bash("flow step release --format text"),
+                say("Done."),
+                bash("flow step release ok --format text"),
+                bash("flow step release ok --format text"),
+                say("Now it is done."),
+            ]
+        }
+    )
+
+    assert re.search(
+        r"You are not finished: .*step 1 of 2.*flow resume release-", text_of(model.messages["Push it"])
+    )
+    (session,) = told("sessions", "--all")["sessions"]
+    assert session["status"] == "completed"
+
+
+@pytest.mark.usefixtures("guarding")
+def test_a_resumed_conversation_is_shown_its_open_session() -> None:
+    converse({"Push it": [bash("flow step release --format text")] + [say("Enough.")] * 6})
+
+    model = converse({"Push it": [say("Enough.")] * 6}, "--continue")
+
+    assert "Run this now; it does not change the session" in text_of(model.messages["Push it"])
+    assert "release, step 1 of 2" in text_of(model.messages["Push it"])
+
+
+@pytest.mark.usefixtures("guarding")
+def test_an_agent_is_shown_its_step_after_a_compaction() -> None:
+    converse({"Push it": [bash("flow step release --format text"), *[say("Enough.")] * 6]})
+    converse({"Push it": [say("A summary without any command.")] * 3}, "--continue", prompt="/compact")
+
+    model = converse({"Go on": [say("Enough.")] * 6}, "--continue", prompt="Go on")
+
+    assert "A summary without any command." in text_of(model.messages["Go on"])
+    assert "Run this now; it does not change the session" in text_of(model.messages["Go on"])
+
+
+def test_a_sub_agent_is_sent_back_until_its_child_session_has_ended() -> None:
+    put_skill("lead", LEADING)
+    assert flow("setup", "--host", "claude-code").status == 0
+
+    def launch(messages: Messages) -> Mapping[str, object]:
+        printed = re.search(r"flow step --session (\S+)", text_of(messages))
+        assert printed is not None
+        prompt = f"Work in the child session: run `{printed[0]}` and follow it."
+        return call("Agent", description="work", prompt=prompt, subagent_type="general-purpose")
+
+    def in_child(outcome: str) -> Turn:
+        def turn(messages: Messages) -> Mapping[str, object]:
+            found = re.search(r"flow step --session ([\w.-]+)", text_of(messages))
+            assert found is not None
+            return bash(f"flow step{outcome} --session {found[1]} --format text")
+
+        return turn
+
+    model = converse(
+        {
+            "Work in the child session": [in_child(""), say("Done."), in_child(" ok"), say("My result.")],
+            "Push it": [bash("flow step lead --format text"), launch, *[say("Done.")] * 6],
+        }
+    )
+
+    assert "You are not finished" in text_of(model.messages["Work in the child session"])
+
+
+def test_the_plugin_installs_from_a_clone_and_has_its_hooks_skills_and_agents() -> None:
+    clone = Path.cwd().parent / "clone"
+    for folder in (".claude-plugin", "plugins"):
+        shutil.copytree(REPOSITORY / folder, clone / folder)
+
+    assert "Validation passed" in claude("plugin", "validate", "--strict", str(clone))
+    assert "Validation passed" in claude(
+        "plugin", "validate", "--strict", str(clone / "plugins" / "flowrail")
+    )
+    claude("plugin", "marketplace", "add", str(clone))
+    claude("plugin", "install", "flowrail@flowrail")
+
+    details = claude("plugin", "details", "flowrail")
+    assert "Hooks (7)" in details
+    assert "Skills (14)" in details
+    assert "Agents (3)" in details
+
+
+def tool_results(messages: Messages) -> list[str]:
+    """Return what the tools answered, in order."""
+    blocks = [
+        block for message in messages if isinstance(message["content"], list) for block in message["content"]
+    ]
+    return [text_of(block) for block in blocks if block["type"] == "tool_result"]
