@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from itertools import pairwise
 from pathlib import Path
 from string import Template
@@ -115,12 +116,46 @@ def _run(
             plan.parent.mkdir(parents=True, exist_ok=True)
             plan.write_text(f"{text}{MILESTONE}")
     if "$scripts/try_workflow.py" in command["run"]:
-        skill = Path(".claude/skills", str(values["skill"]))
-        (skill / "workflow.yaml").write_text(DRAFT.replace("NAME", skill.name, 1))
-        (skill / "SKILL.md").write_text(CARD.replace("NAME", skill.name))
+        provide_skill(command["run"][2], str(values["skill"]), folder / "work", values)
     with redirect_stdout(io.StringIO()) as printed:
         status = main(["run", name, "--session", session["id"], "--store", str(folder.parents[1])])
     assert status == 0, printed.getvalue()
+
+
+def provide_skill(mode: str, name: str, work: Path, values: Mapping[str, object]) -> None:
+    """Write what the script of write-workflow finds in *mode*: a skill, a refused fake, or a trial run that has ended."""
+    if mode == "check":
+        skill = Path(".claude/skills", name)
+        irreversible = int(str(values["irreversible"]))
+        patterns = [f"Bash(tools/publish{number}*)" for number in range(1, irreversible + 1)]
+        guards = "".join(f'  "{pattern}": [notes]\n' for pattern in patterns)
+        draft = DRAFT.replace("NAME", name, 1)
+        (skill / "workflow.yaml").write_text(f"{draft}guards:\n{guards}" if guards else draft)
+        (skill / "SKILL.md").write_text(CARD.replace("NAME", name))
+        notes = work / "notes.md"
+        mapped = "\n".join(f"{item}: step notes" for item in ids_of(notes.read_text(), "P"))
+        written = (
+            f"## Irreversible\n{' '.join(f'`{pattern}`' for pattern in patterns)}\n## Mapping\n{mapped}\n"
+        )
+        notes.write_text(f"{written}{notes.read_text()}")
+        return
+    before, scratch = Path.cwd(), work / "scratch"
+    shutil.copytree(".claude", scratch / ".claude", dirs_exist_ok=True)
+    (scratch / ".flow").mkdir(exist_ok=True)
+    os.chdir(scratch)
+    try:
+        with redirect_stdout(io.StringIO()) as printed, redirect_stderr(io.StringIO()):
+            main(["step", name, "--new", "-p", "version=1.4", "--json"])
+            session = json.loads(printed.getvalue())["session"]
+            Path("NOTES.md").unlink(missing_ok=True)
+            main(["step", name, "ok", "--session", session])
+            if mode == "trial":
+                Path("NOTES.md").write_text(
+                    f'## Changes\n\nC1: .claude/skills/{name}/SKILL.md:2 "name: {name}"\n'
+                )
+                main(["step", name, "ok", "--session", session])
+    finally:
+        os.chdir(before)
 
 
 def names_of(session: dict[str, Any], folder: Path) -> dict[str, object]:
