@@ -116,5 +116,6 @@ def _next_command(guard: Guard, own: Sequence[FoundSession]) -> str:
     started = next((found for found in own if found.data.get("skill") == guard.skill), None)
     if started is None:
         return f"Run `{in_quotes(str(Command('step', guard.skill)))}` and follow it step by step."
-    step, resume = quotable(started.data.get("step")), in_quotes(str(Command("resume", started.id)))
+    resume = in_quotes(str(Command("resume", started.id, store=started.store.named)))
+    step = quotable(started.data.get("step"))
     return f"Your session is at step `{step}`: run `{resume}` and follow it step by step."

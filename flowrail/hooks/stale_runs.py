@@ -30,7 +30,7 @@ def _stale_commands(found: tuple[MaybeStale, ...]) -> Iterator[str]:
         session, run = stale.session, stale.run
         path = _changed(session, run, stale.project, stale.paths)
         if path and _say_once(session, run):
-            again = Command("run", run["command"], session=session.id)
+            again = Command("run", run["command"], session=session.id, store=session.store.named)
             yield (
                 f"`{quotable(run['command'])}` is stale: {quotable(path)} changed. "
                 f"Run `{again}` again before you report."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from flowrail.evidence import shell_history
 from flowrail.hooks import subagents
@@ -30,14 +30,18 @@ class MaybeStale:
         self.paths = paths
 
 
-def look(event: str, call: Call) -> tuple[MaybeStale, ...] | None:
-    """Note what the agent did; return the commands whose result may be stale, or `None`."""
+def look(event: str, call: Call, *found: FoundSession) -> tuple[MaybeStale, ...] | None:
+    """Note what the agent did in the sessions that were *found*, or in the one that a sub-agent names.
+
+    Return the commands whose result may be stale, or `None`.
+    """
     failed = event == "post-tool-use-failure"
     child = _child_in(call.shell_line, call.cwd) if call.agent and not failed else None
     if child is not None:
         subagents.note_child(call.state, str(call.agent), child)
-    _note_command(call, failed=failed)
-    return tuple(_maybe_stale(call)) or None
+    own = found or own_sessions(call)
+    _note_command(call, own, failed=failed)
+    return tuple(_maybe_stale(call, own)) or None
 
 
 def _child_in(line: str, cwd: str) -> NotedChild | None:
@@ -57,12 +61,12 @@ def _child_in(line: str, cwd: str) -> NotedChild | None:
     )
 
 
-def _note_command(call: Call, *, failed: bool) -> None:
+def _note_command(call: Call, own: Iterable[FoundSession], *, failed: bool) -> None:
     """Note the shell command that has ended in the sessions whose step ran it; the journal has those of flow."""
     if not call.shell_line or is_ours(call.shell_line) or call.is_interrupted:
         return
     if failed or _has_ended(call):
-        for found in own_sessions(call):
+        for found in own:
             shell_history.record(
                 found.folder,
                 call.shell_line,
@@ -83,11 +87,11 @@ def _has_ended(call: Call) -> bool:
     return not any(call.response.get(name) for name in names)
 
 
-def _maybe_stale(call: Call) -> Iterator[MaybeStale]:
+def _maybe_stale(call: Call, own: Iterable[FoundSession]) -> Iterator[MaybeStale]:
     """Yield each passed command that read files, if this call may have edited files."""
     if not (call.is_edit or ">" in call.shell_line or "tee" in call.shell_line):
         return
-    for found in own_sessions(call):
+    for found in own:
         project = project_of(found, call)
         paths = [
             os.path.relpath(os.path.realpath(os.path.join(call.cwd, path)), os.path.realpath(project))

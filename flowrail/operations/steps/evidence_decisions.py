@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from flowrail.command import Command, Hint
+from flowrail.command import Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines import asked_questions
 from flowrail.machines.demanded_evidence import Evidence
@@ -104,7 +104,9 @@ def _decide(
                 else f"no check of step `{step.id}` waits for a person",
                 hint="name the check" if checks else "continue with the step",
             )
-    _require_decidable(step, session_id, checks, reason, waived=verb == "waive")  # before a person is asked
+    _require_decidable(
+        environment, step, session_id, checks, reason, waived=verb == "waive"
+    )  # before a person is asked
     lines = [f"session {session_id}"]
     for result in results:
         if result.check in checks:
@@ -144,7 +146,7 @@ def confirm(
     """
     with hold(environment, session_id, any_owner=True, expect=expect) as held:
         session, step = held.session, held.step
-        _require_decidable(step, session_id, checks, reason, waived=waived)
+        _require_decidable(environment, step, session_id, checks, reason, waived=waived)
         session = session if session.evidence is not None else entered(environment, held.workflow, session)
         evidence = session.evidence or StepEvidence()
         for name in checks:
@@ -157,7 +159,13 @@ def confirm(
 
 
 def _require_decidable(
-    step: StepDef, session_id: str, checks: Sequence[str], reason: str, *, waived: bool
+    environment: Environment,
+    step: StepDef,
+    session_id: str,
+    checks: Sequence[str],
+    reason: str,
+    *,
+    waived: bool,
 ) -> None:
     """Refuse a decision about a check that the step does not have or that nobody can confirm, or one without a reason."""
     if len(reason) > LONGEST_REASON or (waived and not reason.strip()):
@@ -167,7 +175,8 @@ def _require_decidable(
             raise ConflictError(
                 f"check `{name}` is not a `person` check, so it cannot be approved",
                 hint=Hint(
-                    "provide it, or waive it: ", Command("waive", name, session=session_id, reason="REASON")
+                    "provide it, or waive it: ",
+                    environment.command("waive", name, session=session_id, reason="REASON"),
                 ),
                 check=name,
             )
