@@ -20,6 +20,7 @@ from typing import NamedTuple
 from flowrail import git
 from flowrail.discovery.git_root import ancestors, is_repository, owners_of
 from flowrail.hosts.host import CLAUDE_CODE, HOSTS
+from flowrail.storage.user_folders import expand
 
 OFFERED = "available-workflows.yaml"
 """The name of a session's cache of skills; see `menu_cache`."""
@@ -183,13 +184,6 @@ def named(folder: str, cwd: str, home: str) -> str:
     """Return the path of a folder that a user named. Links before a `..` are resolved, as the system does."""
     path = os.path.join(cwd, expand(folder, home))
     return os.path.realpath(path) if os.pardir in path.split(os.sep) else os.path.normpath(path)
-
-
-def expand(path: str, home: str) -> str:
-    """Return *path* with *home* in place of a leading `~`."""
-    if path == "~":
-        return home
-    return os.path.join(home, path[2:]) if path.startswith("~/") else path
 
 
 def bundled_folder() -> str:

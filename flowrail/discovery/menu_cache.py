@@ -1,8 +1,8 @@
 """The skills that can take over a session's work, saved in its folder as `available-workflows.yaml`.
 
-While the file is valid, menus read it and nothing is scanned. It is valid for 30 minutes. Commands after which the session
-may be somewhere else, such as `flow resume`, delete it. Each entry begins with the seven keys of the discovery documents; the
-other keys are for menus.
+While the file is valid, menus read it and nothing is scanned. It is valid for 30 minutes, until the session is
+resumed, rewound, migrated or accepted: these commands delete it. Each entry begins with the seven keys of the discovery
+documents; the other keys are for menus.
 """
 
 from __future__ import annotations

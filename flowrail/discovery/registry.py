@@ -17,9 +17,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from flowrail.discovery.declaration import FoundSkill, Header, Names, Text, Truth, declared, validate
 from flowrail.discovery.frontmatter import Frontmatter, Problem
-from flowrail.discovery.locations import Root, Scope, config_folder, expand
+from flowrail.discovery.locations import Root, Scope, config_folder
 from flowrail.errors import DocumentError
 from flowrail.storage import files
+from flowrail.storage.user_folders import expand
 from flowrail.text import size_limits
 from flowrail.text import yaml as yaml_text
 from flowrail.text.safe_text import in_quotes

@@ -40,7 +40,7 @@ def ready(environment: Environment, session_id: str) -> Iterator[str]:
     session = current(environment, session_id)
     children = children_of(environment.store, session.dispatches).values()
     for target, known in [(session.id, session), *((piece_of(child.id), child) for child in children)]:
-        if known.is_open and not needs_person(known):
+        if known.is_open and not waits_for_person(known):
             unfinished = unfinished_children(environment, known)
             if not unfinished:
                 yield target
@@ -65,11 +65,11 @@ def open_question(session: Session) -> AskedQuestion | None:
     return next((question for question in session.questions if question.is_open), None)
 
 
-def needs_person(session: Session) -> bool:
+def waits_for_person(session: Session) -> bool:
     """Return whether the session waits for a person: for an answer, or by its status."""
     return session.needs_person or open_question(session) is not None
 
 
 def waits(environment: Environment, session: Session) -> bool:
     """Return whether the session waits for the user or for unfinished sub-agents."""
-    return needs_person(session) or bool(unfinished_children(environment, session))
+    return waits_for_person(session) or bool(unfinished_children(environment, session))

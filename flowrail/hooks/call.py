@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 
 from flowrail.hosts.conversation import usable
-from flowrail.hosts.host import Host, calling_host
+from flowrail.hosts.host import Host, host_of_input
 from flowrail.rules.tools import EDITS, ToolUse
 
 TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
@@ -85,7 +85,7 @@ def read_call(
         return None
     if not isinstance(received, dict):
         return None
-    host = calling_host(event, received)
+    host = host_of_input(event, received)
     return Call(received, host, environ=environ, home=home, state=state, now=now, cwd=cwd)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from flowrail.storage.user_folders import expand
+
 SESSION_START, SESSION_END, STOP = "session-start", "session-end", "stop"
 SUBAGENT_STOP, PRE_TOOL_USE, POST_TOOL_USE = "subagent-stop", "pre-tool-use", "post-tool-use"
 POST_TOOL_USE_FAILURE = "post-tool-use-failure"
@@ -51,7 +53,7 @@ class ToolNames:
         return self.shells if event == POST_TOOL_USE_FAILURE else frozenset()
 
 
-class KnownToolNames(ToolNames):
+class ClaudeToolNames(ToolNames):
     """The names in Claude Code and Codex. Codex also accepts names of Claude Code."""
 
     shells = frozenset({"Bash", "shell", "local_shell", "exec_command"})
@@ -138,7 +140,7 @@ class Host:
         """Return one of the host's paths in the user's home."""
         moved = environ.get(self.moved_by, "") if self.moved_by else ""
         if moved and f"{path}/".startswith(f"{self.folder}/"):
-            moved = home + moved[1:] if moved == "~" or moved.startswith("~/") else os.path.join(home, moved)
+            moved = os.path.join(home, expand(moved, home))
             return os.path.join(moved, os.path.relpath(path, self.folder)) if path != self.folder else moved
         return os.path.join(home, path)
 
@@ -175,7 +177,7 @@ class ClaudeCode(Host):
     takes_permissions = True
     other_settings = (".mcp.json",)
     events = EVENTS
-    tools = KnownToolNames()
+    tools = ClaudeToolNames()
     conversation = "CLAUDE_CODE_SESSION_ID"
     shell_mark = "CLAUDECODE"
     other_marks = ("CLAUDE_CODE_ENTRYPOINT",)
@@ -197,7 +199,7 @@ class Codex(Host):
     settings = ".codex/hooks.json"
     other_settings = (".codex/config.toml",)
     events = EVENTS
-    tools = KnownToolNames()
+    tools = ClaudeToolNames()
     conversation = "CODEX_THREAD_ID"
     shell_mark = "CODEX_CI"
     other_marks = ("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED")
@@ -239,7 +241,7 @@ CLAUDE_CODE, CODEX, AGENTS = ClaudeCode(), Codex(), OtherHosts()
 HOSTS: tuple[Host, ...] = (CLAUDE_CODE, CODEX, AGENTS)
 
 
-def calling_host(event: str, received: Mapping[str, object]) -> Host:
+def host_of_input(event: str, received: Mapping[str, object]) -> Host:
     """Return the host that calls a hook at *event* with this input; Claude Code if the input does not name the event."""
     callers = (host for host in HOSTS if event in host.events)
     return next(

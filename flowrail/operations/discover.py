@@ -16,7 +16,6 @@ from flowrail.handoff.hops import chain_of
 from flowrail.handoff.payload.build import HandoffSource
 from flowrail.handoff.payload.convert import narrowed
 from flowrail.handoff.source import extra_root, source_of
-from flowrail.handoff.store import Handoffs
 from flowrail.machines.frozen import INTERNAL
 from flowrail.machines.session import Session
 from flowrail.operations.environment import Environment
@@ -82,7 +81,7 @@ def find_skills(
         input,
         text,
         not autonomous,
-        Handoffs(store).receivers(),
+        environment.handoffs.receivers(),
         chain_of(work) if work else (),
         synthesis(work, problem_type),
     )

@@ -26,6 +26,7 @@ from flowrail.text.phrases import this_moment
 from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
+    from flowrail.handoff.store import Handoffs
     from flowrail.skills.loader import Loader
 
 LONGEST_ACTOR = 200
@@ -222,6 +223,13 @@ class Environment:
         return Store(
             self.backend, named=self.shown_store, tell=self.tell, conversation=self.conversation or ""
         )
+
+    @property
+    def handoffs(self) -> Handoffs:
+        """The handoffs of the store."""
+        from flowrail.handoff.store import Handoffs  # no step reads handoffs
+
+        return Handoffs(self.store, self.clock, self.by, self.wait)
 
     @cached_property
     def conversation(self) -> str | None:

@@ -11,7 +11,6 @@ from flowrail.formatters.reports import history
 from flowrail.formatters.reports.handoff import HandoffAnswer
 from flowrail.formatters.reports.history import HistoryEntry
 from flowrail.handoff.handoff import FAILED, REJECTED
-from flowrail.handoff.store import Handoffs
 from flowrail.handoff.timelines import TRACE_EVENTS, HandoffTimeline, JournalFinding
 from flowrail.handoff.timelines import audit as audit_journals
 from flowrail.machines.session_record import Record
@@ -174,7 +173,7 @@ def audit(
     """
     if verify:
         return _verify(environment, id_)
-    found = audit_journals(environment.store, Handoffs(environment.store), wanted=id_)
+    found = audit_journals(environment.store, environment.handoffs, wanted=id_)
     return Audit(
         tuple(_handoff(environment, timeline) for timeline in found.handoffs),
         tuple(map(_session, found.sessions)),
@@ -223,7 +222,7 @@ def _problem_line(name: str, problem: str) -> Line:
 def _verify(environment: Environment, wanted: str | None) -> Verification:
     """Read every journal, or that of the *wanted* id, to its end, and compare payloads with what was sent."""
     store = environment.store
-    found = audit_journals(store, Handoffs(store), wanted=wanted)
+    found = audit_journals(store, environment.handoffs, wanted=wanted)
     received = [records[-1].session for records in found.sessions if records[-1].session.received]
     findings = [*found.unreadable, *found.foreign]
     for session in received:

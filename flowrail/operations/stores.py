@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from flowrail.errors import ConflictError, UsageError
-from flowrail.handoff.store import Handoffs
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.storage.backend import examples
@@ -77,13 +76,16 @@ def copy(
     FROM and TO are folders or addresses of databases. Records are copied as they were written. Sessions that TO has already
     stay as they are, so the command can be repeated. Working files are copied between folders only.
     """
-    source, target = Environment(store=from_).store, Environment(store=to).store
+    from_environment, to_environment = Environment(store=from_), Environment(store=to)
+    source, target = from_environment.store, to_environment.store
     at, by = environment.now, environment.by
     sessions, known = _copy_records(source, target, at, by)
     if not source.is_database and not target.is_database:
         for session_id in sessions:
             _copy_files(source.folder(session_id), target.folder(session_id))
-    handoffs, known_handoffs = _copy_records(Handoffs(source).entries, Handoffs(target).entries, at, by)
+    handoffs, known_handoffs = _copy_records(
+        from_environment.handoffs.entries, to_environment.handoffs.entries, at, by
+    )
     return CopiedStore(len(sessions), len(handoffs), known + known_handoffs)
 
 
@@ -109,9 +111,9 @@ def _copy_records(source: RecordStore[T], target: RecordStore[T], at: str, by: s
 def _copy_files(source: str, target: str) -> None:
     """Copy working files and payloads."""
 
-    def others(folder: str, names: list[str]) -> list[str]:
+    def left_out(folder: str, names: list[str]) -> list[str]:
         """Return what stays at the top: the records, hidden files and links."""
         top = names if folder == source else []
         return [n for n in top if n in {JOURNAL, LOCK} or n[0] == "." or os.path.islink(f"{folder}/{n}")]
 
-    shutil.copytree(source, target, symlinks=True, ignore=others, dirs_exist_ok=True)
+    shutil.copytree(source, target, symlinks=True, ignore=left_out, dirs_exist_ok=True)

@@ -15,6 +15,13 @@ CONFIGURATION_FILE = "flowrail/config.toml"
 _LARGEST = 1_000_000
 
 
+def expand(path: str, home: str) -> str:
+    """Return *path* with *home* in place of a leading `~`."""
+    if path == "~":
+        return home
+    return os.path.join(home, path[2:]) if path.startswith("~/") else path
+
+
 def state_folder(environ: Mapping[str, str], home: str) -> str:
     """Return the folder of this user's own state."""
     base = environ.get("XDG_STATE_HOME", "")

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from flowrail.formatters.reports.handoff import HandoffAnswer, list_report
-from flowrail.handoff.store import Handoffs
 from flowrail.machines.frozen import INTERNAL
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.send import answer_of
@@ -39,7 +38,7 @@ def show_status(
 
     Changes nothing.
     """
-    handoffs = Handoffs(environment.store)
+    handoffs = environment.handoffs
     if handoff is not None:
         return answer_of(environment, handoffs.read(handoff))
     unreadable: list[str] = []

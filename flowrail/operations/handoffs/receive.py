@@ -55,7 +55,6 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.send import (
     answer_of,
     find_targets,
-    handoffs_of,
     skill_names,
 )
 from flowrail.operations.operation import Help, operation
@@ -175,7 +174,7 @@ class _Receipt:
     @contextmanager
     def held(self) -> Iterator[HandoffChange]:
         """Yield the handoff of the payload under its lock. One from elsewhere is new, and recorded with its receipt."""
-        handoffs = handoffs_of(self.environment)
+        handoffs = self.environment.handoffs
         known = self._known(handoffs)
         if known is None:
             handoff = self._arrived(handoffs)

@@ -148,7 +148,7 @@ def cancel_handoff(environment: Environment, handoff: HandoffId, *, reason: Reas
 
     A written payload stays, but it can no longer be received.
     """
-    with handoffs_of(environment).change(handoff) as change:
+    with environment.handoffs.change(handoff) as change:
         known = change.handoff
         if known.phase in ENDED:
             state = f"cancelled: {known.cancelled}" if known.cancelled else known.status
@@ -196,11 +196,6 @@ def answer_of(
     )
 
 
-def handoffs_of(environment: Environment) -> Handoffs:
-    """Return the handoffs of the store, to which records of the caller can be added."""
-    return Handoffs(environment.store, environment.clock, environment.by, environment.wait)
-
-
 def find_targets(environment: Environment) -> Discovery:
     """Return the skills that can take over work here, bundled ones included."""
     found = discover(environment.cwd, environment.home, environment.environ, extra=environment.extra)
@@ -222,7 +217,7 @@ def source_for(
     return skill_source(
         skill,
         discovery,
-        handoffs_of(environment),
+        environment.handoffs,
         skills=skill_names(discovery),
         project=environment.cwd,
         now=environment.moment,
@@ -252,7 +247,7 @@ def send(environment: Environment, request: HandoffRequest) -> HandoffAnswer:
 
     The same request again returns the earlier answer, or continues a handoff that was interrupted or failed.
     """
-    discovery, handoffs = find_targets(environment), handoffs_of(environment)
+    discovery, handoffs = find_targets(environment), environment.handoffs
     with _source(environment, discovery, request) as source:
         target = choose_target(discovery, request.target)
         sending = _Sending.of(environment, discovery, request, source, target)
@@ -287,7 +282,7 @@ class _Sending:
         target: Candidate,
     ) -> _Sending:
         """Return the sending of a request; refused if the chain may not grow by the target."""
-        handoffs, received, session = handoffs_of(environment), source.received, source.session
+        handoffs, received, session = environment.handoffs, source.received, source.session
         hops = [known.hops for known in handoffs.own_ones() if received and known.id == received.handoff]
         facts = {**({} if session else source.facts), **request.facts}
         schema = request.schema or normal_version(target.schema_version)
@@ -431,7 +426,7 @@ def _source(
     """Yield the source of a request under its lock, so that two equal requests make one handoff."""
     store = environment.store
     if request.skill:
-        with handoffs_of(environment).locked(request.skill):
+        with environment.handoffs.locked(request.skill):
             yield source_for(environment, discovery, request.skill, request.payload, new=request.new)
         return
     store.read(request.session)  # refuses an unknown session

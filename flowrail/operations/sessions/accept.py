@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from flowrail.command import Command
 from flowrail.errors import FlowError, StorageError
-from flowrail.handoff.store import Handoffs
 from flowrail.machines.checks.validation import raw_findings
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import StoredDefinition
@@ -60,7 +59,7 @@ def accept(environment: Environment, session_id: str) -> AcceptedSession:
                 session=session_id,
             )
         store.accept(session_id, at=environment.now, by=environment.by)
-        Handoffs(store, environment.clock, environment.by).accept_of(session_id)
+        environment.handoffs.accept_of(session_id)
         working_files.forget_offered(environment, session_id)
         _take_baseline(environment, newest)
     resume = environment.command("resume", session_id) if newest.is_open else None

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Annotated
 
 from flowrail.errors import UsageError
-from flowrail.handoff.store import Handoffs, open_handoffs
+from flowrail.handoff.store import open_handoffs
 from flowrail.machines.session_store import Store, UnknownSessionError
 from flowrail.operations.board import FOREIGN, Board, ListedSession
 from flowrail.operations.environment import Environment
@@ -95,18 +95,18 @@ def prune(
 def prune_sessions(environment: Environment, *, older_than: float, dry_run: bool = False) -> PruneResult:
     """Delete sessions that ended more than *older_than* days ago; with *dry_run*, only return them."""
     now = environment.moment.timestamp()
-    handoffs = Handoffs(environment.store, environment.clock, environment.by, environment.wait)
     if not dry_run:
         _sweep(environment.store, environment.state, now)
     found: list[OldSession] = []
-    for old in _old_sessions(environment.store, environment.now, older_than, open_handoffs(handoffs)):
+    for old in _old_sessions(
+        environment.store, environment.now, older_than, open_handoffs(environment.handoffs)
+    ):
         why = old.why
         if not why and not dry_run:
             try:
-                why = _remove(environment, old, handoffs)
+                why = _remove(environment, old)
             except LockTimeoutError as error:  # wait once, not for each session
                 why, environment = error.message, environment.replaced(wait=0.0)
-                handoffs = Handoffs(environment.store, environment.clock, environment.by, environment.wait)
         found.append(replace(old, why=why))
     return PruneResult(tuple(found), older_than, dry_run)
 
@@ -145,7 +145,7 @@ def _parent_needs(parent: ListedSession | None) -> str:
     return f"its parent session `{parent.session}` is open" if parent.is_open else ""
 
 
-def _remove(environment: Environment, old: OldSession, handoffs: Handoffs) -> str:
+def _remove(environment: Environment, old: OldSession) -> str:
     """Delete one session under its lock; return why it stayed, if it changed meanwhile."""
     store = environment.store
     if old.status == UNBEGUN:
@@ -156,7 +156,7 @@ def _remove(environment: Environment, old: OldSession, handoffs: Handoffs) -> st
             session = change.kept.session
             if session.is_open and not (old.status == LOST and lost_dispatch(store, session)):
                 return "it was opened again"
-            handoffs.record_pruned(old.session)
+            environment.handoffs.record_pruned(old.session)
             store.delete(old.session)
     except UnknownSessionError as error:
         return error.message

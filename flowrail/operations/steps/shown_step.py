@@ -80,7 +80,10 @@ def show_step(
 
 
 def commit_shown(held: HeldSession, after: Session, kind: str, *notes: str, **record: Any) -> ShownStep:
-    """Add a record to a session, and return what is printed about it. That is made first: a text may be refused."""
+    """Add a record to a session, and return what is printed about it.
+
+    The text is made first, so that nothing is recorded if a value in it is refused.
+    """
     shown = show_step(held.environment, after, held.opened, *notes)
     return replace(shown, head=held.commit(after, kind, **record).head)
 

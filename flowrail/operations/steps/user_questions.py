@@ -192,42 +192,39 @@ def answer_questions(
     *expect* is the revision at which the questions were read, if it matters. *way* is the way in which the answers come,
     if the caller knows it. Otherwise a person at the terminal is asked about those that only a person may give.
     """
-    text, decided = check_note(note), set[str]()
+    text = check_note(note)
     given = {name: [word.strip() for word in words] for name, words in answers.items()}
     usual = AT_TERMINAL if environment.at_terminal and environment.is_persons else RELAYED
-    while True:
-        with hold(environment, session_id, take_over=take_over, expect=expect) as held:
-            session, now = held.session, environment.now
-            check_still_dispatched(environment.store, session)
-            known = {question.id: question for question in session.questions}
-            if not known or not session.is_open:
-                raise ConflictError(
-                    f"session `{session_id}` is not waiting for an answer",
-                    code="NOT_WAITING",
-                    hint=Hint("see its state: ", environment.command("sessions", session_id)),
-                )
-            answer_now = partial(
-                asked_questions.answer_question, at=now, by=environment.by, reason=reason, way=way or usual
+    with hold(environment, session_id, take_over=take_over, expect=expect) as held:
+        session, now = held.session, environment.now
+        check_still_dispatched(environment.store, session)
+        known = {question.id: question for question in session.questions}
+        if not known or not session.is_open:
+            raise ConflictError(
+                f"session `{session_id}` is not waiting for an answer",
+                code="NOT_WAITING",
+                hint=Hint("see its state: ", environment.command("sessions", session_id)),
             )
-            answered = {name: _answered(known, name, words, answer_now) for name, words in given.items()}
-            persons = [
-                question
-                for name, question in answered.items()
-                if known[name].is_open and question.needs_person(question.answer or ())
-            ]
-            if way is not None or decided.issuperset(question.id for question in persons):
-                if any(answered[name] != known[name] for name in answered):
-                    after = asked_questions.with_questions(session, list((known | answered).values()))
-                    after = asked_questions.settle(after)
-                    after = after.with_note(text, step=str(session.step), at=now, source="answer")
-                    held.commit(
-                        after, "answer", at=now, answers=given, text=text, reason=reason, way=way or usual
-                    )
-                break
-        usual = _ask_person(
-            environment, session, persons, given, reason
-        )  # the session is not locked meanwhile
-        decided, expect = {question.id for question in persons}, session.revision
+        answer_now = partial(
+            asked_questions.answer_question, at=now, by=environment.by, reason=reason, way=way or usual
+        )
+        answered = {name: _answered(known, name, words, answer_now) for name, words in given.items()}
+        persons = [
+            question
+            for name, question in answered.items()
+            if known[name].is_open and question.needs_person(question.answer or ())
+        ]
+        must_ask = bool(persons) and way is None
+        if not must_ask and any(answered[name] != known[name] for name in answered):
+            after = asked_questions.with_questions(session, list((known | answered).values()))
+            after = asked_questions.settle(after)
+            after = after.with_note(text, step=str(session.step), at=now, source="answer")
+            held.commit(after, "answer", at=now, answers=given, text=text, reason=reason, way=way or usual)
+    if must_ask:  # while the session is not locked
+        way, seen = _ask_person(environment, session, persons, given, reason), session.revision
+        return answer_questions(
+            environment, session_id, answers, reason, take_over=take_over, note=note, expect=seen, way=way
+        )
     return look(environment, session_id)
 
 
