@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from flowrail.errors import ConflictError
-from flowrail.rules.shell import simple_commands, without_prefixes, without_redirections
+from flowrail.rules.shell import commands_run, simple_commands
 from flowrail.text.placeholders import PLACEHOLDER
 from flowrail.text.safe_text import shortened
 
@@ -49,15 +49,13 @@ def _value(match: re.Match[str], values: Mapping[str, object], command: str) -> 
 def is_typed_by_hand(line: str, run: Sequence[str], folder: str) -> bool:
     """Return whether a shell *line* runs exactly the command *run*, as far as a shell line can be read.
 
-    It may be part of a longer line, follow `cd FOLDER &&`, `env` or an assignment, or name the program by its path.
+    It may be part of a longer line, follow `cd FOLDER &&`, `env` or an assignment, be the text of `sh -c`, or name the
+    program by its path.
     """
-    return any(_runs(text, run, folder) for text in (line, without_redirections(line)))
-
-
-def _runs(line: str, run: Sequence[str], folder: str) -> bool:
     at = folder
-    for words in simple_commands(line):
-        if words[0] == "cd" and len(words) > 1:
+    for command in commands_run(simple_commands(line)):
+        words = command.words
+        if words[:1] == ["cd"] and len(words) > 1:
             at = os.path.join(at, words[-1])
         elif any(_is_same(words, run, folder, start) for start in (folder, at)):
             return True
@@ -68,7 +66,6 @@ def _is_same(words: Sequence[str], run: Sequence[str], folder: str, at: str) -> 
     """Return whether *words*, typed in the folder *at*, are the command *run*, which starts in *folder*."""
     if list(words) == list(run):
         return True
-    words = without_prefixes(words)
     if not words or list(words[1:]) != list(run[1:]):
         return False
     typed, declared = words[0], run[0]

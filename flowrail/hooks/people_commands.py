@@ -123,7 +123,7 @@ def _verb_of(command: ShellCommand, *, is_hidden: bool, leads_on: bool) -> str |
     return match[1] if match else None
 
 
-def _verb_of_flow(words: Sequence[str], *, is_hidden: bool) -> str | None:
+def _verb_of_flow(words: list[str], *, is_hidden: bool) -> str | None:
     """Return the verb of a command of flow if it is a person's."""
     verb, *values = [word for word in words if not _is_flow(word) and not word.startswith("-")] or [""]
     is_persons = (
@@ -134,12 +134,12 @@ def _verb_of_flow(words: Sequence[str], *, is_hidden: bool) -> str | None:
     return verb if is_persons else None
 
 
-def _flow_words(command: ShellCommand) -> Sequence[str]:
+def _flow_words(command: ShellCommand) -> list[str]:
     """Return a command from its program `flow` on; nothing if it is another one."""
     words = without_prefixes(command.words)
     if words and re.match(_LAUNCHERS, os.path.basename(words[0])):
         words = words[next((at for at, word in enumerate(words) if _is_flow(word)), len(words)) :]
-    return words if words and _is_flow(words[0]) else ()
+    return words if words and _is_flow(words[0]) else []
 
 
 def _is_flow(word: str) -> bool:
@@ -148,7 +148,7 @@ def _is_flow(word: str) -> bool:
 
 def _program(command: ShellCommand) -> str:
     """Return the program, with its subcommand if that is known: of `xargs` and `find -exec`, the one that they run."""
-    words = [*without_prefixes(command.words)]
+    words = without_prefixes(command.words)
     name = os.path.basename(words[0]) if words else ""
     if "-delete" in words:
         return "rm"
@@ -198,10 +198,10 @@ def _named(call: Call, commands: Iterable[ShellCommand]) -> Iterator[tuple[str, 
         if name in _PRINT:
             continue
         yield folder, False
-        for word in command.words:
+        for word in (*command.words, *command.files):
             for part in filter(None, re.split(r"[=@:<>]+", word)):
                 yield os.path.join(folder, _expanded(part, call)), name not in _LIST
-        for text in (*command.words, *(() if name in _TEXT else command.documents)):
+        for text in (*command.words, *command.files, *(() if name in _TEXT else command.documents)):
             yield from ((path, False) for path in re.findall(r"[^\s'\"()]*/[^\s'\"()]+", text))
 
 
@@ -242,10 +242,10 @@ def _changes_journal(call: Call, commands: Iterable[ShellCommand]) -> bool:
         name = _program(command)
         if name in _PRINT | _LIST:
             continue
-        texts = (*command.words, *(() if name in _TEXT else command.documents))
+        texts = (*command.words, *command.files, *(() if name in _TEXT else command.documents))
         if any(re.search(_JOURNAL, text) for text in texts):
             return True
-        for word in command.words:
+        for word in (*command.words, *command.files):
             match = re.search(
                 _SESSION_FOLDER, os.path.normpath(os.path.join(folder, word.rpartition("=")[2]))
             )

@@ -10,11 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property, lru_cache
-from itertools import pairwise, takewhile
 
 from flowrail.hosts.host import HOSTS
+from flowrail.rules.shell import ShellCommand, simple_commands, spellings, without_prefixes, written_by
 
 LONGEST = 200
 WATCHED = "watched"
@@ -35,11 +34,6 @@ _OWN_TOOL = r"mcp__(?:plugin_)?flow(?:rail)?(?:_flow(?:rail)?)?__[a-z]+\Z"
 """A tool of our own server, under the names that a host gives it."""
 _OWN_PROGRAMS = frozenset({"flow", "flowrail"})
 _PATCHED = r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$"
-_SIMPLE_COMMAND = r"""(?:\\.|'[^']*'|"(?:[^"$`]|\$(?!\())*"|[^;&|\n(){}`"'\\])+"""
-"""One command between the operators of a shell."""
-_BEFORE = r"(?:\w+=(?:'[^']*+'|\"[^\"]*+\"|\S)*+|sudo|env|exec|command|time|xargs|if|then|elif|else|while|until|do|!)\s+"
-"""A word that can precede the name of a command."""
-_REDIRECTIONS = frozenset({">", ">>", ">|", "&>", "&>>"})
 _HOST = r"(?i)[a-z][a-z0-9+.-]*://(?:[^/@?#]*@)?([^/:?#]+)"
 
 
@@ -62,14 +56,19 @@ class ToolUse:
         """The line of a shell tool."""
 
     @cached_property
-    def commands(self) -> tuple[str, ...]:
-        """Each simple command of the line."""
-        return _simple_commands(self.line)
+    def commands(self) -> list[ShellCommand]:
+        """The commands of the line."""
+        return simple_commands(self.line)
+
+    @cached_property
+    def spellings(self) -> tuple[str, ...]:
+        """The commands that the line runs, in each spelling that a pattern may have."""
+        return tuple(spellings(self.commands))
 
     @cached_property
     def redirected(self) -> list[str]:
         """The files that the line writes by `>`, `>>` or `tee`."""
-        return _redirected(self.line) if ">" in self.line or "tee" in self.line else []
+        return written_by(self.commands) if ">" in self.line or "tee" in self.line else []
 
 
 def problem(rule: object) -> str | None:
@@ -182,7 +181,7 @@ def _is_tool(named: str, tool: str) -> bool:
 
 def is_ours(line: str) -> bool:
     """Return whether only `flow` runs, so that a step that forbids the shell can still be reported."""
-    return _run_only_flow(_simple_commands(line))
+    return _run_only_flow(simple_commands(line))
 
 
 def _is_own(used: ToolUse) -> bool:
@@ -192,8 +191,9 @@ def _is_own(used: ToolUse) -> bool:
     return re.match(_OWN_TOOL, used.tool) is not None
 
 
-def _run_only_flow(commands: Sequence[str]) -> bool:
-    return bool(commands) and all(command.split(maxsplit=1)[0] in _OWN_PROGRAMS for command in commands)
+def _run_only_flow(commands: Iterable[ShellCommand]) -> bool:
+    programs = {words[0] for command in commands if (words := without_prefixes(command.words))}
+    return bool(programs) and programs <= _OWN_PROGRAMS
 
 
 def _line_in(given: Mapping[str, object]) -> str:
@@ -215,23 +215,11 @@ def _command_globs(argument: str) -> list[list[str]]:
 
 
 def _matches_command(pattern: _Pattern, used: ToolUse) -> bool:
-    for command in used.commands:
+    for command in used.spellings:
         for parts in pattern.command_globs:
             if _fits(parts, command):
                 return True
     return False
-
-
-def _simple_commands(line: str) -> tuple[str, ...]:
-    """Return each simple command of a line of shell, without assignments and keywords before it."""
-    commands: list[str] = []
-    for piece in re.findall(_SIMPLE_COMMAND, line):
-        command = " ".join(piece.split())
-        while (match := re.match(_BEFORE, command)) is not None:
-            command = command[match.end() :]
-        if command and command != "$":  # of a substitution
-            commands.append(command)
-    return tuple(commands)
 
 
 def _glob(pattern: str, text: str) -> bool:
@@ -252,26 +240,6 @@ def _fits(parts: Sequence[str], text: str) -> bool:
             return False
         position = found + len(part)
     return text.endswith(last) and position + len(last) <= len(text)
-
-
-def _redirected(line: str) -> list[str]:
-    """Return the files that a line of shell writes by `>`, `>>` or `tee`, as far as it can be read without running it.
-
-    A file that a program writes by itself, or that a variable names, is not found.
-    """
-    import shlex  # 0.3 ms, which a hook needs only for rules about files
-
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    words: list[str] = []
-    with suppress(ValueError):  # an open quote, as in a here-document: what precedes it counts
-        words.extend(lexer)
-    written = [after for word, after in pairwise(words) if word in _REDIRECTIONS]
-    for index, word in enumerate(words):
-        if word == "tee":
-            named = takewhile(lambda name: not set(name) & set("|&;<>()"), words[index + 1 :])
-            written += [name for name in named if not name.startswith("-")]
-    return written
 
 
 # --- paths and sites ----------------------------------------------------------------------------------

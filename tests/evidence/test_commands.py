@@ -509,6 +509,9 @@ def test_a_script_of_an_unchanged_copy_of_a_bundled_skill_needs_no_approval() ->
         "tools/book -- elm 3 </dev/null | tee log",
         "cd tools && ./book -- elm 3",
         "tools/book -- \\\n  elm 3",
+        "sh tools/book -- elm 3",
+        "bash -c 'cd tools && ./book -- elm 3'",
+        "nohup sudo -u me tools/book -- 'elm' 3 &",
     ],
 )
 def test_a_declared_command_that_is_typed_by_hand_is_recognised(line: str) -> None:

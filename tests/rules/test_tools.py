@@ -24,6 +24,28 @@ def own_work(used: ToolUse) -> ToolUse:
     return ToolUse(used.tool, used.input, used.cwd, used.project, used.home, work)
 
 
+SEEN_THROUGH = [
+    "git -C . push",
+    "git -c x=y --no-pager push origin",
+    "git -C $(git rev-parse --show-toplevel) push",
+    "/usr/bin/git push",
+    "\"git\" 'push'",
+    "timeout -k 5 10m git push",
+    "nohup nice -n 5 git push &",
+    "env -u A B=1 git push",
+    "sudo -u me git push",
+    "echo origin | xargs -n1 git push",
+    "git push > log 2>&1",
+    "2>/dev/null git push",
+    "bash -c 'cd src && git push'",
+    "bash -euo pipefail -c 'git push'",
+    "timeout 5 sh -c \"sh -c 'git push'\"",
+    "eval 'git push'",
+    "bash <<E\ngit push\nE",
+    "git \\\n  push",
+    "# don't\ngit push\n# can't",
+]
+"""Lines of shell that push in another spelling."""
 MET = [
     ("Edit", use("Edit", file_path="/srv/project/a.py")),
     ("Edit", use("Write", file_path="a.py")),
@@ -43,6 +65,11 @@ MET = [
     ("Bash(git push*)", bash("if git diff --quiet; then git push; fi")),
     ("Bash(git push*)", bash("for to in a b; do\n  git push $to\ndone")),
     ("Bash(git push*)", bash("while ! git push; do sleep 1; done")),
+    *(("Bash(git push*)", bash(line)) for line in SEEN_THROUGH),
+    ("Bash(sudo *)", bash("sudo -u me git push")),
+    ("Bash(tools/publish*)", bash("sh /srv/project/tools/publish 1.2")),
+    ("Bash(echo * > *)", bash("echo x > y")),
+    ('Bash(git commit -m "wip*)', bash('git commit -m "wip: x"')),
     ("Bash(npm run test:*)", bash("npm run test --watch")),
     ("Bash(ls *)", bash("ls")),
     ("Bash(ls *)", bash("ls -l")),
@@ -72,6 +99,11 @@ NOT_MET = [
     ("Bash(git push*)", bash("echo 'git push'")),
     ("Bash(git push*)", bash("echo 'a; git push'")),
     ("Bash(git push*)", bash('echo "a && git push"')),
+    ("Bash(git push*)", bash("git commit -m 'git push' # git push")),
+    ("Bash(git push*)", bash("git -C push status")),
+    ("Bash(git push*)", bash("cat > a.md <<E\ngit push\nE")),
+    ("Bash(git push*)", bash("command -v git push")),
+    ("Bash(git push*)", bash("bash -c 'echo git push'")),
     ("Bash(git push*)", use("Bash")),
     ("Bash(git push*)", use("Bash", command=7)),
     ("Bash(ls *)", bash("lsof")),
@@ -143,6 +175,8 @@ def test_a_hostile_command_or_rule_is_judged_at_once() -> None:
     assert forbidding(["Bash(" + "*a" * 90 + "b)"], bash(long)) is None
     assert forbidding(["Bash(git push*)"], bash("$(" * 50_000)) is None
     assert forbidding(["Bash(git push*)"], bash("A=1 " * 5_000)) is None
+    for hostile in ('"' + "a" * 100_000, "'a" * 50_000, ">a" * 50_000, "eval " * 20_000, "/" * 100_000):
+        assert forbidding(["Bash(git push*)", "Edit(x)"], bash(hostile)) is None
     assert (
         forbidding(["Edit(" + "**/a/" * 30 + "b)"], use("Edit", file_path="/srv/project/" + "a/" * 5_000))
         is None
