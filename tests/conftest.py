@@ -68,6 +68,7 @@ def own_world(
         "FLOW_ACTOR",
         "CLAUDE_PROJECT_DIR",
         "CLAUDE_ENV_FILE",
+        "AI_AGENT",
         "CODEX_HOME",
     ):
         monkeypatch.delenv(name, raising=False)

@@ -38,7 +38,7 @@ def answer(event: str, call: Call) -> Mapping[str, object]:
 def _record_answers(call: Call) -> str:
     answers = call.response.get("answers")
     if (
-        any(call.environ.get(host.shell_mark) for host in HOSTS)
+        any(host.is_agents_shell(call.environ) for host in HOSTS)
         or not isinstance(answers, dict)
         or not answers
         or call.response.keys() - _OF_THE_USER

@@ -114,7 +114,7 @@ class Host:
     conversation: str = ""
     """The environment variable with the id of the conversation in which a command runs."""
     shell_mark: str = ""
-    """A variable that the host sets for the shells of an agent, and not for hooks."""
+    """A variable that the host sets for the shells of an agent."""
     other_marks: tuple[str, ...] = ()
     """More variables that mark a program as started inside a conversation."""
     variable_prefix: str = ""
@@ -130,6 +130,10 @@ class Host:
     def marks(self) -> tuple[str, ...]:
         """The variables that mark a program as started inside a conversation."""
         return tuple(filter(None, (self.conversation, self.shell_mark, *self.other_marks)))
+
+    def is_agents_shell(self, environ: Mapping[str, str]) -> bool:
+        """Return whether an environment is that of an agent's shell, and not that of a hook."""
+        return bool(self.shell_mark and environ.get(self.shell_mark))
 
     @property
     def approved_files(self) -> tuple[str, ...]:
@@ -185,6 +189,17 @@ class ClaudeCode(Host):
     project = "CLAUDE_PROJECT_DIR"
     shell_file = "CLAUDE_ENV_FILE"
     after_setup = "Restart Claude Code: a running conversation keeps the hooks that it started with."
+
+    def is_agents_shell(self, environ: Mapping[str, str]) -> bool:
+        """Return whether an environment is that of an agent's shell, and not that of a hook.
+
+        Older versions mark only shells with `CLAUDECODE`. Newer ones mark hooks, too, and say in `AI_AGENT` who runs the
+        command: `claude-code_2-1-197_agent` or `claude-code_2-1-197_harness`.
+        """
+        runner = environ.get("AI_AGENT", "")
+        if runner.startswith("claude-code"):
+            return not runner.endswith("_harness")
+        return super().is_agents_shell(environ)
 
 
 class Codex(Host):

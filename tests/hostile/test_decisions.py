@@ -311,7 +311,14 @@ def test_what_the_user_was_not_asked_word_for_word_is_no_answer(
     assert more or "word for word" in said
 
 
-def test_an_agent_cannot_call_the_hook_itself_or_fill_in_the_answers(session: str) -> None:
+SHELLS_OF_AGENTS = [{"CLAUDECODE": "1"}, {"CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-329_agent"}]
+"""What Claude Code sets for the shells of an agent, in older and in newer versions."""
+
+
+@pytest.mark.parametrize("shell", SHELLS_OF_AGENTS)
+def test_an_agent_cannot_call_the_hook_itself_or_fill_in_the_answers(
+    session: str, shell: dict[str, str]
+) -> None:
     asked = tool_input(session)
     given: dict[str, Any] = {
         "tool_name": "AskUserQuestion",
@@ -321,7 +328,12 @@ def test_an_agent_cannot_call_the_hook_itself_or_fill_in_the_answers(session: st
         hook("pre-tool-use", claude_code("pre-tool-use", **given))
     )
 
-    with patch.dict(os.environ, {"CLAUDECODE": "1"}):
+    with patch.dict(os.environ, shell):
         assert answered(asked) == ""
 
     assert is_undecided(session)
+
+
+def test_the_users_answer_counts_if_the_host_marks_its_hooks_like_shells(session: str) -> None:
+    with patch.dict(os.environ, {"CLAUDECODE": "1", "AI_AGENT": "claude-code_2-1-329_harness"}):
+        assert answered(tool_input(session)).startswith("flow recorded the user's answer to `ship`")

@@ -5,18 +5,25 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import re
+import select
 import shutil
+import struct
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from support.sandbox import flow, put_skill, told
 from support.scripted_model import Messages, ScriptedModel, Turn, bash, call, say, served, text_of
+from support.terminal import SEQUENCE
 
 CLAUDE = shutil.which("claude")
 REPOSITORY = Path(__file__).parents[2]
@@ -31,6 +38,24 @@ steps:
   - {id: verify, title: Verify, actions: ["Run the tests."], forbids: ["Write"], next: {ok: publish}}
   - {id: publish, title: Publish, actions: ["Push the branch."], next: {ok: null}}
 """
+ASKING = """\
+name: NAME
+description: Publish a release if a person agrees. Use it for releases.
+steps:
+  - id: ask
+    title: Ask
+    actions: ["Show the user the changes."]
+    questions:
+      - id: ship
+        header: Publish
+        text: "Publish to production?"
+        person: true
+        options:
+          - {label: "Yes", outcome: ok, description: "All users get it"}
+          - {label: "No", outcome: fail, description: "Nothing"}
+    next: {ok: publish, fail: null}
+  - {id: publish, title: Publish, actions: ["Publish it."], next: {ok: null}}
+"""
 LEADING = """\
 name: NAME
 description: Ask an agent. Use it for questions.
@@ -43,26 +68,64 @@ steps:
 """
 
 
-def claude(*words: str, address: str = "") -> str:
-    """Run Claude Code in the project, which its user trusts, and return what it printed."""
+def environment(address: str) -> dict[str, str]:
+    """Return the environment of a user who trusts the project and whose model is at *address*."""
     home = Path(os.environ["HOME"])
     settings = home / ".claude.json"
     known = json.loads(settings.read_text()) if settings.exists() else {}
     known["projects"] = {str(Path.cwd().resolve()): {"hasTrustDialogAccepted": True}}
+    known |= {"hasCompletedOnboarding": True, "customApiKeyResponses": {"approved": ["unused"]}}
     settings.write_text(json.dumps(known))
-    environment = {
+    return {
         "HOME": str(home),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "TERM": "xterm-256color",
         "ANTHROPIC_API_KEY": "unused",
         "ANTHROPIC_BASE_URL": address,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
     }
+
+
+def claude(*words: str, address: str = "") -> str:
+    """Run Claude Code without a terminal, and return what it printed."""
     done = subprocess.run(
-        [str(CLAUDE), *words], env=environment, capture_output=True, text=True, check=False, timeout=120
+        [str(CLAUDE), *words],
+        env=environment(address),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def at_its_terminal(prompt: str, address: str, *, question: str, done: str) -> None:
+    """Run Claude Code at a terminal, press Enter when it shows *question*, and end it when it shows *done*."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
+    process = subprocess.Popen(
+        [str(CLAUDE), prompt], env=environment(address), stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    output, is_answered, end = b"", False, time.monotonic() + 120
+    try:
+        while time.monotonic() < end:
+            if select.select([ours], [], [], 0.5)[0]:
+                output += os.read(ours, 1 << 16)
+            shown = "".join(SEQUENCE.sub("", output.decode(errors="replace")).split())
+            if not is_answered and question in shown:
+                time.sleep(1)  # the host ignores keys while it draws the question
+                os.write(ours, b"\r")
+                is_answered = True
+            if is_answered and done in shown:
+                return
+        pytest.fail(output.decode(errors="replace"))
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
 
 
 def converse(script: Mapping[str, Sequence[Turn]], *words: str, prompt: str = "Push it") -> ScriptedModel:
@@ -98,7 +161,7 @@ def test_a_guarded_command_is_denied_until_the_skill_allows_it() -> None:
     )
 
     results = tool_results(model.messages["Push it"])
-    assert results[0].startswith("Skill `release` guards `Bash(git push*)`")
+    assert "Skill `release` guards `Bash(git push*)`" in results[0]
     assert "step 1 of 2" in results[1]
     assert "does not use `Write`" in results[2]
     assert not Path("new.txt").exists()
@@ -176,6 +239,34 @@ def test_a_sub_agent_is_sent_back_until_its_child_session_has_ended() -> None:
     )
 
     assert "You are not finished" in text_of(model.messages["Work in the child session"])
+
+
+def test_what_the_user_chooses_in_the_question_tool_is_recorded_as_a_persons_answer() -> None:
+    put_skill("release", ASKING)
+    assert flow("setup", "--host", "claude-code").status == 0
+    options = [{"label": "Yes", "description": "All users get it"}, {"label": "No", "description": "Nothing"}]
+    question = {
+        "question": "Publish to production?",
+        "header": "Publish",
+        "multiSelect": False,
+        "options": options,
+    }
+    script: dict[str, Sequence[Turn]] = {
+        "Release it": [
+            bash("flow step release --format text"),
+            call("AskUserQuestion", questions=[question]),
+            bash("flow step release done --format text"),
+            bash("flow step release ok --format text"),
+            say("All is done now."),
+        ]
+    }
+
+    with served(script) as model:
+        at_its_terminal("Release it", model.address, question="2.No", done="Allisdonenow.")
+
+    (session,) = told("sessions", "--all")["sessions"]
+    shown = told("sessions", session["session"])
+    assert (shown["status"], shown["history"][1]["note"]["way"]) == ("completed", "host")
 
 
 def test_the_plugin_installs_from_a_clone_and_has_its_hooks_skills_and_agents() -> None:

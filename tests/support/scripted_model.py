@@ -25,7 +25,7 @@ def bash(command: str) -> Block:
     return call("Bash", command=command, description="a command")
 
 
-def call(tool: str, **arguments: str) -> Block:
+def call(tool: str, **arguments: object) -> Block:
     """Return a call of a tool."""
     return {"type": "tool_use", "name": tool, "input": arguments}
 
