@@ -17,7 +17,7 @@ from flowrail.cli import output
 from flowrail.command import Hint
 from flowrail.command_table import AGENTS, COMMANDS, OCCASIONALLY, WITH_STORE, CommandEntry
 from flowrail.errors import ExtraMissingError, FlowError, UsageError, require_extra
-from flowrail.text.phrases import did_you_mean
+from flowrail.text.phrases import did_you_mean, near
 
 LONGEST_QUOTED = 200
 """Characters of an argument that a refusal shows."""
@@ -111,22 +111,29 @@ def _named_store(words: Sequence[str]) -> str | None:
 def _wrong_use(error: click.UsageError, words: Sequence[str]) -> FlowError:
     named = [word for word in words[:1] if word in COMMANDS]  # an option without its value knows no command
     path = error.ctx.command_path if error.ctx else " ".join(["flow", *named])
-    near = getattr(error, "possibilities", None) or []
-    meant = (
-        f"did you mean {', '.join(f'`{option}`' for option in near[:3])}?" if near else f"see `{path} --help`"
-    )
+    usual = f"see `{path} --help`"
     if isinstance(error, click.NoSuchOption):
-        name = error.option_name.lstrip("-").replace("-", "_")
-        if path == "flow step" and name.isidentifier():
-            meant += f"; a fact is given as `-s {name}=VALUE`, a parameter as `-p {name}=VALUE`"
         return UsageError(
             f"`{path}` has no option `{error.option_name}`",
             code="WRONG_USE",
-            hint=meant,
+            hint=_meant_option(error, path) or usual,
             option=error.option_name,
         )
     message = error.format_message().rstrip(".")
-    return UsageError(f"{message[:1].lower()}{message[1:]}", code="WRONG_USE", hint=meant)
+    return UsageError(f"{message[:1].lower()}{message[1:]}", code="WRONG_USE", hint=usual)
+
+
+def _meant_option(error: click.NoSuchOption, path: str) -> str:
+    """Return what may have been meant by an unknown option of the command at *path*: another option, or a fact."""
+    written = error.option_name.lstrip("-")
+    params = error.ctx.command.params if error.ctx is not None else ()
+    known = [option[2:] for param in params for option in param.opts if option.startswith("--")]
+    hints = [f"did you mean `--{option}`?" for option in near(written, known)[:1]]
+    fact = written.replace("-", "_")
+    if path == "flow step" and fact.isidentifier():
+        first = "A" if hints else "a"
+        hints.append(f"{first} fact is given as `-s {fact}=VALUE`, a parameter as `-p {fact}=VALUE`")
+    return " ".join(hints)
 
 
 def load(name: str, entry: CommandEntry) -> click.Command:

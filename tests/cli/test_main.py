@@ -44,7 +44,7 @@ def test_an_unknown_command_is_refused_with_near_ones(
         (
             ["step", "x", "ok", "--failures", "3"],
             "`flow step` has no option `--failures`",
-            "see `flow step --help`; a fact is given as `-s failures=VALUE`",
+            "a fact is given as `-s failures=VALUE`",
         ),
         (["--versio"], "`flow` has no option `--versio`", "did you mean `--version`?"),
         (["show"], "missing argument 'SKILL'", "see `flow show --help`"),
