@@ -240,7 +240,11 @@ def _why_not(run: Sequence[str], approved: Approval | None, content: FolderConte
     for word in (run[0], *_script(run, project)):
         program = approved.programs.get(word, Program("", ""))
         if not program.path:
-            return f"may not run `{word}`, which was not found when its commands were approved"
+            return f"may not run `{word}`, which was not found when it was approved: install it, then approve again"
+        if not os.path.exists(program.path):
+            return (
+                f"cannot run `{word}`, because {program.path} is gone: install it, or approve the skill again"
+            )
         if program.digest != _digest_in(program.path, project):
             return f"may not run `{word}`, which changed since it was approved"
     return ""

@@ -277,7 +277,7 @@ def confirmation_question(check: str, text: str) -> AskedQuestion:
 def command_question(run: CommandRun) -> AskedQuestion:
     """Return the question about a command that must not run twice, and failed or ended unknown."""
     if run.verdict == Verdict.UNKNOWN:
-        text = f"Command `{run.command}` was started, and its result is unknown. Did it run?"
+        text = f"Command `{run.command}` was started, but {run.result}. Did it run to its end?"
         return AskedQuestion(run.id, "Command", text, [_RAN, _NOT_RUN, _AGAIN], source=BY_COMMAND)
     text = f"Command `{run.command}` ran and did not pass: {run.result}. Run it again?"
     again = replace(_AGAIN, description="It may then have its effect twice.")

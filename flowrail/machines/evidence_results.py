@@ -55,7 +55,7 @@ class CommandRun:
     def result(self) -> str:
         """The end in a few words."""
         if self.verdict == Verdict.UNKNOWN:
-            return "its result is unknown, because the process that supervised it was killed"
+            return "its result is unknown, because the process that supervised it was killed; it may still be running"
         if self.problem:
             return self.problem
         if self.status is not None and self.status < 0:

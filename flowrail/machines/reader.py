@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
@@ -181,7 +181,7 @@ def _problem(path: Path, errors: list[ErrorDetails], data: object) -> UnplacedFi
         message, remedy = "is missing", "add it"
     elif kind in _UNKNOWN:
         message = "is an unknown key"
-        remedy = did_you_mean(str(path[-1]), _keys(), "remove it")
+        remedy = _remedy_of_unknown(path)
     elif kind == "literal_error" and isinstance(value, str):
         message = f"is `{in_quotes(value)}`"
         remedy = did_you_mean(
@@ -211,12 +211,36 @@ def _expected(error: ErrorDetails, *, is_file: bool) -> list[str]:
     return [_EXPECTED[error["type"]]] if error["type"] in _EXPECTED else []
 
 
+def _remedy_of_unknown(path: Path) -> str:
+    """Return what to do about an unknown key: it belongs elsewhere, or a key of its own part is meant."""
+    schema, key = _file_schema(), path[-1]
+    if key in schema["$defs"]["StepDef"]["properties"]:
+        return "move it into a step, where it belongs"
+    if key in schema["properties"]:
+        return "move it to the top of the file, where it belongs"
+    parts = [schema]
+    for word in path[:-1]:
+        inner = (
+            part.get("properties", {}).get(word, part.get("items", part.get("additionalProperties")))
+            for part in parts
+        )
+        parts = [member for part in inner if isinstance(part, dict) for member in _members(part)]
+    known = {key: None for part in parts for key in part.get("properties", ())}
+    return did_you_mean(str(key), known, "remove it")
+
+
+def _members(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the schemas that one part of the schema refers to, or itself."""
+    if "$ref" in part:
+        yield _file_schema()["$defs"][part["$ref"].rpartition("/")[2]]
+    for member in part.get("anyOf", ()):
+        yield from _members(member)
+    yield part
+
+
 @cache
-def _keys() -> list[str]:
-    """Return every key that a part of a file can have."""
-    schema = json_schema()
-    parts = (schema, *schema["$defs"].values())
-    return sorted({key for part in parts for key in part.get("properties", ())})
+def _file_schema() -> dict[str, Any]:
+    return json_schema()
 
 
 def _name(path: Path, data: object) -> str:

@@ -350,6 +350,7 @@ def test_after_a_kill_of_the_supervisor_the_user_says_whether_the_command_ran() 
     question = told("resume", session)["questions"][0]
 
     assert (first.returncode, b"its result is unknown" in first.err) == (4, True), (first.out, first.err)
+    assert "it may still be running. Did it run to its end?" in question["text"]
     assert [option["label"] for option in question["options"]] == ["It ran", "It did not run", "Run it again"]
     assert told("sessions", session)["history"][-1]["revision"] == 0
     decided("answer", session, f"{question['id']}=It ran")
@@ -455,6 +456,23 @@ def test_the_program_is_the_one_that_was_approved(monkeypatch: pytest.MonkeyPatc
     program.write_text("#!/bin/sh\necho changed\n")
 
     assert is_refused(session)
+
+
+def test_a_missing_program_is_named_with_what_to_do() -> None:
+    demand(CHECK, commands={"tests": {"run": ["tools/book"]}})
+    allow_commands()
+    session = begin()
+    program = write("tools/book", "#!/bin/sh\necho here\n")
+    program.chmod(0o755)
+    allow_commands()
+    program.unlink()
+
+    status, error = refused("run", "tests", "--session", session)
+
+    assert (status, error["code"]) == (7, "NOT_TRUSTED")
+    assert "cannot run `tools/book`" in error["message"]
+    assert "is gone: install it, or approve the skill again" in error["message"]
+    assert error["hint"] == "a person runs: flow trust built"
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def test_yaml_and_python_say_the_same() -> None:
         ({"id": "plan", "file": "a", "command": "b"}, "has `file`, `command`"),
         ({"id": "plan", "file": "../a"}, "has the path `../a`"),
         ({"id": "plan", "file": "$nosuch.md"}, "has `$nosuch`, which is not declared"),
+        ({"id": "plan", "file": "out/${session}.md"}, "has `${session}`, which is not filled in"),
         ({"id": "plan", "file": "a", "at_least": 2}, "has `at_least`, which does not fit `file`"),
         (
             {"id": "plan", "review": "submitted", "changed": True},

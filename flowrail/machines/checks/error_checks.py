@@ -23,7 +23,6 @@ from flowrail.machines.step import (
     LONGEST_NAME,
     NAMES,
     STEP_ID,
-    TEXT_NAMES,
     UNWRITTEN,
     VALUE_NAME,
     WORKFLOW_NAME,
@@ -43,7 +42,6 @@ LONGEST_PATTERN = 500
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 _NAMES = "start with a lower-case letter; use letters, digits and `_`, at most 32"
 _HEADING = re.compile(r"#{1,6} +\S")
-_IN_BRACES = re.compile(r"\$\{([a-z][a-z0-9_]*)\}")
 _SINGLE_EQUALS = re.compile(r"(?<![=!<>])=(?!=)")
 _RESERVED = {*BUILT_IN, *expressions.WORDS, *expressions.CONSTANTS}
 _FILE_CONDITIONS: Mapping[str, object] = {
@@ -73,8 +71,8 @@ def _workflow(part: Part, scope: Scope) -> Rows:
         yield "FR101", "entry", f"unknown entry point `{workflow.entry}`", hint
     elif not scope.all_edges.ends:
         yield "FR103", "steps", "no step ends the workflow"
-    for name, hint in scope.undeclared(workflow.then or ""):
-        message = f"what comes after `{workflow.name}` has `${name}`, which is not declared"
+    for placeholder, why, hint in scope.unfilled(workflow.then or ""):
+        message = f"what comes after `{workflow.name}` has `{placeholder}`, {why}"
         yield "FR151", "then", message, hint
 
 
@@ -294,13 +292,9 @@ def _condition(part: Part, scope: Scope) -> Rows:
 
 
 def _text(part: Part, scope: Scope) -> Rows:
-    for name, hint in scope.undeclared(part.value, part.names):
-        code, at = ("FR141", "") if part.key == "vars" else ("FR121", f"${name}")
-        yield code, at, f"{part.full} has `${name}`, which is not declared", hint
-    for name in _IN_BRACES.findall(part.value.replace("$$", "")):
-        if name in scope.values or name in part.names or name in TEXT_NAMES:
-            message = f"{part.full} has `${{{name}}}`, which is not filled in"
-            yield "FR121", f"${{{name}}}", message, f"write `${name}`"
+    for placeholder, why, hint in scope.unfilled(part.value, part.names):
+        code, at = ("FR141", "") if part.key == "vars" else ("FR121", placeholder)
+        yield code, at, f"{part.full} has `{placeholder}`, {why}", hint
 
 
 # --- sub-agents, questions and gates
@@ -466,8 +460,8 @@ def _bad_texts(check: Evidence, scope: Scope) -> Iterator[Problem]:
     for key, path in paths.items():
         yield from _path_problems(key, path)
     for key, text in texts:
-        for name, hint in scope.undeclared(text):
-            yield key, f"has `${name}`, which is not declared", hint
+        for placeholder, why, hint in scope.unfilled(text):
+            yield key, f"has `{placeholder}`, {why}", hint
     if not all(text.strip() for text in check.contains):
         yield "contains", "looks for an empty text", "give a text that the file must contain"
     if check.person is not None and not check.person.strip():
@@ -495,8 +489,8 @@ def _command_problems(part: Part, scope: Scope) -> Iterator[Problem]:
         yield "run", f"runs `{run[0][:60]}` as one word", "list its words: `[pytest, -q]`"
     elif placeholders.placeholders(run[0]) or run[0].startswith("-"):
         yield "run", f"runs `{run[0][:60]}`", "name the program; only arguments can be placeholders"
-    for name, hint in chain.from_iterable(map(scope.undeclared, run)):
-        yield "run", f"has `${name}`, which is not declared", hint
+    for placeholder, why, hint in chain.from_iterable(map(scope.unfilled, run)):
+        yield "run", f"has `{placeholder}`, {why}", hint
     if not (isinstance(once, bool) or once == PER_ATTEMPT):
         yield "once", f"has `once: {once}`", f"write true, false or {PER_ATTEMPT}"
     for path in part.value.reads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
@@ -14,6 +15,8 @@ from flowrail.text import phrases, placeholders
 
 if TYPE_CHECKING:
     from flowrail.machines.workflow import Workflow
+
+_IN_BRACES = re.compile(r"\$\{([a-z][a-z0-9_]*)\}")
 
 
 class Scope:
@@ -66,13 +69,14 @@ class Scope:
         for members in graph.components(self.index, after):
             yield sorted(members, key=lambda step_id: self.index.get(step_id, -1))
 
-    def undeclared(self, text: str, names: Collection[str] = ()) -> list[tuple[str, str]]:
-        """Return the placeholders in *text* that are neither values nor among *names*, each with a remedy."""
-        if self.is_open:
-            return []
-        used = placeholders.placeholders(text) - TEXT_NAMES
-        unknown = sorted(name for name in used if name not in self.values and name not in names)
-        return [(name, self.hint(name, names)) for name in unknown]
+    def unfilled(self, text: str, names: Collection[str] = ()) -> Iterator[tuple[str, str, str]]:
+        """Yield the placeholders in *text* that no value or name of *names* fills, each with the reason and a remedy."""
+        known = {*self.values, *names, *TEXT_NAMES}
+        for name in () if self.is_open else sorted(placeholders.placeholders(text) - known):
+            yield f"${name}", "which is not declared", self.hint(name, names)
+        for name in _IN_BRACES.findall(text.replace("$$", "")):
+            if name in known:
+                yield f"${{{name}}}", "which is not filled in", f"write `${name}`"
 
     def hint(self, name: str, names: Iterable[str] = ()) -> str:
         """Return a remedy for an undeclared *name*."""

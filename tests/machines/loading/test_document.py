@@ -137,6 +137,18 @@ def test_an_unquoted_colon_is_explained() -> None:
     ]
 
 
+def test_the_remedy_of_an_unknown_key_names_keys_of_its_part_or_the_part_that_has_it() -> None:
+    parts = "reports: {size: {typ: integer}}, order: [], actions: [A.], next: {ok: null}"
+
+    found = lines_of(f"commands: {{}}\n{with_step(parts)}")
+
+    assert [line.partition("; ")[2] for line in found] == [
+        "move it into a step, where it belongs",
+        "did you mean `type`?",
+        "move it to the top of the file, where it belongs",
+    ]
+
+
 def test_duplicate_keys_and_numbers_that_json_cannot_hold_are_listed_with_the_rest() -> None:
     text = f"name: dull\n{with_step('actions: [A.], limit: .nan, yes: 1, next: {ok: null}')}"
 
