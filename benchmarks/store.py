@@ -23,8 +23,9 @@ from timing import best_of, report
 from flowrail.discovery.locations import skill_roots
 from flowrail.machines.plain_form import from_plain
 from flowrail.machines.session import Report, Session
-from flowrail.machines.session_record import Record, StoredDefinition
+from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import Store
+from flowrail.machines.stored_definition import StoredDefinition
 from flowrail.machines.transition import advance
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import current_step as steps

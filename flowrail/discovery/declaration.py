@@ -162,9 +162,14 @@ class FoundSkill:
     declaration: Declaration
 
 
+def line_of_block(front: Frontmatter) -> int:
+    """Return the line of the `handoff:` block; 0 if there is none."""
+    return front.lines.get(("handoff",), 0) or front.lines.get(("metadata", "handoff"), 0)
+
+
 def read_declaration(front: Frontmatter) -> Declaration:
     """Return the declaration in *front*. Errors matter only if handoffs are mentioned."""
-    line = front.lines.get(("handoff",), 0) or front.lines.get(("metadata", "handoff"), 0)
+    line = line_of_block(front)
     front = unfolded(front)
     header, problems = validate(Header, front.values, front)
     if front.problem:

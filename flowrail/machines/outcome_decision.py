@@ -13,13 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from inspect import unwrap
 from traceback import walk_tb
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from flowrail.errors import FlowError
 from flowrail.machines import expressions
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.graph import decided_outcomes
-from flowrail.machines.session import NOTES_FILE, Session, default_work_folder
 from flowrail.machines.step import (
     NO_RESOURCES,
     Condition,
@@ -29,12 +28,16 @@ from flowrail.machines.step import (
     handler_signature,
 )
 from flowrail.machines.values import Arg
+from flowrail.machines.work_folder import NOTES_FILE, default_work_folder
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import REPORTABLE, Outcome
 from flowrail.processes import time_limit
 from flowrail.text import json as strict_json
 from flowrail.text import placeholders
 from flowrail.text.safe_text import Markup, parts, shortened
+
+if TYPE_CHECKING:
+    from flowrail.machines.session import Session  # a workflow is read without it
 
 NO_SESSION = "SESSION"
 """The placeholder for the id of a session that has not started, as in a preview."""

@@ -13,6 +13,7 @@ from flowrail.machines.demanded_evidence import StepCommand
 from flowrail.machines.evidence_results import CommandRun, EvidenceResult, StepEvidence
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.question import OWN_WORDS, Question
+from flowrail.machines.work_folder import NOTES_FILE, default_work_folder
 from flowrail.outcome import Outcome
 from flowrail.session_status import ACTIVE, NEED_PERSON, OPEN
 
@@ -43,14 +44,6 @@ LONGEST_NOTE = 1_000
 """The most characters of one note."""
 MOST_NOTES = 50
 """A session keeps this many notes, the newest. Its journal has them all."""
-
-WORK, NOTES_FILE = "work", "notes.md"
-"""The folder for a session's working files, and the agent's notes in it."""
-
-
-def default_work_folder(session_id: str) -> str:
-    """Return the folder for a session's working files, from the root of the project whose store has it."""
-    return f".flow/sessions/{session_id}/{WORK}"
 
 
 @dataclass(frozen=True)

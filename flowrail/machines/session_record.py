@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from flowrail.machines.session import Session
+from flowrail.machines.stored_definition import StoredDefinition
 
 RecordNote: TypeAlias = dict[str, Any]
 """What a record says besides the session: the keys depend on its kind."""
-
-
-@dataclass(frozen=True)
-class StoredDefinition:
-    """The workflow as a session uses it, and where it came from."""
-
-    skill: str
-    source: str
-    folder: str
-    """The skill's folder: its name if the skill is bundled, and empty if a Python program defined the workflow."""
-    file: str
-    """The workflow's file in the folder."""
-    files: Mapping[str, str]
-    """The digests of all files that were read."""
-    functions: bool
-    """Whether code of the author is needed to continue."""
-    workflow: Mapping[str, Any]
-
-    @property
-    def steps(self) -> Sequence[Mapping[str, Any]]:
-        """The steps as they are stored."""
-        steps: Sequence[Mapping[str, Any]] = self.workflow["steps"]
-        return steps
 
 
 @dataclass(frozen=True)

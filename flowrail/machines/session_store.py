@@ -12,8 +12,10 @@ from itertools import islice
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, TrustError, UsageError
 from flowrail.machines.plain_form import from_plain
-from flowrail.machines.session import WORK, Session, default_work_folder
-from flowrail.machines.session_record import Record, RecordNote, StoredDefinition
+from flowrail.machines.session import Session
+from flowrail.machines.session_record import Record, RecordNote
+from flowrail.machines.stored_definition import StoredDefinition
+from flowrail.machines.work_folder import WORK, default_work_folder
 from flowrail.machines.workflow import Workflow
 from flowrail.session_status import ENDED, OPEN
 from flowrail.storage.backend import Backend

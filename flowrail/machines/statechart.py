@@ -1,7 +1,4 @@
-"""The transitions of each outcome, with limits, skipped steps and the user's choice, and the statechart compiled from them.
-
-No other module decides which transition is taken. The compiled machine has one transition for each that
-`transitions` returns, and guidance, checks and diagrams call the functions below.
+"""The statechart that a workflow is compiled to, with one transition for each of the table of transitions.
 
 In the statechart class of python-statemachine every outcome is an event and every step a state. Names are prefixed, so
 that a step may be called `send`, `class` or `model`: step `survey` is the state ``step_survey`` with the value
@@ -17,158 +14,23 @@ tried in a fixed order, and the last one has no condition. The class is public a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from statemachine import State, StateChart
 from statemachine.exceptions import TransitionNotAllowed
 from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
-from flowrail.machines.graph import leads_back, outcome_at_limit, possible_edges, skip_outcome
-from flowrail.machines.limits import GOVERNED, counted_again
+from flowrail.machines.limits import counted_again
 from flowrail.machines.outcome_decision import applies, in_context
 from flowrail.machines.reported_values import default_params
-from flowrail.machines.session import Move, Session
 from flowrail.machines.step import StepContext, StepDef
+from flowrail.machines.transition_table import Transition, is_limit_reached, path_of, transitions
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import REPORTABLE, Outcome
 from flowrail.session_status import COMPLETED, FAILED
-
-_OF_THE_STEP = r"\b(?:visit|limit)\b"
-"""Names that have a different value in each step, so that equal conditions may differ in their result."""
-
-
-TransitionKey = tuple[str, str]
-"""A step, and the outcome by which it is left: `stop` if the user ended the session at its limit."""
-
-
-class Transition(NamedTuple):
-    """One possible transition of an outcome. The first whose conditions hold is taken.
-
-    ``to`` is `None` if it ends the run. ``at_limit`` is `None` if the limit of the step does not matter;
-    otherwise the limit must be reached, or must not be. A transition that ``asks_user`` does not move the
-    session.
-    """
-
-    to: str | None
-    skipped: tuple[str, ...] = ()
-    at_limit: bool | None = None
-    capped: bool = False
-    asks_user: bool = False
-    fails: bool = False
-
-
-def is_limited(workflow: Workflow, step: StepDef, outcome: Outcome) -> bool:
-    """Return whether the limit of *step* changes where *outcome* leads once it is reached."""
-    if step.bound is None:
-        return False
-    return outcome in GOVERNED and leads_back(workflow, step.id, step.transitions.get(outcome))
-
-
-def is_limit_reached(step: StepDef, visits: int, granted: int = 0) -> bool:
-    """Return whether *step* was entered as often as its limit and the user's grants allow."""
-    return step.bound is not None and visits >= step.bound + granted
-
-
-def transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> tuple[Transition, ...]:
-    """Return every possible transition of *outcome*, in the order in which they are tried.
-
-    At the limit, an `iterate` that leads back takes the transitions of `ok`, and a `fail` that leads back asks the user. So
-    does an `iterate` that a person's answer decided: an answer is never changed.
-    """
-    limited = is_limited(workflow, step, outcome)
-    fails = outcome is Outcome.FAIL
-    possible = [
-        Transition(to, skipped, False if limited else None, fails=fails and to is None and not skipped)
-        for to, skipped in landings(workflow, step.next_step(outcome))
-    ]
-    at_limit = outcome_at_limit(step, outcome)
-    if limited and at_limit == outcome:
-        possible.append(Transition(None, at_limit=True, asks_user=True, fails=True))
-    elif limited:
-        possible += [
-            Transition(to, skipped, at_limit=True, capped=True)
-            for to, skipped in landings(workflow, step.next_step(Outcome(at_limit)))
-        ]
-    return tuple(possible)
-
-
-def open_transitions(
-    workflow: Workflow, step: StepDef, session: Session, outcome: Outcome
-) -> tuple[Transition, ...]:
-    """Return the possible transitions of *outcome* that the limit of *step* leaves in *session*."""
-    at_limit = is_limit_reached(step, session.visit, session.granted(step.id).rounds)
-    possible = transitions(workflow, step, outcome)
-    return tuple(transition for transition in possible if transition.at_limit in {None, at_limit})
-
-
-def find_transition(
-    workflow: Workflow,
-    step: StepDef,
-    session: Session,
-    outcome: Outcome,
-    does_apply: Callable[[StepDef, Sequence[str]], bool],
-) -> Transition:
-    """Return the transition that *outcome* takes from *step*, given which steps apply if they are entered on a path."""
-    for transition in open_transitions(workflow, step, session, outcome):
-        target = workflow.get(transition.to)
-        if target is None or target.when is None or does_apply(target, _path(step, transition)):
-            return transition
-    raise ValueError(f"no transition from step {step.id!r} for {outcome.value!r}")
-
-
-def effective_outcome(workflow: Workflow, step: StepDef, session: Session, outcome: Outcome) -> Outcome:
-    """Return the outcome whose transition is taken: `ok` for an `iterate` that leads back at the limit."""
-    is_capped = any(transition.capped for transition in open_transitions(workflow, step, session, outcome))
-    return Outcome.OK if is_capped else outcome
-
-
-def declared_transitions(workflow: Workflow) -> Iterator[TransitionKey]:
-    """Yield every transition of the definition that can be taken; those that skip a step come first."""
-    for step in workflow.steps:
-        skip = skip_outcome(step) if step.when is not None else None
-        if skip is not None:
-            yield step.id, str(skip)
-    for edge in possible_edges(workflow):
-        yield edge.source, str(edge.outcome)
-
-
-def followed_transitions(workflow: Workflow, move: Move) -> tuple[TransitionKey, ...]:
-    """Return the transitions of the definition that *move* took, with those of the steps that it skipped."""
-    outcome = outcome_at_limit(workflow.step(move.step), move.outcome) if move.capped else move.outcome
-    skipped = ((step, str(skip_outcome(workflow.step(step)))) for step in move.skipped)
-    return ((move.step, str(outcome)), *skipped)
-
-
-def landings(workflow: Workflow, target: str | None) -> Iterator[tuple[str | None, tuple[str, ...]]]:
-    """Yield every step where a transition to *target* can end, and the steps skipped before it, in the order of trying.
-
-    `None` is the end of the run.
-
-    The last step always applies. It is missing if the steps that may not apply form a circle, or if one of them cannot
-    be skipped. A step with the same condition as an earlier one of the chain
-    is left out: if it applied, the run would have stopped at the earlier one.
-    """
-    passed: list[str] = []
-    failed: set[str] = set()
-    while True:
-        step = workflow.get(target)
-        when = step.when if step is not None else None
-        if not isinstance(when, str) or when not in failed:
-            yield target, tuple(passed)
-        if step is None or when is None:
-            return
-        over = skip_outcome(step)
-        if over is None or step.id in passed:
-            return
-        if isinstance(when, str) and not re.search(_OF_THE_STEP, when):
-            failed.add(when)
-        passed.append(step.id)
-        target = step.next_step(over)
-
 
 END_COMPLETED, END_FAILED = f":{COMPLETED}", f":{FAILED}"
 """Values of the two ends; no step id can have a colon."""
@@ -315,15 +177,11 @@ def _compiled_transitions(
             yield event, target, guard, None if transition.to is None else _action(step, transition)
 
 
-def _path(step: StepDef, transition: Transition) -> tuple[str, ...]:
-    return (step.id, *transition.skipped, str(transition.to))
-
-
 def _action(step: StepDef, transition: Transition) -> Action:
     """Return what a transition does: it counts again what it enters from outside."""
 
     def count_again(model: MachineState) -> None:
-        model.count_again(_path(step, transition))
+        model.count_again(path_of(step, transition))
 
     return count_again
 
@@ -344,7 +202,7 @@ def _guard(workflow: Workflow, step: StepDef, transition: Transition) -> Guard |
             if is_limit_reached(step, visits, granted) != transition.at_limit:
                 return False
         return conditional is None or applies(
-            conditional, model.context(conditional, _path(step, transition))
+            conditional, model.context(conditional, path_of(step, transition))
         )
 
     return allowed

@@ -33,10 +33,10 @@ from flowrail.machines.statechart import (
     accepted_outcomes,
     compile_workflow,
     is_accepted,
-    open_transitions,
     position,
 )
 from flowrail.machines.step import StepDef
+from flowrail.machines.transition_table import open_transitions
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import DONE, Outcome
 from flowrail.session_status import ACTIVE

@@ -16,7 +16,6 @@ from flowrail.discovery.locations import Root, bundled_folder, config_folder, sk
 from flowrail.errors import ONLY_A_PERSON, TrustError, UsageError
 from flowrail.hosts.conversation import agent_mark, host_id
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.session_store import Store
 from flowrail.machines.workflow import Workflow
 from flowrail.storage.backend import Backend, open_backend
 from flowrail.storage.named_store import named_store
@@ -27,6 +26,7 @@ from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
     from flowrail.handoff.store import Handoffs
+    from flowrail.machines.session_store import Store
     from flowrail.skills.loader import Loader
 
 LONGEST_ACTOR = 200
@@ -220,6 +220,8 @@ class Environment:
     @cached_property
     def store(self) -> Store:
         """The store with the sessions."""
+        from flowrail.machines.session_store import Store  # 10 ms, which commands about skills do without
+
         return Store(
             self.backend, named=self.shown_store, tell=self.tell, conversation=self.conversation or ""
         )

@@ -15,7 +15,14 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from flowrail.discovery.candidate import TRIGGER, LeftOut, Skipped, is_plain
-from flowrail.discovery.declaration import FoundSkill, Header, read_declaration, unknown_keys, validate
+from flowrail.discovery.declaration import (
+    FoundSkill,
+    Header,
+    line_of_block,
+    read_declaration,
+    unknown_keys,
+    validate,
+)
 from flowrail.discovery.frontmatter import Frontmatter
 from flowrail.discovery.locations import Root, Scope
 from flowrail.discovery.scan import SKILL_FILE, judge
@@ -82,10 +89,10 @@ def departures(front: Frontmatter, folder: str) -> Iterator[Finding]:
 
 def handoff_findings(front: Frontmatter, folder: str) -> Iterator[Finding]:
     """Yield the errors of the handoff metadata in the SKILL.md in *folder*, and what is read leniently."""
-    declaration = read_declaration(front)
-    line = declaration.line
+    line = line_of_block(front)
     if front.problem or not line:
         return
+    declaration = read_declaration(front)
     for key, at in unknown_keys(front):
         message = f"`{in_quotes(key)}` is not a key of handoff metadata"
         yield in_card("FR183", message, "check the spelling, or remove the key", at)

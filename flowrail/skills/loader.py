@@ -20,7 +20,7 @@ from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownReso
 from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.machines.parts import has_functions
 from flowrail.machines.plain_form import to_plain
-from flowrail.machines.session_record import StoredDefinition
+from flowrail.machines.stored_definition import StoredDefinition
 from flowrail.machines.workflow import Workflow
 from flowrail.skills.bundled_copies import BundledCopy, of_bundled
 from flowrail.skills.catalog import (

@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from flowrail.discovery.locations import BUNDLED, Scope, bundled_folder
-from flowrail.machines.session_record import StoredDefinition
+from flowrail.machines.stored_definition import StoredDefinition
 from flowrail.machines.workflow import Workflow
 
 PROGRAM = "library"

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from flowrail.machines.session import Session
-from flowrail.machines.session_record import Record, StoredDefinition
+from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import Store, UnknownSessionError
+from flowrail.machines.stored_definition import StoredDefinition
 from flowrail.storage.file_store import FileBackend
 from flowrail.storage.user_mark import Owner
 

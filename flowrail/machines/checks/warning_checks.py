@@ -14,8 +14,8 @@ from flowrail.machines.demanded_evidence import Evidence
 from flowrail.machines.findings import UnplacedFinding
 from flowrail.machines.limits import GOVERNED
 from flowrail.machines.parts import Part, instructions_of
-from flowrail.machines.statechart import is_limited
 from flowrail.machines.step import StepDef
+from flowrail.machines.transition_table import is_limited
 from flowrail.outcome import Outcome
 from flowrail.rules.tools import ToolUse, forbidding
 from flowrail.text.placeholders import fences

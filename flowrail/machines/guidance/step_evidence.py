@@ -13,8 +13,8 @@ from flowrail.machines.demanded_evidence import Evidence, Verdict
 from flowrail.machines.evidence_results import EvidenceResult, StepEvidence
 from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.session import Session
-from flowrail.machines.statechart import effective_outcome
 from flowrail.machines.step import StepDef
+from flowrail.machines.transition_table import effective_outcome
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
 from flowrail.text.phrases import count, joined

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from flowrail.machines.session_record import Record
-from flowrail.machines.statechart import TransitionKey, declared_transitions, followed_transitions
+from flowrail.machines.transition_table import TransitionKey, declared_transitions, followed_transitions
 from flowrail.machines.workflow import Workflow
 
 

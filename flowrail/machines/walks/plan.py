@@ -16,9 +16,9 @@ from typing import Any
 
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.session import Session
-from flowrail.machines.statechart import TransitionKey
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import start
+from flowrail.machines.transition_table import TransitionKey
 from flowrail.machines.walks.actions import Act, read_in, starts
 from flowrail.machines.walks.search import Effort, Node, search, to_end
 from flowrail.machines.workflow import Workflow

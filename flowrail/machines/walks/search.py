@@ -13,7 +13,7 @@ from flowrail.errors import FlowError
 from flowrail.machines import graph
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.session import Session
-from flowrail.machines.statechart import TransitionKey, followed_transitions
+from flowrail.machines.transition_table import TransitionKey, followed_transitions
 from flowrail.machines.walks.actions import Act, acts, perform
 from flowrail.machines.workflow import Workflow
 

@@ -8,7 +8,7 @@ from flowrail.command import Command
 from flowrail.errors import FlowError, StorageError
 from flowrail.machines.checks.validation import raw_findings
 from flowrail.machines.session import Session
-from flowrail.machines.session_record import StoredDefinition
+from flowrail.machines.stored_definition import StoredDefinition
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import step_checks, working_files
 from flowrail.operations.steps.held_session import hold

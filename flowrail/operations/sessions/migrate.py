@@ -11,7 +11,7 @@ from flowrail.errors import StorageError
 from flowrail.machines.difference import differences
 from flowrail.machines.migration import migrated
 from flowrail.machines.reported_values import read_values
-from flowrail.machines.session_record import StoredDefinition
+from flowrail.machines.stored_definition import StoredDefinition
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation

@@ -17,8 +17,8 @@ from flowrail.machines.asked_questions import CONFIRM
 from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.outcome_decision import names_at
 from flowrail.machines.session import Move, RecordedFinding, Session
-from flowrail.machines.statechart import transitions
 from flowrail.machines.step import StepDef
+from flowrail.machines.transition_table import transitions
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import command_runs, evidence_decisions, user_questions, working_files

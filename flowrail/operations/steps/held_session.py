@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from flowrail.machines.session import Session
-from flowrail.machines.session_record import Record, StoredDefinition
+from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import SessionChange
 from flowrail.machines.step import StepDef
+from flowrail.machines.stored_definition import StoredDefinition
 from flowrail.machines.transition import current_step
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment

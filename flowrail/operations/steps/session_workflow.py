@@ -11,7 +11,7 @@ import os
 from flowrail.command import Command, Hint
 from flowrail.errors import ChangedError, FlowError, UsageError
 from flowrail.machines.session import Session
-from flowrail.machines.session_record import StoredDefinition
+from flowrail.machines.stored_definition import StoredDefinition
 from flowrail.operations.environment import Environment
 from flowrail.skills.opened_workflow import PROGRAM, OpenedWorkflow, definition_folder
 

@@ -14,7 +14,8 @@ from stat import S_ISREG
 from flowrail.discovery.git_root import find_project_root
 from flowrail.discovery.locations import OFFERED
 from flowrail.machines.guidance.received_work import now_at
-from flowrail.machines.session import WORK, Session, WorkingFile
+from flowrail.machines.session import Session, WorkingFile
+from flowrail.machines.work_folder import WORK
 from flowrail.operations.environment import Environment
 from flowrail.storage import files
 from flowrail.text.safe_text import one_line
