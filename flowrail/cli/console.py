@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from rich import console as rich_console
-from rich.cells import cell_len
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -25,7 +23,6 @@ from flowrail.text.report import (
     Span,
     Style,
     Table,
-    plain_lines,
     short_path,
 )
 from flowrail.text.safe_text import LONGEST_LINE, one_line, shortened, visible
@@ -39,9 +36,6 @@ COLOURS = {
     Style.MUTED: "dim",
     Style.COMMAND: "cyan",
 }
-MOST_ROWS = 2_000
-"""A longer table is printed plain, row by row."""
-NARROWEST_WRAPPED = 16
 _GAP = 2
 _LIST_ITEM = re.compile(r" *(?:[-*]|\d+\.) +")
 
@@ -129,22 +123,17 @@ def _put_line(target: rich_console.Console, line: str | Line, view: View) -> Non
 
 
 def _put_table(target: rich_console.Console, table: Table, view: View) -> None:
-    rows = [*table.rows]
-    if len(rows) > MOST_ROWS:
-        for line in plain_lines([table._replace(rows=rows)]):
-            target.print(Text(visible(line)), soft_wrap=True)
-        return
-    cells = [[_cell(part, view) for part in row] for row in rows]
-    shown = _columns_that_fit(table, cells, target.width - table.indent)
+    cells = [[_cell(part, view) for part in row] for row in table.rows]
+    numbers = range(len(table.columns))
+    shown = [number for number in numbers if not cells or any(row[number].plain for row in cells)]
     has_titles = any(column.title for column in table.columns)
     grid = RichTable(
         box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold", show_header=has_titles
     )
     for number in shown:
         column = table.columns[number]
-        grid.add_column(
-            column.title, no_wrap=not column.wraps, overflow="fold" if column.wraps else "ellipsis"
-        )
+        overflow: Literal["fold", "ellipsis"] = "fold" if column.wraps else "ellipsis"
+        grid.add_column(column.title, no_wrap=not column.wraps, overflow=overflow)
     for row in cells:
         grid.add_row(*(row[number] for number in shown))
     target.print(Padding(grid, (0, 0, 0, table.indent)))
@@ -154,24 +143,3 @@ def _cell(part: Part, view: View) -> Text:
     if isinstance(part, Span):
         part = part._replace(text=shortened(part.text, LONGEST_LINE))
     return view.part(shortened(part, LONGEST_LINE) if isinstance(part, str) else part)
-
-
-def _columns_that_fit(table: Table, cells: Sequence[Sequence[Text]], width: int) -> list[int]:
-    """Return the numbers of the columns to show: optional ones are left out while the others do not fit."""
-    shown = [*range(len(table.columns))]
-    shown = [number for number in shown if not cells or any(row[number].plain for row in cells)]
-    needed = {number: _least_width(table, cells, number) for number in shown}
-    for number in reversed([*shown]):
-        if sum(needed[column] + _GAP for column in shown) - _GAP <= width:
-            break
-        if table.columns[number].optional:
-            shown.remove(number)
-    return shown
-
-
-def _least_width(table: Table, cells: Sequence[Sequence[Text]], number: int) -> int:
-    column = table.columns[number]
-    widest = max((cell_len(row[number].plain) for row in cells), default=0)
-    if column.wraps:
-        widest = min(widest, NARROWEST_WRAPPED)
-    return max(widest, cell_len(column.title))

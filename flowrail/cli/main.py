@@ -17,7 +17,8 @@ from flowrail.cli import output
 from flowrail.command import Hint
 from flowrail.command_table import AGENTS, COMMANDS, OCCASIONALLY, WITH_STORE, CommandEntry
 from flowrail.errors import ExtraMissingError, FlowError, UsageError, require_extra
-from flowrail.text.phrases import did_you_mean, near
+from flowrail.text.phrases import near
+from flowrail.text.unknown_names import unknown
 
 LONGEST_QUOTED = 200
 """Characters of an argument that a refusal shows."""
@@ -198,12 +199,8 @@ class LazyGroup(click.Group):
         name = args[0]
         if name not in self.table and not name.startswith("-") and not ctx.resilient_parsing:
             path = ctx.command_path
-            raise UsageError(
-                f"unknown command `{path} {name[:80]}`",
-                code="UNKNOWN_COMMAND",
-                hint=did_you_mean(name[:80], self.table, f"`{path} --help` lists them"),
-                command=name[:80],
-            )
+            usual = f"`{path} --help` lists them"
+            raise unknown(f"`{path}` command", name, self.table, code="UNKNOWN_COMMAND", otherwise=usual)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 from xml.etree import ElementTree as ET
@@ -17,16 +17,12 @@ from flowrail.text.safe_text import (
     one_line,
     printed_block,
     printed_element,
-    shortened,
     visible,
     xml_verbatim,
 )
 
 COPIED = "needs_user_input"
 """The only element that a person reads as XML: an agent returns it in exactly this form."""
-LONGEST_TEXT = 1_000
-"""A longer text of a block is cut for a person; XML has it in full."""
-
 Show: TypeAlias = Callable[[Command], str]
 """How an interface shows a command: as a shell line (`str`), or as the call of a tool."""
 
@@ -70,31 +66,43 @@ def _text(part: str | Command | Hint, show: Show) -> str:
     return part.render(show) if isinstance(part, Hint) else part
 
 
-def as_lines(block: Block, indent: str = "") -> Iterator[str | Line]:
-    """Yield what a person reads of a block: its attributes in words, its texts, and its commands to copy.
+def as_lines(block: Block, indent: str = "", *, is_named: bool = True) -> Iterator[str | Line]:
+    """Yield what a person reads of a block: its tag, its attributes in words, its texts, and its commands to copy.
 
-    The tag is the title of an outer block. A block inside another one is an item, which its first attribute names.
+    A block inside another one is an item. Its first attribute names it, otherwise its tag if it *is named* by that.
     """
-    tag, parts = block.tag.replace("_", " "), [*block.parts]
     named = ((name.replace("_", " "), value) for name, value in block.attributes.items())
     values = {name: value for name, value in named if value is not None and value is not False}
     about = [name if value is True else f"{name} {one_line(str(value))}" for name, value in values.items()]
-    text = shortened(str(parts.pop(0)), LONGEST_TEXT) if parts and isinstance(parts[0], str | Hint) else ""
+    tag, parts = block.tag.replace("_", " "), [*block.parts]
+    text = [*_text_lines(str(parts.pop(0)))] if parts and isinstance(parts[0], str | Hint) else []
+    first = text.pop(0) if text and isinstance(text[0], str) else ""
+    head = tag if is_named else ""
     if not indent:
         head = f"{tag.capitalize()} ({', '.join(about)})" if about else tag.capitalize()
     elif values:
         head = ", ".join([one_line(str(next(iter(values.values())))), *about[1:]])
-    else:
-        head = "" if text else tag
-    ending = ":" if parts and not text else ""
-    yield f"{indent}{'- ' if indent else ''}{': '.join(filter(None, (head, text)))}{ending}"
+    ending = ":" if (text or parts) and not first else ""
+    yield f"{indent}{'- ' if indent else ''}{': '.join(filter(None, (head, str(first))))}{ending}"
+    yield from _indented(text, indent)
+    same = Counter(part.tag for part in parts if isinstance(part, Block))
     for part in parts:
         if isinstance(part, Block):
-            yield from as_lines(part, f"{indent}  ")
+            yield from as_lines(part, f"{indent}  ", is_named=same[part.tag] == 1)
         elif isinstance(part, Command):
             yield command(visible(str(part)), len(indent) + 4)
         else:
-            yield f"{indent}  {shortened(str(part), LONGEST_TEXT)}"
+            yield from _indented(_text_lines(str(part)), indent)
+
+
+def _text_lines(text: str) -> Iterator[str | Line]:
+    return prose(visible(text).strip("\n")) if text else iter(())
+
+
+def _indented(lines: Iterable[str | Line], indent: str) -> Iterator[str | Line]:
+    for shown in lines:
+        inside = f"{indent}  {shown.parts[0] if isinstance(shown, Line) else shown}"
+        yield Line((inside,), wraps=False) if isinstance(shown, Line) else inside
 
 
 def prose(text: str) -> Iterator[str | Line]:
@@ -112,43 +120,18 @@ def markup_lines(markup: str) -> Iterator[str | Line]:
     except ET.ParseError:  # an author called it markup
         yield from prose(visible(markup))
         return
-    yield from prose(visible("\n".join(_inside(whole, ""))))
+    for part in _block(whole).parts:
+        yield from as_lines(part) if isinstance(part, Block) else _text_lines(str(part))
 
 
-def _inside(element: ET.Element, indent: str) -> Iterator[str]:
-    """Yield the texts and elements in *element*. Elements without elements of their own are a list."""
-    same = Counter(child.tag for child in element)
-    yield from _texts(element.text, indent)
+def _block(element: ET.Element) -> Block:
+    """Return an element of XML as a block. An element that an agent returns stays XML."""
+    parts: list[str | Block] = [element.text or ""]
     for child in element:
-        if child.tag == COPIED:
-            source = ET.tostring(child, encoding="unicode").removesuffix(child.tail or "")
-            yield from _texts(source, f"    {indent}")
-        elif len(child) or element.tag == "all":
-            yield from _titled(child, indent)
-        else:
-            is_named = same[child.tag] == 1 and "n" not in child.attrib
-            yield from _item(child, indent, is_named=is_named)
-        yield from _texts(child.tail, indent)
-
-
-def _titled(element: ET.Element, indent: str) -> Iterator[str]:
-    name = " ".join(filter(None, (element.tag.replace("_", " ").capitalize(), element.get("n"))))
-    about = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in element.items() if key != "n")
-    colon = ":" if len(element) or element.text else ""
-    yield f"{indent}{name}{f' ({about})' if about else ''}{colon}"
-    yield from _inside(element, f"{indent}  ")
-
-
-def _item(element: ET.Element, indent: str, *, is_named: bool) -> Iterator[str]:
-    """Yield a text with the values of its attributes before it, and the tag if no element beside it has the same."""
-    values = [value for key, value in element.items() if key != "n"]
-    label = " ".join([*([element.tag.replace("_", " ")] if is_named else []), *values])
-    bullet = f"{element.attrib['n']}." if "n" in element.attrib else "-"
-    first, *others = (element.text or "").strip("\n").split("\n")
-    yield f"{indent}{bullet} {f'{label}: ' if label else ''}{first}"
-    yield from (f"{indent}  {line}" for line in others)
-
-
-def _texts(text: str | None, indent: str) -> Iterator[str]:
-    inside = (text or "").strip("\n")
-    return (f"{indent}{line}" if line.strip() else "" for line in inside.split("\n")) if inside else iter(())
+        source = ET.tostring(child, encoding="unicode").removesuffix(child.tail or "")
+        copied = "\n".join(f"    {line}" for line in source.split("\n"))
+        parts += [copied if child.tag == COPIED else _block(child), child.tail or ""]
+    texts = (part if isinstance(part, Block) else part.strip("\n") for part in parts)
+    return Block(
+        element.tag, [part for part in texts if isinstance(part, Block) or part.strip()], element.attrib
+    )

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
 
 from flowrail.command import Command, Hint
 from flowrail.errors import StorageError, TrustError, UsageError
@@ -167,15 +166,6 @@ class Store(RecordStore[Record]):
         """Hold a session's lock and yield the session as it is under that lock."""
         with self.hold(session_id, wait=wait) as held:
             yield SessionChange(self, held)
-
-    def arrival(self, session_id: str, revision: int, *, most: int) -> Record | None:
-        """Return the record by which a session got to *revision*, if it is among the *most* newest."""
-        arrival: Record | None = None
-        for record in islice(self.newest_first(session_id), most):
-            if record.session.revision < revision:
-                return arrival
-            arrival = record if record.session.revision == revision else None
-        return arrival if arrival is not None and arrival.seq == 0 else None
 
     def definition(self, session: Session) -> StoredDefinition:
         """Return the definition that the session keeps of its workflow."""

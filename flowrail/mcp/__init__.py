@@ -1,4 +1,4 @@
 """A Model Context Protocol server that offers the commands as tools.
 
-`command_tools` has the tools, `prompts` the prompts, `tool_server` puts them on the SDK's server.
+`command_tools` has the tools, `tool_server` puts them on the SDK's server.
 """

@@ -1,4 +1,4 @@
-"""The server: our tools and prompts on the SDK's server for standard input and output.
+"""The server: our tools on the SDK's server for standard input and output.
 
 Calls are answered one after the other, in the main thread, so that the time limit for an author's functions holds.
 """
@@ -11,21 +11,17 @@ from mcp.server import MCPServer
 
 from flowrail import __version__
 from flowrail.mcp.command_tools import INSTRUCTIONS, Tools, as_sdk_tools
-from flowrail.mcp.prompts import prompts
 
 
 def build(tools: Tools) -> MCPServer:
     """Return the server of these tools, not running yet."""
-    server = MCPServer(
+    return MCPServer(
         "flowrail",
         version=__version__,
         instructions=INSTRUCTIONS,
         tools=as_sdk_tools(tools),
         log_level="WARNING",
     )
-    for prompt in prompts():
-        server.add_prompt(prompt)
-    return server
 
 
 def serve(*, store: str | None, roots: Sequence[str]) -> None:

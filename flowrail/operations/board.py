@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -24,7 +24,8 @@ from flowrail.operations.steps.dispatched_work import lost_dispatch
 from flowrail.session_status import OPEN
 from flowrail.text.phrases import count, moment_after, seconds_between
 from flowrail.text.placeholders import fill
-from flowrail.text.safe_text import shortened
+from flowrail.text.report import Column, Line, Moment, Part, Report, Span, Style, Table
+from flowrail.text.safe_text import one_line, shortened
 
 STALLED_AFTER = 30 * 60
 """Seconds without a record after which an open session counts as stalled."""
@@ -241,3 +242,41 @@ def _lacking(evidence: StepEvidence | None) -> str:
         return ""
     missing = ", ".join(result.check for result in evidence.missing)
     return f"claimed {evidence.claim}, lacks evidence: {missing}"
+
+
+_TITLES = {
+    Group.NEEDS_YOU: Style.TITLE,
+    Group.STALLED: Style.WARNING,
+    Group.RUNNING: Style.ACTIVE,
+    Group.ENDED: Style.MUTED,
+}
+_COLUMNS = (Column(""), Column("", wraps=True), Column(""))
+
+
+def board_report(
+    rows: Sequence[ListedSession], *, conversation: str | None = None, height: int | None = None
+) -> Report:
+    """Return sessions by group, for a screen of so many lines if *height* is known.
+
+    If the caller has a *conversation*, sessions of other ones say so.
+    """
+    groups = {group: [row for row in rows if row.group is group] for group in Group}
+    groups = {group: members for group, members in groups.items() if members}
+    if not groups:
+        yield "No session here. `flow step SKILL` starts one, `flow list` shows the skills."
+    for group, members in groups.items():  # a session has a second line for its note
+        most = len(members) if height is None else max(1, (height // len(groups) - 2) // 2)
+        yield Line((Span(f"{group.value.capitalize()} ({len(members)})", _TITLES[group]),))
+        yield Table(_COLUMNS, [cells for row in members[:most] for cells in _cells(row, conversation)], 2)
+        if len(members) > most:
+            yield f"    {len(members) - most} more: flow sessions --all"
+
+
+def _cells(row: ListedSession, conversation: str | None) -> Iterator[list[Part]]:
+    topic = f": {one_line(row.topic)}" if row.topic else ""
+    position = row.position.text if row.position and row.is_open else row.status
+    yield [f"{row.session}{topic}", one_line(position), Moment(row.active_at)]
+    is_others = conversation is not None and row.conversation not in {None, conversation}
+    note = "; ".join(filter(None, ["of another conversation" * is_others, "lost" * row.lost, row.note]))
+    if note:
+        yield ["", one_line(note), ""]

@@ -19,7 +19,7 @@ from flowrail import __version__
 from flowrail.command import Command
 from flowrail.discovery.candidate import LeftOut
 from flowrail.discovery.index import discover, unusable
-from flowrail.errors import DocumentError, FlowError
+from flowrail.errors import DocumentError, FlowError, StorageError
 from flowrail.hosts.host import HOSTS, Host
 from flowrail.hosts.settings import read_settings
 from flowrail.operations.board import FOREIGN, Group, list_sessions
@@ -184,17 +184,16 @@ def _sessions(environment: Environment) -> Iterator[str | SetupFinding]:
     yield f"key and approvals: {_short(environment.state, environment)}"
     exists = not is_folder or os.path.lexists(path)
     folder = path if exists else os.path.dirname(path)
-    if is_folder and not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):
-        message, remedy = f"{folder} is not a folder that can be written to", "name another one with --store"
-        yield SetupFinding("STORE_UNUSABLE", "error", message, remedy, folder)
+    try:
+        if is_folder and not (os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)):
+            hint = "name another one with --store"
+            raise StorageError(f"{folder} is not a folder that can be written to", hint=hint)
+        rows = list_sessions(environment.store, environment.now, every=True) if exists else []
+    except FlowError as error:
+        yield SetupFinding("STORE_UNUSABLE", "error", error.message, str(error.hint), folder)
         return
     if not exists:
         yield f"{shown}: not found; `{Command('step', 'SKILL')}` creates it"
-        return
-    try:
-        rows = list_sessions(environment.store, environment.now, every=True)
-    except FlowError as error:
-        yield SetupFinding("STORE_UNUSABLE", "error", error.message, str(error.hint), path)
         return
     broken = [row for row in rows if row.code]
     ended = sum(row.group is Group.ENDED for row in rows)
@@ -208,31 +207,24 @@ def _sessions(environment: Environment) -> Iterator[str | SetupFinding]:
 def _hooks(environment: Environment) -> Iterator[str | SetupFinding]:
     found = False
     for host in HOSTS:
-        files: dict[str, Command] = {}
         for options, path in _settings_paths(host, environment):
             try:
                 file = read_settings(host, path)
             except DocumentError as error:
                 message = f"the settings of {host.title} cannot be read: {error.fact}"
-                remedy = "fix the file; it must be plain JSON"
-                yield SetupFinding("SETTINGS_UNREADABLE", "warning", message, remedy, path)
+                yield SetupFinding("SETTINGS_UNREADABLE", "warning", message, "fix the file", path)
                 continue
-            if not file.has_hooks or file.path in files:
+            if not file.has_hooks:
                 continue
-            files[file.path] = Command("setup", host=host.name, **options)
+            found = True
             yield f"{host.title}: {_short(path, environment)}"
             if file.is_switched_off:
                 message = f"the settings of {host.title} switch our hooks off with `disableAllHooks`"
                 yield SetupFinding("HOOKS_OFF", "warning", message, "remove `disableAllHooks`", path)
             if file.missing:
                 message = f"our hooks for {', '.join(file.missing)} are missing or from a different version"
-                yield SetupFinding("HOOKS_OUTDATED", "warning", message, str(files[file.path]), path)
-        if len(files) > 1:
-            first, again = next(iter(files.items()))
-            message = f"our hooks are in {len(files)} settings files of {host.title}, so they run twice"
-            remedy = str(again.with_options(remove=True))
-            yield SetupFinding("HOOKS_TWICE", "warning", message, remedy, first)
-        found = found or bool(files)
+                again = Command("setup", host=host.name, **options)
+                yield SetupFinding("HOOKS_OUTDATED", "warning", message, str(again), path)
     if not found:
         yield f"none; `{Command('setup')}` adds them to a host's settings"
 

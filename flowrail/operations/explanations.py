@@ -11,12 +11,11 @@ from typing import Annotated
 
 from flowrail.command import Command, Hint
 from flowrail.error_codes import CODES
-from flowrail.errors import UsageError
 from flowrail.machines.finding_codes import FINDING_CODES
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
-from flowrail.text.phrases import did_you_mean
 from flowrail.text.report import Report, Table, columns, title
+from flowrail.text.unknown_names import unknown
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,10 @@ def explain(
     codes = known_codes()
     if code is None:
         return Explanation(tuple(codes.values()))
-    wanted = code.upper()[:40]
+    wanted = code.upper()
     if wanted not in codes:
-        raise UsageError(
-            f"unknown code `{code[:40]}`",
-            code="UNKNOWN_CODE",
-            hint=did_you_mean(wanted, codes, Hint("list the codes: ", Command("explain"))),
-            name=code[:40],
+        raise unknown(
+            "code", code, codes, code="UNKNOWN_CODE", otherwise=Hint("list the codes: ", Command("explain"))
         )
     return Explanation((codes[wanted],))
 

@@ -78,7 +78,7 @@ class AuditedHandoff(HandoffAnswer):
             for event in self.events
         ]
         titles = ("at", "by", "record", "after", "hash")
-        yield Table(columns(*titles, wraps=("record",), optional=("by", "hash")), rows, 2)
+        yield Table(columns(*titles, wraps=("record",)), rows, 2)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class AuditedSession:
         topic = f" · {shortened(self.topic)}" if self.topic else ""
         name, state = Span(self.session, Style.TITLE), status(shortened(self.status))
         head = line(name, " · ", state, f"{topic} · revision {self.revision}{received}")
-        return [head, *history.report(self.events, hashes=True)]
+        return [head, *history.report(self.events)]
 
 
 @dataclass(frozen=True)

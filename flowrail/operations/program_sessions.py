@@ -258,6 +258,4 @@ def _load(skill: str) -> OpenedWorkflow:
 
 
 def _id_of(session: SessionView | ListedSession | str) -> str:
-    if isinstance(session, ListedSession):
-        return session.session
-    return session if isinstance(session, str) else session.id
+    return session if isinstance(session, str) else session.session

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Annotated, Any
@@ -25,9 +25,9 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.skills import install
 from flowrail.skills.install import KEPT, UNCHANGED, InstalledSkill
-from flowrail.text.phrases import did_you_mean
 from flowrail.text.report import Report
 from flowrail.text.safe_text import bounded, one_line, visible
+from flowrail.text.unknown_names import unknown
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,6 @@ class ChangedSettings:
     """The path of the file."""
     changed: bool
     """Whether anything changes."""
-    exists: bool
-    """Whether the file exists afterwards."""
     difference: str
     """The lines that differ."""
 
@@ -76,39 +74,23 @@ class SetUp:
     def report(self) -> Report:
         """Return what a person reads."""
         for file in self.settings:
-            yield from self._settings_lines(file)
+            done = "removed the hooks of flow from" if self.removed else "added the hooks of flow to"
+            if file.changed and self.only_checked:
+                yield from visible(bounded(file.difference)).splitlines()
+            elif file.changed or not self.removed:
+                yield one_line(f"{done if file.changed else 'the hooks of flow are in'} {file.path}")
         for skill in self.skills:
             why = ", because it was changed by hand, or flow did not write it; --force overrides this"
             yield one_line(
                 f"{skill.skill} in {skill.folder}: {skill.state}{why if skill.state == KEPT else ''}"
             )
-        if self.only_checked:
+        if self.only_checked or (self.removed and not self.changed):
             yield "nothing was written" if self.changed else "nothing to do"
-        elif self.removed:
-            if not self.changed:
-                yield "nothing to remove"
-        else:
-            yield from self._next_lines()
-
-    def _settings_lines(self, file: ChangedSettings) -> Iterator[str]:
-        path = one_line(file.path)
-        if not file.changed:
-            if not self.removed:
-                yield f"{path} has the hooks of flow already"
-        elif self.only_checked:
-            yield from visible(bounded(file.difference)).splitlines()
-        elif not self.removed:
-            yield f"added the hooks of flow to {path}"
-        else:
-            yield f"removed the hooks of flow {f'from {path}' if file.exists else f'and the file {path}'}"
-
-    def _next_lines(self) -> Iterator[str]:
-        host = host_named(self.host)
-        if self.permissions and any(file.changed for file in self.settings):
-            yield f"The agent runs these commands of flow without asking: {', '.join(AGENTS_COMMANDS)}."
-            yield "It asks you before any other, such as flow trust."
-        if not self.settings or any(file.changed for file in self.settings):
-            yield from host.after_setup.splitlines()
+        elif not self.removed and (not self.settings or any(file.changed for file in self.settings)):
+            if self.permissions:
+                yield f"The agent runs these commands of flow without asking: {', '.join(AGENTS_COMMANDS)}."
+                yield "It asks you before any other, such as flow trust."
+            yield from host_named(self.host).after_setup.splitlines()
 
 
 @operation("setup", "flow setup problem-analysis", "flow setup --check", "flow setup --host codex")
@@ -182,8 +164,7 @@ def host_named(name: str) -> Host:
     """Return the host of that name; refuse an unknown one."""
     names = [host.name for host in HOSTS]
     if name not in names:
-        hint = did_you_mean(name[:40], names, f"use one of {', '.join(names)}")
-        raise UsageError(f"unknown host `{name[:40]}`", hint=hint)
+        raise unknown("host", name, names)
     return HOSTS[names.index(name)]
 
 
@@ -206,5 +187,4 @@ def find_host(environment: Environment) -> Host:
 def _difference(file: SettingsFile, wanted: Mapping[str, Any]) -> ChangedSettings:
     before, after = (json.dumps(value, indent=2, ensure_ascii=False) for value in (file.settings, wanted))
     lines = unified_diff(before.splitlines(), after.splitlines(), file.path, file.path, lineterm="", n=1)
-    exists = bool(wanted) if wanted != file.settings else file.text is not None
-    return ChangedSettings(file.path, wanted != file.settings, exists, "\n".join(lines))
+    return ChangedSettings(file.path, wanted != file.settings, "\n".join(lines))

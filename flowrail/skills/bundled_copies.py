@@ -45,15 +45,6 @@ def of_bundled(skill: Skill) -> BundledCopy | None:
     return _copy(skill.name, skill.folder)
 
 
-def as_bundled(skill: Skill) -> bool | None:
-    """Return whether a skill is a copy of the bundled one that it hides; `None` if it hides none."""
-    try:
-        copy = of_bundled(skill)
-    except FlowError:  # it contains a link or a device, so it is not a copy
-        return False
-    return None if copy is None else not copy.changes
-
-
 def runs_bundled_script(run: Sequence[str], folder: str, source: str) -> bool:
     """Return whether a command runs, with Python, a script of a bundled skill or of an unchanged copy in *folder*.
 

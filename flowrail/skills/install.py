@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from flowrail import __version__, approval
 from flowrail.command import Command, Hint
-from flowrail.errors import ConflictError, DocumentError, FlowError, UsageError
+from flowrail.errors import ConflictError, DocumentError, FlowError
 from flowrail.skills.bundled_copies import digests, shipped
-from flowrail.skills.catalog import UnknownSkillError, listing
+from flowrail.skills.catalog import listing
 from flowrail.storage.files import list_names, make_dir, read_bounded, remove, write_atomic
 from flowrail.text import size_limits
-from flowrail.text.phrases import did_you_mean
+from flowrail.text.unknown_names import unknown
 
 MANIFEST = ".flowrail-install.json"
 NEW, UNCHANGED, UPDATED, REMOVED, KEPT = "new", "unchanged", "updated", "removed", "kept"
@@ -52,12 +52,8 @@ def installed(root: str) -> list[str]:
 def install(name: str, root: str, *, force: bool = False, dry_run: bool = False) -> InstalledSkill:
     """Install a bundled skill in the folder *root*, or bring it up to date. With *force*, any other content is replaced."""
     if name not in (names := bundled()):
-        raise UnknownSkillError(
-            f"unknown bundled skill `{name[:80]}`",
-            hint=did_you_mean(name[:80], names, Hint("see all skills: ", Command("list"))),
-            skill=name[:80],
-            known=names,
-        )
+        skills = Hint("see all skills: ", Command("list"))
+        raise unknown("bundled skill", name, names, code="UNKNOWN_SKILL", otherwise=skills)
     original, folder = shipped(name), os.path.join(root, name)
     wanted, present = digests(original), _present(folder)
     if present == wanted:
@@ -80,13 +76,7 @@ def install(name: str, root: str, *, force: bool = False, dry_run: bool = False)
 def uninstall(name: str, root: str, *, force: bool = False, dry_run: bool = False) -> InstalledSkill:
     """Remove a skill that was installed in *root*. With *force*, also one that was changed by hand."""
     if name not in (names := installed(root)):
-        raise UsageError(
-            f"no skill `{name[:80]}` was installed in {root}",
-            code="NOT_INSTALLED",
-            hint=did_you_mean(name[:80], names, f"installed there: {', '.join(names) or 'none'}"),
-            skill=name[:80],
-            installed=names,
-        )
+        raise unknown(f"installed skill in {root}", name, names, code="NOT_INSTALLED")
     folder = os.path.join(root, name)
     present = _present(folder)
     if present is None or not (force or _is_ours(folder, present, {})):

@@ -7,7 +7,7 @@ colour, in its own width, with relative times and short paths.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain
 from typing import NamedTuple, TypeAlias
@@ -62,15 +62,10 @@ class Line(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a table.
-
-    A terminal wraps the cells of a column that *wraps*, and leaves out columns that are *optional*, the last one first, if
-    the others do not fit.
-    """
+    """A column of a table. A terminal wraps the cells of a column that *wraps*."""
 
     title: str
     wraps: bool = False
-    optional: bool = False
 
 
 class Table(NamedTuple):
@@ -90,6 +85,8 @@ class Table(NamedTuple):
 Report: TypeAlias = Iterable[str | Line | Table]
 """Lines and tables from top to bottom; an empty text is an empty line."""
 
+LONGEST_FACT = 400
+
 
 def line(*parts: Part) -> Line:
     """Return a line of these parts."""
@@ -106,9 +103,9 @@ def title(text: str) -> Line:
     return Line((Span(text, Style.TITLE),))
 
 
-def columns(*titles: str, wraps: Sequence[str] = (), optional: Sequence[str] = ()) -> tuple[Column, ...]:
+def columns(*titles: str, wraps: Sequence[str] = ()) -> tuple[Column, ...]:
     """Return columns by their titles."""
-    return tuple(Column(name, name in wraps, name in optional) for name in titles)
+    return tuple(Column(name, name in wraps) for name in titles)
 
 
 def paragraphs(*reports: Report) -> Iterator[str | Line | Table]:
@@ -121,6 +118,14 @@ def paragraphs(*reports: Report) -> Iterator[str | Line | Table]:
                 yield ""
             starts = is_first = False
             yield part
+
+
+def facts(values: Mapping[str, Part], *, indent: int = 0) -> Iterator[Line]:
+    """Yield a line for each value that is not empty, with its name before it."""
+    for name, value in values.items():
+        if value:
+            shown = shortened(value, LONGEST_FACT) if isinstance(value, str) else value
+            yield line(f"{' ' * indent}{name:10}", shown)
 
 
 def section(name: str, lines: Sequence[str | Line]) -> Report:
@@ -176,7 +181,10 @@ WIDEST_COLUMN = 120
 
 
 def _table_lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    cells = [[shortened(str(cell), LONGEST_LINE) for cell in row] for row in chain([head], rows)]
+    cells = [
+        [shortened(str(cell), LONGEST_LINE) for cell in row]
+        for row in chain([head] if any(head) else [], rows)
+    ]
     widths = [min(WIDEST_COLUMN, max(map(len, column))) for column in zip(*cells, strict=True)]
     for row in cells:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -51,6 +51,6 @@ def test_a_picture_that_no_longer_matches_its_workflow_is_found() -> None:
 def test_an_unknown_format_is_refused_before_anything_is_written() -> None:
     put_skill("small")
 
-    assert refused("diagram", "small", "-o", "small.bmp")[1]["hint"].startswith("name a file that ends in")
+    assert refused("diagram", "small", "-o", "small.bmp")[1]["message"] == "unknown picture format `bmp`"
     assert refused("diagram", "small", "--check", "small.svg", "-o", "other.svg")[0] == 2
     assert not Path("small.bmp").exists()

@@ -54,11 +54,13 @@ def test_the_menu_shows_name_description_score_and_why_payload_and_duration() ->
         "4 skills can take over, of 9 that accept handoffs. Score: fit to the request, at most 100.\n\n"
         "1. builder  70 of 100\n"
         "   Builds what is specified.\n"
-        "   why: category +40 (has implementation); schema +20 (reads payload version 3.0); "
+        "   why       category +40 (has implementation); schema +20 (reads payload version 3.0); "
         "autonomy +10 (works supervised)\n"
-        "   payload 3.0, compatible · takes days-to-weeks · global\n"
-        "   for implementation, architecture\n"
-        "   needs specification\n\n"
+        "   payload   3.0, compatible\n"
+        "   takes     days-to-weeks\n"
+        "   from      global\n"
+        "   for       implementation, architecture\n"
+        "   needs     specification\n\n"
         "3 more with --all.\n"
     )
 
@@ -67,8 +69,8 @@ def test_if_none_is_installed_it_says_where_it_looked() -> None:
     ran = flow("discover")
 
     assert ran.status == 0
-    assert ran.out.startswith("No skills installed.\nInstall skills to enable handoffs.\nLooked in:\n")
-    assert f"  {home_skills()} (home, missing)" in ran.out
+    assert ran.out.startswith("No skills installed.\nInstall skills to enable handoffs.\n  searched ")
+    assert f"  searched {home_skills()} (home, missing)" in ran.out
     answer = told("discover")
     assert answer["nothing"]["code"] == "NONE_INSTALLED"
     assert set(answer["searched"][0]) == {"path", "scope", "origin", "problem", "own"}

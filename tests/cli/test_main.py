@@ -31,10 +31,10 @@ def test_an_unknown_command_is_refused_with_near_ones(
     error = json.loads(capsys.readouterr().out)["error"]
 
     assert (status, error["code"]) == (2, "UNKNOWN_COMMAND")
-    assert error["message"] == f"unknown command `flow {words[0]}`"
+    assert error["message"] == f"unknown `flow` command `{words[0]}`"
     assert hint in error["hint"]
     assert out == ""
-    assert err.startswith(f"flow: unknown command `flow {words[0]}` [UNKNOWN_COMMAND]\n  ")
+    assert err.startswith(f"flow: unknown `flow` command `{words[0]}` [UNKNOWN_COMMAND]\n  ")
 
 
 @pytest.mark.parametrize(

@@ -31,20 +31,15 @@ def test_a_sync_keeps_what_a_person_wrote_and_names_what_is_stale() -> None:
     write(registry().read_text().replace("    description: Older\n", ""))
     replaced = flow("registry", "sync")
 
-    gone = "Kept, though the skill is gone: gone. Remove the entry, or fix its `skill_path`.\n"
+    gone = "  kept, though the skill is gone: gone\n"
+    categories = "  kept reader.categories: [research], which you edited; the skill declares [law]\n"
     assert synced.out == (
-        f"{registry()} is up to date: no skill in your home folder declares anything new.\n"
-        "Kept, because you edited it (remove the value, and the next sync writes the skill's):\n"
-        "  reader.description: Older; the skill declares Digs deeper\n"
-        "  reader.categories: [research]; the skill declares [law]\n"
-        f"{gone}"
+        f"{registry()}: up to date\n"
+        "  kept reader.description: Older, which you edited; the skill declares Digs deeper\n"
+        f"{categories}{gone}"
     )
     assert replaced.out == (
-        f"Wrote {registry()}: updates reader.\n"
-        "  reader.description: (nothing) → Digs deeper\n"
-        "Kept, because you edited it (remove the value, and the next sync writes the skill's):\n"
-        "  reader.categories: [research]; the skill declares [law]\n"
-        f"{gone}"
+        f"{registry()}: wrote reader\n  reader.description: (nothing) → Digs deeper\n{categories}{gone}"
     )
     text = registry().read_text()
     assert text.startswith("# mine\n")

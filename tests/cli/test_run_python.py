@@ -30,7 +30,7 @@ def ran() -> bool:
 
 
 COMMANDS = {
-    "show built": ["built · 3 steps", "ok → three"],
+    "show built": ["built · 3 steps", "ok → 3"],
     "diagram built": ["2 · Two"],
     "check built": ["1 workflow checked, nothing found"],
     "test built": ["3 of 3", "1 passed"],

@@ -28,7 +28,7 @@ def test_sessions_that_cannot_be_read_or_are_foreign_are_marked(monkeypatch: pyt
     assert "not as it was written" in listed[broken]["reason"]
     text = flow("sessions").out
     assert f"{fine}  foreign" in text
-    assert "cannot be read" in text
+    assert "not as it was written" in text
 
 
 # --- damaged ones -------------------------------------------------------------------------------

@@ -41,4 +41,4 @@ def test_an_unknown_step_is_refused_with_near_ones(step: str) -> None:
     status, error = refused("show", "problem-analysis", step)
 
     assert (status, error["code"]) == (2, "UNKNOWN_STEP")
-    assert error["details"]["steps"] == ["gate", "hypothesize", "investigate", "formulate", "output"]
+    assert error["details"]["known"] == ["gate", "hypothesize", "investigate", "formulate", "output"]

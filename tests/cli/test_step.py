@@ -155,7 +155,7 @@ def test_anything_else_at_another_revision_is_a_conflict(words: list[str], step:
     assert (status, error["code"]) == (4, "REVISION_CONFLICT")
     at = told("sessions", begun["session"])["history"][-1]["at"]
     assert error["message"] == (
-        f'session `{begun["session"]}` ("nothing") is at revision 1, not {step}; '
+        f"session `{begun['session']}` is at revision 1, not {step}; "
         f"`done` was reported for step `look` at {at}"
     )
     assert error["hint"] == f"see its state: flow resume {begun['session']}"

@@ -44,11 +44,11 @@ def raised_with_a_code() -> Iterator[tuple[str, str]]:
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Name)
-                and node.func.id.endswith("Error")
+                and (node.func.id.endswith("Error") or node.func.id == "unknown")
             ):
                 for given in (keyword.value for keyword in node.keywords if keyword.arg == "code"):
                     if isinstance(given, ast.Constant):
-                        yield node.func.id, str(given.value)
+                        yield node.func.id.replace("unknown", "UsageError"), str(given.value)
 
 
 def test_every_code_has_its_status_in_one_list() -> None:

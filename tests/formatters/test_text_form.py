@@ -53,10 +53,10 @@ def test_a_block_is_shown_in_words() -> None:
         "  - PASS: go on",
         "  - FAIL: stop",
         "Detection questions (category use):",
-        "  1. Who calls it?",
+        "  - 1: Who calls it?",
         "Subagent dispatch (agent explore, mode script):",
-        "  Context:",
-        "    - var area: db",
+        "  - context:",
+        "    - area: db",
         "  - invoke: flow step planner/explore --new -p area=db",
     ]
 

@@ -207,8 +207,8 @@ def test_people_read_a_status_and_how_many_of_the_checks_that_ran_passed() -> No
     for status, checks in checked.items():
         passed = sum(check["holds"] for check in checks)
         assert (
-            f"checks   {passed} of {len(checks)} passed\n" in flow("handoff", "status", handoffs[status]).out
+            f"checks    {passed} of {len(checks)} passed\n" in flow("handoff", "status", handoffs[status]).out
         )
     plain = flow("handoff", "send", "digger", "--from", "closed", *PROMPT).out
     assert len(checked["sent"]) == 8
-    assert "checks   7 of 7 passed\n" in plain  # there is no session that could be read
+    assert "checks    7 of 7 passed\n" in plain  # there is no session that could be read

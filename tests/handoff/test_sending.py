@@ -229,6 +229,6 @@ def test_a_handoff_can_be_cancelled() -> None:
     assert error["message"] == f"handoff `{sent['id']}` was cancelled: the user said so"
     assert refused("handoff", "cancel", sent["id"])[1]["code"] == "HANDOFF_CLOSED"
     for words in (["audit"], ["handoff", "status"]):
-        assert "cancelled: the user said so\n" in flow(*words, sent["id"]).out
+        assert "cancelled the user said so\n" in flow(*words, sent["id"]).out
     assert flow("handoff", "status").out.startswith("no open handoffs; `flow handoff status --all` lists")
     assert send("digger", sent["session"], "-s", "area=north")["id"] != sent["id"]

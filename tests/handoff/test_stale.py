@@ -31,7 +31,7 @@ def test_a_payload_that_is_gone_is_written_again(damage: str) -> None:
 
     assert len(status["missing"]) == 1
     assert status["receive_command"] is None
-    assert "stale    the payload " in text
+    assert "stale     the payload " in text
     assert findings & {"PAYLOAD_GONE", "PAYLOAD_CHANGED"}
     assert (again["id"], again["sha256"], again["missing"]) == (sent["id"], sent["sha256"], [])
     assert any("it was written again" in note for note in again["notes"])

@@ -140,7 +140,7 @@ def test_the_first_stage_fills_the_cache_and_the_last_offers_the_ranked_targets(
     assert (bool(first["cached_at"]), bool(again["cached_at"])) == (False, True)
     assert lines[0] == (
         "C. lit-pm: Comprehensive literature review (4-24 hours) "
-        "(score: 5 of 10; payload 3.0, compatible; duration unknown)"
+        "(score: 5 of 10; payload 3.0, compatible; takes an unknown time)"
     )
     assert [line[:2] for line in lines[:5]] == ["C.", "D.", "E.", "F.", "G."]
     assert lines[5:] == ["3 more with --all."]

@@ -51,7 +51,7 @@ def test_one_command_writes_hooks_permissions_and_the_skill_and_another_removes_
     assert Path(".claude/skills/problem-analysis/SKILL.md").exists()
     assert "Restart Claude Code" in ran.out
     assert "without asking: step, resume, run," in ran.out
-    assert "has the hooks of flow already" in flow("setup", "problem-analysis").out
+    assert "the hooks of flow are in " in flow("setup", "problem-analysis").out
 
     flow("setup", "--remove")
 
@@ -126,7 +126,7 @@ def test_codex_has_a_file_of_its_own_and_no_permissions() -> None:
     assert "permissions" not in settings
     assert "flow hook stop" in settings["hooks"]["Stop"][0]["hooks"][0]["command"]
     told("setup", "--host", "codex", "--home")
-    assert [finding["code"] for finding in findings()] == ["HOOKS_TWICE"]
+    assert findings() == []
     told("setup", "--host", "codex", "--remove")
     assert not Path(".codex").exists()
     assert findings() == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -70,14 +68,3 @@ def test_a_skill_cannot_be_called_anything(name: str) -> None:
 
     assert (ran.status, ran.error["code"]) == (2, "NOT_A_NAME")
     assert not project_skills().exists()
-
-
-def test_the_printed_command_finds_a_skill_that_lies_where_nobody_looks() -> None:
-    elsewhere = flow("new", "one", "--dir", "more of it").out
-    in_place = flow("new", "two", "--dir", ".agents/skills").out
-
-    (command,) = re.findall("^run it: flow (step one .*)$", elsewhere, re.MULTILINE)
-    assert command == "step one --root 'more of it'"
-    assert flow(*shlex.split(command)).status == 0
-    assert "run it: flow step two\n" in in_place
-    assert flow("step", "two").status == 0

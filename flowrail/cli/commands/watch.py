@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
@@ -17,24 +17,14 @@ from rich.text import Text
 
 from flowrail.cli import options, output
 from flowrail.formatters.json_output import as_data
-from flowrail.operations.board import Board, Group, ListedSession
+from flowrail.operations.board import Board, Group, ListedSession, board_report
 from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.notifications import Notifications
 from flowrail.operations.steps.people import page_address
-from flowrail.text.report import Column, Line, Moment, Part, Report, Span, Style, Table
-from flowrail.text.safe_text import one_line
 
 POLL_SECONDS = 1.0
 REDRAW_SECONDS = 10.0
 """How often ages are updated if nothing else changes."""
-STYLES = {
-    Group.NEEDS_YOU: Style.TITLE,
-    Group.STALLED: Style.WARNING,
-    Group.RUNNING: Style.ACTIVE,
-    Group.ENDED: Style.MUTED,
-}
-_COLUMNS = (Column(""), Column("", wraps=True), Column(""))
-
 Boards = Iterator[list[ListedSession] | None]
 
 
@@ -51,7 +41,7 @@ def watch_command(session_id: str | None, form: str | None, store: str | None) -
     With an ID, only that session and its sub-agents. Sessions that need you come first, then those without a
     report for 30 minutes, running and ended ones. When a session starts to need you, the bell rings and a message of
     the desktop is shown, and while `flow ui` is open, the address of the page on which you decide. In a pipe, or with
-    --json, each change is a line. Ctrl+C ends it.
+    --json, each change is a line of JSON. Ctrl+C ends it.
 
     \b
     To run a command of your own in place of the message, put it into
@@ -59,8 +49,7 @@ def watch_command(session_id: str | None, form: str | None, store: str | None) -
       notify = ["notify-send", "$topic", "$reason"]
     """
     environment = Environment(store=store, tell=lambda line: output.notes([line]))
-    as_json = form == "json"
-    is_drawn = not as_json and sys.stdout.isatty()
+    is_drawn = form != "json" and sys.stdout.isatty()
     notifications = Notifications(environment, on_desktop=is_drawn)
     if session_id is not None:
         environment.store.read(session_id)  # refuses an unknown or foreign session
@@ -76,7 +65,7 @@ def watch_command(session_id: str | None, form: str | None, store: str | None) -
         if is_drawn:
             _draw(boards, notifications)
         else:
-            _print_changes(boards, notifications, as_json=as_json)
+            _print_changes(boards, notifications)
 
 
 def _boards(environment: Environment, session_id: str | None, interrupted: threading.Event) -> Boards:
@@ -98,12 +87,12 @@ def _boards(environment: Environment, session_id: str | None, interrupted: threa
         time.sleep(POLL_SECONDS)
 
 
-def _print_changes(boards: Boards, notifications: Notifications, *, as_json: bool) -> None:
+def _print_changes(boards: Boards, notifications: Notifications) -> None:
     known: dict[str, ListedSession] = {}
     for entries in boards:
         for entry in entries or ():
             if known.get(entry.session) != entry:
-                output.put(f"{_json_line(entry) if as_json else _text_line(entry)}\n")
+                output.put(f"{json.dumps(as_data(entry), default=str)}\n")
         if entries is not None:
             notifications.update(entries)
             known = {entry.session: entry for entry in entries}
@@ -119,41 +108,8 @@ def _draw(boards: Boards, notifications: Notifications) -> None:
                 continue
             shown = shown if entries is None else entries
             size = live.console.size
-            view = output.terminal().rendered(_report(shown, size.height))
+            view = output.terminal().rendered(board_report(shown, height=size.height))
             live.update(Text.from_ansi(view, no_wrap=True, overflow="ellipsis"), refresh=True)
             drawn_at = time.monotonic()
             if notifications.update(shown):
                 live.console.bell()
-
-
-def _report(entries: Sequence[ListedSession], height: int) -> Report:
-    """Return the groups of the board; each shows as many of its sessions as fit a screen of *height* lines."""
-    groups = {group: [entry for entry in entries if entry.group is group] for group in Group}
-    groups = {group: members for group, members in groups.items() if members}
-    if not groups:
-        yield "No session yet. An agent starts one with `flow step SKILL`."
-    for group, members in groups.items():
-        most = max(1, (height // len(groups) - 2) // 2)  # a session has a second line for its note
-        yield Line((Span(f"{group.value.capitalize()} ({len(members)})", STYLES[group]),))
-        yield Table(_COLUMNS, [row for entry in members[:most] for row in _rows(entry)], 2)
-        if len(members) > most:
-            yield f"    {len(members) - most} more: flow sessions --all"
-
-
-def _rows(entry: ListedSession) -> Iterator[list[Part]]:
-    topic = f": {one_line(entry.topic)}" if entry.topic else ""
-    position = entry.position.text if entry.position and entry.is_open else entry.status
-    yield [f"{entry.session}{topic}", one_line(position), Moment(entry.active_at)]
-    if entry.note:
-        yield ["", one_line(entry.note), ""]
-
-
-def _json_line(entry: ListedSession) -> str:
-    return json.dumps(as_data(entry), default=str)
-
-
-def _text_line(entry: ListedSession) -> str:
-    topic = f"{entry.skill}: {entry.topic}" if entry.topic else entry.skill
-    position = entry.position.text if entry.position else entry.status
-    parts = (entry.group.value, entry.session, topic, position, entry.note)
-    return "  ".join(one_line(part) for part in parts if part)

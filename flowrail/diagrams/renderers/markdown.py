@@ -22,7 +22,7 @@ def render(picture: Picture) -> str:
             str(node.number),
             _titled(node),
             *([cell(node.phase or "")] if phases else []),
-            _transitions(picture, node),
+            cell(transitions_of(picture, node)),
         ]
         for node in steps
     ]
@@ -43,8 +43,9 @@ def _titled(node: Node) -> str:
     return cell(node.title) + (f" ({'; '.join(map(cell, node.notes))})" if node.notes else "")
 
 
-def _transitions(picture: Picture, node: Node) -> str:
+def transitions_of(picture: Picture, node: Node) -> str:
+    """Return where each outcome of a step leads: the number of a step, or the end."""
     ends = {NodeKind.COMPLETED: "end", NodeKind.FAILED: "end as failed"}
     names = {target.id: ends.get(target.kind) or str(target.number) for target in picture.nodes}
     leaving = (arrow for arrow in picture.arrows if arrow.source == node.id)
-    return ", ".join(f"{cell(arrow.label)} → {names[arrow.target]}" for arrow in leaving)
+    return ", ".join(f"{arrow.label} → {names[arrow.target]}" for arrow in leaving)

@@ -11,7 +11,7 @@ from flowrail.formatters.blocks.fences import with_blocks
 from flowrail.formatters.blocks.review_loop import loop_pieces
 from flowrail.formatters.guidance.agent_answers import ANSWER, result_lines
 from flowrail.formatters.guidance.briefing import briefing_text
-from flowrail.formatters.guidance.step_work import work_blocks
+from flowrail.formatters.guidance.step_work import LONGEST_RESULT, work_blocks
 from flowrail.machines.asked_questions import (
     ASK_FROM_DISPATCH,
     QUESTION_RELAY_HANDLER,
@@ -49,14 +49,14 @@ def xml(guidance: Guidance, show: Show = str) -> str:
         "replayed": REPLAYED if guidance.replayed else None,
     }
     actions = Block("current_action", pieces(guidance, show))
-    blocks = [*_head(guidance), actions, *_work(guidance, is_shell=show is str)]
+    blocks = [*_head(guidance), actions, *_work(guidance, is_shell=show is str, longest=LONGEST_RESULT)]
     return as_xml(Block("step_output", blocks, about), show)
 
 
 def report(guidance: Guidance) -> Report:
     """Return a step and its next commands for a person: prose is wrapped, commands and code are not."""
     briefing = [visible(_briefing(guidance))] if guidance.briefing else []
-    work = map(as_lines, _work(guidance, is_shell=True))
+    work = map(as_lines, _work(guidance))
     return paragraphs(_header(guidance), briefing, _as_prose(pieces(guidance)), *work)
 
 
@@ -72,7 +72,7 @@ def state_report(guidance: Guidance) -> Report:
     # a session that has ended, has lost its work or belongs to another conversation has only instructions
     if not (guidance.next or guidance.dispatches):
         yield from _as_prose(pieces(guidance))
-    for block in _work(guidance, is_shell=True):
+    for block in _work(guidance):
         yield from as_lines(block)
 
 
@@ -214,10 +214,10 @@ def text_pieces(text: str, resources: Callable[[str], str]) -> list[str | Markup
 # --- its work and its next commands
 
 
-def _work(guidance: Guidance, *, is_shell: bool) -> Iterator[Block]:
+def _work(guidance: Guidance, *, is_shell: bool = True, longest: int = 200) -> Iterator[Block]:
     if guidance.forbids:
         yield Block("not_in_this_step", ", ".join(guidance.forbids))
-    yield from work_blocks(guidance)
+    yield from work_blocks(guidance, longest=longest)
     if guidance.next:
         yield _next(guidance, is_shell=is_shell)
 

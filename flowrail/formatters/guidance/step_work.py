@@ -72,13 +72,13 @@ def prompt(command: Command) -> Hint:
     return Hint("Run `", command, "`, and do what it prints, step by step, to the end.")
 
 
-def work_blocks(guidance: Guidance) -> Iterator[Block]:
-    """Yield the answers, dispatches, questions, findings, commands and checks of a step."""
+def work_blocks(guidance: Guidance, *, longest: int) -> Iterator[Block]:
+    """Yield the answers, dispatches, questions, findings, commands and checks of a step, results in so many bytes."""
     for given in guidance.answers:
         said: list[str | Block] = [Block("text", given.question), "; ".join(given.answer)]
         yield Block("user_said", said, {"id": given.id, "reason": given.reason or None})
     if guidance.join is not None:
-        yield _dispatches(guidance, guidance.join)
+        yield _dispatches(guidance, guidance.join, longest)
     if guidance.questions:
         instruction = _how_to_ask(guidance)
         ask = [Block("ask", instruction)] if str(instruction) else []
@@ -169,8 +169,8 @@ def _option(asked: QuestionToUser, option: Option, choice: Command | None) -> Bl
 # --- dispatches
 
 
-def _dispatches(guidance: Guidance, join: Join) -> Block:
-    most = min(LONGEST_RESULT, ALL_RESULTS // max(1, join.total))
+def _dispatches(guidance: Guidance, join: Join, longest: int) -> Block:
+    most = min(longest, ALL_RESULTS // max(1, join.total))
     parts = [
         *(Block("launch", text) for text in _how_to_launch(guidance, join)),
         *(_dispatch(guidance, dispatch, join, most) for dispatch in guidance.dispatches),
@@ -281,19 +281,12 @@ def _command(declared: DeclaredCommand) -> Block:
 def _about_evidence(guidance: Guidance) -> Hint:
     """Return what to do with the checks of a step."""
     checks = guidance.evidence
-    offered = {offer.outcome for offer in guidance.next}
-    is_for_some = any(
-        check.outcomes and not check.condition and not offered <= {*check.outcomes} for check in checks
-    )
+    is_decided = any(offer.outcome == DONE for offer in guidance.next)
     unconfirmed = [check.question for check in checks if check.question and not guidance.open_questions]
     sentences: tuple[tuple[str | Hint, bool], ...] = (
-        ("Your report is accepted only if these checks pass.", True),
-        ("Each counts for the outcome that it names.", is_for_some),
+        ("Your report is accepted only if these checks pass, each for the outcome that it names.", True),
         ('A check with "if" counts only if that holds.', any(check.condition for check in checks)),
-        (
-            "The step decides the outcome from your report: you do not report it.",
-            is_for_some and DONE in offered,
-        ),
+        ("The step decides the outcome from your report: you do not report it.", is_decided),
         ('"now" is the result of a check at this moment.', any(check.verdict for check in checks)),
         ("When the other checks pass, report. Then ask for what a person must confirm.", bool(unconfirmed)),
         *((text, True) for text in _for_person(guidance, unconfirmed)),

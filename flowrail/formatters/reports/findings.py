@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -17,9 +16,8 @@ from flowrail.text.phrases import count
 from flowrail.text.report import Line, Report, Span, Style, line, status
 from flowrail.text.safe_text import decode, one_line, visible
 
-_WORD = re.compile(r"([\"']).*?\1|[\w$-]+")
-_WIDTH, _ROOM = 70, 20
-"""As much of a source line is shown as fits into 80 columns, with room for the marked word."""
+_WIDTH = 110
+"""Characters of a source line that are shown."""
 
 
 def report(
@@ -63,18 +61,9 @@ def _with_source(path: str, finding: Finding) -> Iterator[str | Line]:
     code = Span(finding.code, Style.TITLE)
     head = (where, status(finding.severity), " ", code, f": {one_line(finding.message)}")
     yield Line(head, wraps=False)
-    source = visible(_source_line(path, place.line)).replace("\t", " ")
+    source = _source_line(path, place.line)
     if source.strip():
-        number = str(place.line)
-        word = _WORD.match(source, place.column - 1) if place.column else None
-        cut = max(0, word.start() + _ROOM - _WIDTH) if word and len(source) > _WIDTH else 0
-        shown = f"…{source[cut + 1 :]}" if cut else source
-        shown = shown if len(shown) <= _WIDTH else f"{shown[: _WIDTH - 1]}…"
-        yield Line((Span(f"{number} | ", Style.ACTIVE), shown), wraps=False)
-        if word is not None:
-            mark = Span("^" * min(len(word[0]), _ROOM), status(finding.severity).style)
-            blanks = " " * (word.start() - cut)
-            yield Line((Span(f"{' ' * len(number)} | ", Style.ACTIVE), blanks, mark), wraps=False)
+        yield Line((Span(f"{place.line} | ", Style.ACTIVE), visible(source)[:_WIDTH]), wraps=False)
     yield f"    {one_line(finding.remedy)}"
 
 

@@ -33,6 +33,7 @@ from flowrail.text.report import (
     Table,
     columns,
     command,
+    facts,
     line,
 )
 from flowrail.text.safe_text import shortened, visible
@@ -60,8 +61,51 @@ class HandoffAnswer(Handoff):
     """What the caller should know."""
 
     def report(self) -> Report:
-        """Return its status, its checks, its failure, and the next commands."""
-        return [*summary(self), *_check_lines(self), *_failure_lines(self), *_next_lines(self)]
+        """Return its status, what is known about it, and the next commands."""
+        head = f"{self.id} · {shortened(self.source)} → {shortened(self.target)}"
+        marks = " · replayed" * self.replayed + " · foreign" * self.foreign
+        yield line(Span(head, Style.TITLE), " · ", status_span(self.status), marks)
+        failed = [check for check in self.checks if not check.holds]
+        tokens = get(self.content, "meta.token_count")
+        receipt, failure = self.receipt, self.failure
+        yield from facts(
+            {
+                "stale": "; ".join(self.missing),
+                "note": "; ".join(self.notes),
+                "chain": f"{' → '.join([*self.chain, self.target])}  (hop {self.hops})",
+                "reason": self.request.reason,
+                "cancelled": self.cancelled,
+                "payload": FilePath(self.payload) if self.payload else "",
+                "version": f"{self.schema}, {self.size} bytes, {tokens or 0} tokens" if self.payload else "",
+                "sha256": self.sha256 if self.payload else "",
+                "expires": Moment(self.expires_at) if self.expires_at else "",
+                "received": f"{receipt.at} by {receipt.by}" if receipt else "",
+                "session": receipt.session if receipt else "",
+                "checks": f"{len(self.checks) - len(failed)} of {len(self.checks)} passed"
+                if self.checks
+                else "",
+                "failed": f"{failure.code}: {failure.message}" if failure else "",
+                "saved in": failure.payload_preserved or "" if failure else "",
+            }
+        )
+        yield from (f"  {shortened(check.name)}: {shortened(check.message, 400)}" for check in failed)
+        yield from self._next_lines()
+
+    def _next_lines(self) -> Iterator[str | Line]:
+        if self.receive_command is not None:
+            yield from (
+                "",
+                "Give this line to the agent that takes over:",
+                command(visible(str(self.invocation))),
+            )
+            if not self.has_workflow:
+                yield from ("It confirms the receipt with:", command(visible(str(self.receive_command))))
+        elif self.failure is not None and self.failure.hint and self.phase == FAILED:
+            yield command(visible(self.failure.hint))  # it shows the send with its facts
+        else:
+            yield from (
+                command(visible(str(known))) for known in (self.send_command, self.cancel_command) if known
+            )
 
 
 def receive_command(handoff: Handoff, shown_store: str | None) -> Command:
@@ -93,33 +137,6 @@ def send_command(request: HandoffRequest, shown_store: str | None, *, root: str 
         store=shown_store,
         **{"from": request.skill or None},
     )
-
-
-def summary(shown: HandoffAnswer) -> list[str | Line]:
-    """Return the lines about a handoff's status, chain, payload and receiver."""
-    head = f"{shown.id} · {shortened(shown.source)} → {shortened(shown.target)}"
-    marks = " · replayed" * shown.replayed + " · foreign" * shown.foreign
-    lines: list[str | Line] = [line(Span(head, Style.TITLE), " · ", status_span(shown.status), marks)]
-    lines += [line(Span("stale", Style.WARNING), f"    {shortened(gone, 400)}") for gone in shown.missing]
-    lines += [f"  {shortened(note)}" for note in shown.notes]
-    lines.append(f"chain    {shortened(' → '.join([*shown.chain, shown.target]))}  (hop {shown.hops})")
-    if shown.request.reason:
-        lines.append(f"reason   {shortened(shown.request.reason)}")
-    if shown.cancelled:
-        lines.append(f"cancelled: {shortened(shown.cancelled)}")
-    if shown.payload:
-        tokens = get(shown.content, "meta.token_count")
-        size = f"{shown.size} bytes" + (f", {tokens} tokens" if tokens else "")
-        about = f"  ({shortened(shown.schema)}, {shortened(size)})"
-        lines.append(line("payload  ", FilePath(shown.payload), about))
-        lines.append(f"sha256   {shortened(shown.sha256)}")
-    if shown.expires_at:
-        lines.append(line("expires  ", Moment(shortened(shown.expires_at))))
-    if shown.receipt:
-        session = f", session {shortened(shown.receipt.session)}" if shown.receipt.session else ""
-        by = f" by {shortened(shown.receipt.by)}{session}"
-        lines.append(line("received ", Moment(shortened(shown.receipt.at)), by))
-    return lines
 
 
 def list_report(shown: Sequence[HandoffAnswer], *, ended: int = 0) -> Report:
@@ -171,37 +188,3 @@ def conversion_notes(converted: ConvertedPayload) -> Iterator[str]:
         yield f"lost {'; '.join(converted.lost[:MAX_LISTED])}"
     if more > 0:
         yield f"lost {more} more; --json lists them all"
-
-
-def _check_lines(shown: HandoffAnswer) -> Iterator[str | Line]:
-    failed = [check for check in shown.checks if not check.holds]
-    if shown.checks:
-        passed = f"{len(shown.checks) - len(failed)} of {len(shown.checks)} passed"
-        yield line("checks   ", Span(passed, Style.BAD if failed else Style.GOOD))
-    for check in failed:
-        yield f"  {shortened(check.name)}: {shortened(check.message, 400)}"
-
-
-def _failure_lines(shown: HandoffAnswer) -> Iterator[str | Line]:
-    failure = shown.failure
-    if failure is None:
-        return
-    message = f"   {shortened(failure.code)}: {shortened(failure.message, 400)}"
-    yield line(Span("failed", Style.BAD), message)
-    if failure.payload_preserved:
-        yield f"  the payload is saved in {shortened(failure.payload_preserved)}"
-    if failure.hint and shown.phase == FAILED:
-        yield command(visible(failure.hint))
-
-
-def _next_lines(shown: HandoffAnswer) -> Iterator[str | Line]:
-    receive = shown.receive_command
-    if receive is None:
-        has_hint = shown.failure is not None and bool(shown.failure.hint)  # it shows the send with its facts
-        for action in (None if has_hint else shown.send_command, shown.cancel_command):
-            if action is not None:
-                yield command(visible(str(action)))
-        return
-    yield from ("", "Give this line to the agent that takes over:", command(visible(str(shown.invocation))))
-    if not shown.has_workflow:
-        yield from ("It confirms the receipt with:", command(visible(str(receive))))

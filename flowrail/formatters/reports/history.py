@@ -111,8 +111,8 @@ def _results(record: Record) -> tuple[EvidenceResult, ...]:
     return session.last.evidence if record.kind == "move" and session.last else ()
 
 
-def report(history: Sequence[HistoryEntry], *, hashes: bool = False) -> Iterator[Table]:
-    """Yield the records as a table, with the beginning of their *hashes* if requested."""
+def report(history: Sequence[HistoryEntry]) -> Iterator[Table]:
+    """Yield the records as a table."""
     rows = (
         [
             str(entry.revision),
@@ -122,12 +122,11 @@ def report(history: Sequence[HistoryEntry], *, hashes: bool = False) -> Iterator
             _outcome_part(entry),
             entry.to or f"({entry.status})",
             duration(entry.seconds),
-            *([entry.hash[:16]] if hashes else []),
         ]
         for entry in history
     )
-    titles = ("rev", "at", "by", "step", "outcome", "to", "took", *(["hash"] if hashes else []))
-    yield Table(columns(*titles, wraps=("step", "outcome", "to"), optional=("by", "took", "hash")), rows)
+    titles = ("rev", "at", "by", "step", "outcome", "to", "took")
+    yield Table(columns(*titles, wraps=("step", "outcome", "to")), rows)
 
 
 def checks_report(history: Sequence[HistoryEntry]) -> Iterator[Table]:

@@ -13,19 +13,18 @@ from flowrail.discovery.scores import Offer
 from flowrail.text.phrases import count, joined
 from flowrail.text.report import (
     FilePath,
-    Line,
     Moment,
     Report,
     Span,
     Style,
     command,
+    facts,
     line,
     paragraphs,
     section,
 )
 from flowrail.text.safe_text import shortened, visible
 
-_MOST_UNFIT = 10
 _FIT = {
     CompatibilityLevel.YES: "compatible",
     CompatibilityLevel.PARTIAL: "partly compatible",
@@ -45,11 +44,14 @@ def report(menu: Menu, *, everything: bool = False) -> Report:
     others = [skipped for skipped in menu.skipped if not skipped.is_wrong]
     unfit = menu.unfit if everything or menu.nothing else ()
     return paragraphs(
-        _nothing(menu) if menu.nothing else [],
+        _nothing(menu),
         [f"{_count(menu)} {_order(menu)}"] if shown else [],
         *(_offer(place, offer, menu.most) for place, offer in enumerate(shown, 1)),
         _more(menu, len(shown)),
-        _unfit(unfit, len(unfit) if everything else _MOST_UNFIT),
+        section(
+            "Accept handoffs, but do not fit the request",
+            [f"  {_names(offer)}: {'; '.join(map(shortened, offer.misses))}" for offer in unfit],
+        ),
         section("Cannot take over", list(_left_out(wrong))),
         section("Left out", list(_left_out(others))) if everything else _left_out_count(others),
         section(
@@ -70,11 +72,9 @@ def options(menu: Menu, *, everything: bool = False) -> Report:
 
 
 def _option(letter: str, offer: Offer, most: int) -> str:
-    score = [] if offer.score is None else [f"score: {offer.score} of {most}"]
-    facts = "; ".join(
-        [*score, *_facts(offer), *([f"refused: {shortened(offer.refused)}"] if offer.refused else [])]
-    )
-    return f"{letter}. {_names(offer)}: {shortened(offer.description)} ({facts})"
+    values = {"score:": "" if offer.score is None else f"{offer.score} of {most}", **_facts(offer)}
+    known = "; ".join(f"{name} {value}" for name, value in values.items() if value)
+    return f"{letter}. {_names(offer)}: {shortened(offer.description)} ({known})"
 
 
 def _names(candidate: Candidate) -> str:
@@ -104,32 +104,29 @@ def _more(menu: Menu, shown: int) -> list[str]:
 
 
 def _offer(place: int, offer: Offer, most: int) -> Report:
-    lines: list[str | Line] = [
-        line(
-            f"{place}. ",
-            Span(_names(offer), Style.TITLE),
-            "" if offer.score is None else f"  {offer.score:2d} of {most}",
-        ),
-        f"   {shortened(offer.description)}",
-    ]
-    if offer.score is not None:
-        lines.append(f"   why: {_reasons(offer)}")
-    location = f"remote ({shortened(offer.path, 240)})" if offer.remote else offer.scope.value
-    lines += [f"   {' · '.join((*_facts(offer), location))}", f"   for {joined(offer.categories)}"]
-    if offer.input_requirements:
-        lines.append(f"   needs {joined(offer.input_requirements)}")
-    if offer.refused:
-        lines.append(f"   cannot take over now: {shortened(offer.refused, 400)}")
+    score = "" if offer.score is None else f"  {offer.score:2d} of {most}"
+    yield line(f"{place}. ", Span(_names(offer), Style.TITLE), score)
+    yield f"   {shortened(offer.description)}"
+    values = {
+        "why": "" if offer.score is None else _reasons(offer),
+        **_facts(offer),
+        "from": f"remote ({shortened(offer.path, 240)})" if offer.remote else offer.scope.value,
+        "for": joined(offer.categories),
+        "needs": joined(offer.input_requirements),
+    }
+    yield from facts(values, indent=3)
     if offer.command is not None:
-        lines.append(command(visible(str(offer.command)), indent=3))
-    return lines
+        yield command(visible(str(offer.command)), indent=3)
 
 
-def _facts(offer: Offer) -> Iterator[str]:
+def _facts(offer: Offer) -> dict[str, str]:
     fit = offer.compatibility
     lost = "" if fit.verdict is CompatibilityLevel.YES else f" ({shortened(fit.reason)})"
-    yield f"payload {shortened(offer.schema_version, 20)}, {_FIT[fit.verdict]}{lost}"
-    yield f"takes {shortened(offer.duration, 60)}" if offer.duration else "duration unknown"
+    return {
+        "payload": f"{shortened(offer.schema_version, 20)}, {_FIT[fit.verdict]}{lost}",
+        "takes": shortened(offer.duration or "an unknown time", 60),
+        "refused": offer.refused,
+    }
 
 
 def _reasons(offer: Offer) -> str:
@@ -140,23 +137,12 @@ def _reasons(offer: Offer) -> str:
 
 
 def _nothing(menu: Menu) -> Report:
-    empty = menu.nothing
-    if empty is None:
-        return []
-    lines: list[str | Line] = [empty.message, empty.hint]
-    if not menu.skills:
-        lines.append("Looked in:")
-        for root in menu.searched:
-            problem = f", {shortened(root.problem)}" if root.problem else ""
-            lines.append(line("  ", FilePath(root.path), f" ({root.origin}{problem})"))
-    return lines
-
-
-def _unfit(unfit: tuple[Offer, ...], most: int) -> Report:
-    lines = [f"  {_names(offer)}: {'; '.join(map(shortened, offer.misses))}" for offer in unfit[:most]]
-    if len(unfit) > most:
-        lines.append(f"  and {len(unfit) - most} more with --all")
-    return section("Accept handoffs, but do not fit the request", lines)
+    if menu.nothing is not None:
+        yield from (menu.nothing.message, menu.nothing.hint)
+        for root in () if menu.skills else menu.searched:
+            yield line(
+                "  searched ", FilePath(root.path), f" ({root.origin}{root.problem and ', '}{root.problem})"
+            )
 
 
 def _left_out(skipped: Iterable[Skipped]) -> Iterator[str]:

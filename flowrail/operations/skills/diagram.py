@@ -20,6 +20,7 @@ from flowrail.operations.parameters import OptionalSkill
 from flowrail.storage.files import read_bounded, write_output
 from flowrail.text.phrases import count
 from flowrail.text.report import Line, Report
+from flowrail.text.unknown_names import unknown
 
 LARGEST_PICTURE = 16_000_000
 RENDERERS: Mapping[str, Callable[[Picture], str]] = {
@@ -108,10 +109,7 @@ def _renderer(file: str) -> Callable[[Picture], str]:
     """Return the renderer for a file by its extension."""
     extension = os.path.splitext(file)[1].removeprefix(".").lower()
     if extension not in RENDERERS:
-        raise UsageError(
-            f"unknown format `{extension[:20] or 'without an extension'}`",
-            hint=f"name a file that ends in one of .{', .'.join(RENDERERS)}",
-        )
+        raise unknown("picture format", extension, RENDERERS)
     return RENDERERS[extension]
 
 

@@ -13,7 +13,6 @@ from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.machines.values import Arg
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import operation
-from flowrail.skills.bundled_copies import as_bundled
 from flowrail.skills.catalog import Skill, listing, with_unread_workflow, workflow_file, workflows
 from flowrail.skills.loader import Loader
 from flowrail.text.phrases import count
@@ -29,14 +28,10 @@ class ListedSkill(Skill):
 
     description: str = ""
     """What its workflow does."""
-    as_bundled: bool | None = None
-    """Whether it is an unchanged copy of the bundled skill that it hides; null if it hides none."""
     total_steps: int = 0
     """The number of steps; 0 if they cannot be read."""
     params: Mapping[str, Arg] = Frozen()
     """The parameters, by name."""
-    gates: tuple[str, ...] = ()
-    """The steps with a review gate."""
     workflows: tuple[str, ...] = ()
     """The addresses of its other workflows."""
     needs_approval: str = ""
@@ -48,13 +43,11 @@ class ListedSkill(Skill):
     def row(self) -> list[Part]:
         """The skill as a row of a table."""
         others = f" + {len(self.workflows)} more" if self.workflows else ""
-        source = f"{self.source}, hides another" if self.hides else self.source
         return [
             self.name,
             f"{'?' if self.needs_approval else self.total_steps}{others}",
-            str(len(self.gates) or ""),
             ", ".join(self.params),
-            f"{self.source}, as bundled" if self.as_bundled else source,
+            f"{self.source}, hides another" if self.hides else self.source,
             self._purpose,
         ]
 
@@ -77,8 +70,8 @@ class SkillList:
 
     def report(self) -> Report:
         """Return what a person reads."""
-        titles = ("skill", "steps", "gates", "params", "source", "purpose")
-        head = columns(*titles, wraps=("params", "source", "purpose"), optional=("gates", "params"))
+        titles = ("skill", "steps", "params", "source", "purpose")
+        head = columns(*titles, wraps=("params", "source", "purpose"))
         return [Table(head, [skill.row for skill in self.skills])]
 
 
@@ -103,9 +96,9 @@ def _listed(skill: Skill, loader: Loader) -> ListedSkill:
     try:
         return described(skill, skill.name, loader.read(workflow_file(skill.name, skill)))
     except TrustError as error:
-        return ListedSkill(**vars(skill), as_bundled=as_bundled(skill), needs_approval=str(error.hint))
+        return ListedSkill(**vars(skill), needs_approval=str(error.hint))
     except DocumentError:
-        return ListedSkill(**vars(skill), as_bundled=as_bundled(skill), errors=1)
+        return ListedSkill(**vars(skill), errors=1)
 
 
 def described(skill: Skill, address: str, loaded: LoadedWorkflow) -> ListedSkill:
@@ -114,10 +107,8 @@ def described(skill: Skill, address: str, loaded: LoadedWorkflow) -> ListedSkill
     return ListedSkill(
         **{**vars(skill), "name": address},
         description=workflow.description,
-        as_bundled=as_bundled(skill),
         total_steps=workflow.total_steps,
         params=workflow.params,
-        gates=tuple(step.id for step in workflow.steps if step.gate is not None),
         workflows=tuple(file.address for file in workflows(skill) if file.address != address),
         errors=sum(finding.severity == "error" for finding in loaded.findings),
     )

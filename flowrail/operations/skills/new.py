@@ -8,7 +8,7 @@ from typing import Annotated
 
 import flowrail
 from flowrail.command import Command
-from flowrail.discovery.locations import bundled_folder, named
+from flowrail.discovery.locations import bundled_folder
 from flowrail.hosts.host import CLAUDE_CODE
 from flowrail.hosts.settings import inside_project
 from flowrail.machines.loading.skill_folder import find_file
@@ -57,35 +57,30 @@ def new(
     name: Annotated[str, Help("The name of the skill.", metavar="NAME")],
     *,
     python: Annotated[bool, Help("Write the workflow in Python instead of YAML.")] = False,
-    dir: Annotated[  # noqa: A002 - the name of the option
-        str, Help("The folder that holds skills (default: the project's).", metavar="DIR")
-    ] = "",
 ) -> CreatedSkill:
     """Create a skill
 
     Writes a small workflow that passes `flow check` and `flow test`. Edit the steps, then run `flow check NAME`
     to list all errors.
     """
-    if dir:
-        root = named(dir, environment.cwd, environment.home)
-    else:
-        project = environment.project
-        path = os.path.join(project, CLAUDE_CODE.skills)
-        root = inside_project(path, project, environment.home, instead="name a folder with --dir DIR")
+    root = inside_project(
+        os.path.join(environment.project, CLAUDE_CODE.skills),
+        environment.project,
+        environment.home,
+        instead="create the skill in another project",
+    )
     folder = os.path.join(root, name)
     files = scaffold.make(name, folder, python=python)
     hides_bundled = find_file(os.path.join(bundled_folder(), name), name) is not None
     path = os.path.relpath(folder, environment.cwd)
-    known = any(os.path.realpath(each.path) == os.path.realpath(root) for each in environment.roots)
-    extra = None if known else os.path.relpath(root, environment.cwd)
     return CreatedSkill(
         skill=name,
         folder=folder,
         files=files,
         check_command=Command("check", path),
         test_command=Command("test", path),
-        run_command=Command("step", name, root=extra),
-        trust_command=Command("trust", name, root=extra) if python or hides_bundled else None,
+        run_command=Command("step", name),
+        trust_command=Command("trust", name) if python or hides_bundled else None,
         schema=_schema(),
     )
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from flowrail.command import Command, Hint
+from flowrail.command import Command, Hint, value_text
+from flowrail.diagrams.extract import picture
+from flowrail.diagrams.renderers.markdown import transitions_of
 from flowrail.errors import UsageError
-from flowrail.formatters.guidance import step_output
-from flowrail.formatters.reports import workflow as page
 from flowrail.machines.findings import Finding
 from flowrail.machines.frozen import Frozen
-from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.guidance.guide import guide
 from flowrail.machines.outcome_decision import NO_SESSION
-from flowrail.machines.reported_values import ValuesError, read_values
+from flowrail.machines.reported_values import read_values
 from flowrail.machines.session import Session
 from flowrail.machines.step import StepDef, fact_args
 from flowrail.machines.transition import entered
@@ -24,8 +24,11 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import NO_VALUES, Facts, Params, Skill
 from flowrail.operations.skills.list import ListedSkill, described
-from flowrail.text.phrases import did_you_mean
-from flowrail.text.report import Report
+from flowrail.operations.steps.shown_step import ShownStep
+from flowrail.text.phrases import count
+from flowrail.text.report import Report, Table, columns, paragraphs, section, title
+from flowrail.text.safe_text import one_line
+from flowrail.text.unknown_names import unknown
 
 
 @dataclass(frozen=True)
@@ -39,21 +42,43 @@ class ShownWorkflow(ListedSkill):
 
     def report(self) -> Report:
         """Return what a person reads."""
-        source = f"{self.source}, as bundled" if self.as_bundled else self.source
-        return page.report(self.workflow, self.findings, source=source, others=self.workflows)
+        drawn, declared = picture(self.workflow), self.workflow.params
+        steps = [
+            [
+                str(node.number),
+                node.id,
+                node.title,
+                node.phase or "",
+                "; ".join(node.notes),
+                transitions_of(drawn, node),
+            ]
+            for node in drawn.nodes
+            if node.is_step
+        ]
+        head = columns(
+            "#", "step", "title", "phase", "notes", "transitions", wraps=("title", "notes", "transitions")
+        )
+        params = [[name, arg.kind, _about(arg)] for name, arg in declared.items()]
+        return paragraphs(
+            [
+                title(f"{self.name} · {count(self.total_steps, 'step')} · {self.source}"),
+                one_line(self.description),
+            ],
+            [Table(columns("parameter", "type", "about", wraps=("about",)), params)] if params else [],
+            [Table(head, steps)] if steps else [],
+            section("Other workflows", [f"  {one_line(name)}" for name in self.workflows]),
+            section("Findings", [f"  {one_line(finding.line)}" for finding in self.findings]),
+        )
 
 
-@dataclass(frozen=True)
-class PreviewedStep(Guidance):
-    """What a step prints. Its commands name `SESSION`, because no session was started."""
-
-    def report(self) -> Report:
-        """Return what a person reads."""
-        return step_output.report(self)
-
-    def xml(self) -> str:
-        """Return what an agent reads."""
-        return step_output.xml(self)
+def _about(arg: Arg) -> str:
+    words = ["required"] if arg.required else []
+    words += [f"one of {', '.join(map(str, arg.choices))}"] if arg.choices else []
+    words += (
+        [f"default {value_text(arg.default)}"] if arg.has_default and arg.default not in (None, "") else []
+    )
+    words += [f"such as {value_text(arg.example)}"] if arg.example is not None else []
+    return "; ".join(words)
 
 
 @operation(
@@ -71,7 +96,7 @@ def show(
     fact: Facts = NO_VALUES,
     attempt: Annotated[int, Help("Which attempt at the step this is.", metavar="N")] = 1,
     total_steps: Annotated[int | None, Help("The number of steps; checked if given.", metavar="N")] = None,
-) -> ShownWorkflow | PreviewedStep:
+) -> ShownWorkflow | ShownStep:
     """Show a skill's steps, transitions and parameters, or what one step prints
 
     With STEP, prints what an agent reads at that step without starting a session. A parameter without a value or
@@ -91,7 +116,7 @@ def show(
             total=opened.workflow.total_steps,
         )
     session = _session(opened.workflow, skill, _step(opened.workflow, skill, step), param, fact, attempt)
-    return PreviewedStep(**vars(guide(opened.workflow, entered(opened.workflow, session))))
+    return ShownStep(**vars(guide(opened.workflow, entered(opened.workflow, session))))
 
 
 def _step(workflow: Workflow, address: str, named: str) -> StepDef:
@@ -100,13 +125,8 @@ def _step(workflow: Workflow, address: str, named: str) -> StepDef:
     step = workflow.get(named) or (workflow.steps[int(named[:6]) - 1] if is_number else None)
     if step is None:
         ids = [declared.id for declared in workflow.steps]
-        raise UsageError(
-            f"`{address}` has no step `{named[:80]}`",
-            code="UNKNOWN_STEP",
-            hint=did_you_mean(named[:80], ids, Hint("see its steps: ", Command("show", address))),
-            step=named[:80],
-            steps=ids,
-        )
+        steps = Hint("see its steps: ", Command("show", address))
+        raise unknown(f"step of `{address}`", named, ids, code="UNKNOWN_STEP", otherwise=steps)
     return step
 
 
@@ -138,12 +158,6 @@ def _session(
 
 def _read_declared(raw: Mapping[str, object], declared: Mapping[str, Arg]) -> dict[str, object]:
     values = read_values(raw, declared)
-    for name in values:
-        if name not in declared:
-            raise ValuesError(
-                "",
-                [f"there is no parameter or fact `{name}`"],
-                hint=did_you_mean(name, declared, f"there are: {', '.join(declared) or 'none'}"),
-                names=list(declared),
-            )
+    for name in values.keys() - declared.keys():
+        raise unknown("parameter or fact", name, declared)
     return values

@@ -219,11 +219,7 @@ def report(
     reported = Report(read_outcome(outcome), facts or {}, check_note(note))
     is_started_now = session_id is not None and start_if_reserved(environment, session_id)
     if session_id is None:
-        shown_note = note if note and note.isprintable() else None
-        typed = environment.command("step", str(address), outcome, facts=facts, expect=expect)
-        session_id = session_choice.open_session_of(
-            environment, str(address), lambda own: typed.with_options(session=own, note=shown_note)
-        )
+        session_id = session_choice.open_session_of(environment, str(address))
     with hold(environment, session_id, take_over=take_over) as held:
         before, session = held.kept.session, held.session
         _check_skill(environment, before, address, reported.outcome, facts=reported.facts)

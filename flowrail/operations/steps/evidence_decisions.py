@@ -9,7 +9,6 @@ from typing import Annotated
 from flowrail.command import Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.machines import asked_questions
-from flowrail.machines.demanded_evidence import Evidence
 from flowrail.machines.evidence_results import Confirmation, EvidenceResult, StepEvidence
 from flowrail.machines.session import BY_EVIDENCE
 from flowrail.machines.step import StepDef
@@ -24,9 +23,10 @@ from flowrail.operations.steps.people import require_person
 from flowrail.operations.steps.session_choice import own_session
 from flowrail.operations.steps.session_workflow import open_session
 from flowrail.operations.steps.step_checks import entered, results_of
-from flowrail.text.phrases import did_you_mean, listed
+from flowrail.text.phrases import listed
 from flowrail.text.report import Report as Shown
 from flowrail.text.safe_text import one_line
+from flowrail.text.unknown_names import unknown
 
 LONGEST_REASON = 2_000
 
@@ -171,7 +171,10 @@ def _require_decidable(
     if len(reason) > LONGEST_REASON or (waived and not reason.strip()):
         raise UsageError("a reason is needed", hint=f"give one of at most {LONGEST_REASON} characters")
     for name in checks:
-        if _check(step, name).kind != "person" and not waived:
+        check = step.checks.get(name)
+        if check is None:
+            raise unknown(f"check of step `{step.id}`", name, step.checks, code="UNKNOWN_CHECK")
+        if check.kind != "person" and not waived:
             raise ConflictError(
                 f"check `{name}` is not a `person` check, so it cannot be approved",
                 hint=Hint(
@@ -180,18 +183,3 @@ def _require_decidable(
                 ),
                 check=name,
             )
-
-
-def _check(step: StepDef, name: str) -> Evidence:
-    check = step.checks.get(name)
-    if check is None:
-        known = step.checks
-        remedy = f"use one of {listed(known)}" if known else "this step demands no evidence"
-        raise UsageError(
-            f"step `{step.id}` has no check `{name[:40]}`",
-            code="UNKNOWN_CHECK",
-            hint=did_you_mean(name[:40], known, remedy),
-            step=step.id,
-            checks=list(known),
-        )
-    return check

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flowrail.command import Command, Hint
-from flowrail.errors import ConflictError, UsageError
+from flowrail.errors import ConflictError
 from flowrail.machines import order_watch
 from flowrail.machines.session import Session
 from flowrail.machines.step import StepDef
@@ -21,9 +21,10 @@ from flowrail.operations.steps.people import require_person
 from flowrail.rules.tools import ToolUse, forbidding
 from flowrail.skills.guard_index import lift, matching, take_lift
 from flowrail.skills.guard_scan import guards_of
-from flowrail.text.phrases import did_you_mean, listed
+from flowrail.text.phrases import listed
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line, shortened
+from flowrail.text.unknown_names import unknown
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,7 @@ def lift_guard(environment: Environment, pattern: str) -> LiftedGuard:
     )
     skills = tuple(guard.skill for guard in guards if guard.pattern == pattern)
     if not skills:
-        known = [guard.pattern for guard in guards]
-        remedy = f"use one of {listed(known)}" if known else "no skill of this project guards commands"
-        raise UsageError(
-            f"no skill guards `{shortened(pattern, 80)}`", hint=did_you_mean(pattern, known, remedy)
-        )
+        raise unknown("guard", pattern, [guard.pattern for guard in guards])
     typed = Command("approve", guard=pattern)
     lines = [f"project {environment.project}", f"guarded by {listed(skills)}"]
     what = "allow a call that a guard denies"

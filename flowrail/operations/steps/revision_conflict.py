@@ -1,7 +1,7 @@
 """A revision conflict: a command that was printed for an earlier revision of the session (`--expect`).
 
 The report that led to the current revision may be repeated: it is answered again and changes nothing. Everything else is
-refused, and the refusal says what happened since.
+refused, and the refusal names the last report.
 """
 
 from __future__ import annotations
@@ -17,25 +17,16 @@ from flowrail.machines.step import StepDef, fact_args
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.outcome import DONE, Outcome
-from flowrail.text.safe_text import one_line
-
-_LOOKED_BACK = 2_000
-"""Records that are searched for the one that reached a revision."""
-_MOVED = {"rewind": "it was rewound", "migrate": "it was migrated"}
 
 
 def check_expected(environment: Environment, session: Session, expect: int | None) -> None:
     """Refuse a command for another revision than that of *session*."""
     if expect is None or expect == session.revision:
         return
-    after = environment.store.arrival(session.id, min(expect + 1, session.revision), most=_LOOKED_BACK)
-    last = after.session.last if after else None
-    moved = f"; `{last.reported}` was reported for step `{last.step}` at {last.at}" if last else ""
-    if after and after.kind in _MOVED:
-        moved = f"; {_MOVED[after.kind]} at {after.at}"
-    topic = f' ("{one_line(session.topic)}")' if session.topic else ""
+    last = session.last
+    moved = f"; `{last.reported}` was reported for step `{last.step}` at {session.moved_at}" if last else ""
     raise ConflictError(
-        f"session `{session.id}`{topic} is at revision {session.revision}, not {expect}{moved}",
+        f"session `{session.id}` is at revision {session.revision}, not {expect}{moved}",
         code="REVISION_CONFLICT",
         hint=Hint("see its state: ", environment.command("resume", session.id)),
         session=session.id,
@@ -43,7 +34,7 @@ def check_expected(environment: Environment, session: Session, expect: int | Non
         expected=expect,
         outcome=last.reported if last else None,
         step=session.step,
-        at=after.at if after else session.moved_at,
+        at=session.moved_at,
     )
 
 

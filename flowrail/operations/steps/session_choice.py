@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flowrail.command import Command, Hint, value_text
 from flowrail.errors import ConflictError, StorageError
@@ -48,14 +48,16 @@ def choose(
     return chosen, tuple(record for record in candidates if record is not chosen)
 
 
-def open_session_of(environment: Environment, address: str, command: Callable[[str], Command]) -> str:
+def open_session_of(environment: Environment, address: str) -> str:
     """Return the id of the caller's open session of the skill at *address*; refuse if it has none.
 
-    *command* gives the command that a refusal names for a session.
+    A person may report to any session, so the only open one is meant.
     """
     record, others = choose(environment, address)
+    if record is None and environment.conversation is None and len(others) == 1:
+        record = others[0]
     if record is None:
-        raise _none_open(environment, others, address, command)
+        raise _none_open(environment, others, address)
     return record.session.id
 
 
@@ -72,7 +74,8 @@ def mention(environment: Environment, address: str, others: Sequence[Record]) ->
     """Return a note about the open sessions of a skill that a new one was started beside."""
     if not others:
         return ()
-    return (f"started a new session of `{address}`; also open: {_described_all(environment, others)}",)
+    named = "".join(map(str, _named(environment, others))).strip().replace("\n", "; ")
+    return (f"started a new session of `{address}`; also open: {named}",)
 
 
 def described(environment: Environment, record: Record) -> str:
@@ -141,57 +144,41 @@ def _readable(
 
 
 def _several_open(environment: Environment, newest: Sequence[Record], suffix: str) -> ConflictError:
-    store = environment.shown_store
-    commands = [Command("resume", record.session.id, store=store) for record in newest]
-    parts: list[str | Command] = []
-    for record, line in zip(newest[:MOST_NAMED], commands, strict=False):
-        parts += ["\n", line, f" ({described(environment, record)})"]
-    if len(newest) > MOST_NAMED:
-        parts += [f"\nand {len(newest) - MOST_NAMED} more: ", Command("sessions", store=store)]
     return ConflictError(
         f"{len(newest)} sessions{suffix} are open",
         code="SEVERAL_OPEN",
-        hint=Hint("name one of these; each command shows its step:", *parts),
+        hint=Hint("name one of these; each command shows its step:", *_named(environment, newest)),
         sessions=[record.session.id for record in newest],
-        commands=[str(line) for line in commands],
     )
 
 
 def _none_open(
-    environment: Environment,
-    others: Sequence[Record],
-    address: str | None = None,
-    command: Callable[[str], Command] | None = None,
+    environment: Environment, others: Sequence[Record], address: str | None = None
 ) -> NoOpenSessionError:
-    """Return the refusal of a command without an id if no session of the caller is open.
-
-    A person may report to any session: if only one can be meant, the refusal names the complete *command*.
-    """
+    """Return the refusal of a command without an id if no session of the caller is open."""
     of_skill = f" of `{address}`" if address else ""
-    start = start_command(environment, address) if address else None
-    hints: list[str | Command] = ["start one: ", start] if start else ["list the skills: ", Command("list")]
-    details = {"skill": address} if address else {}
-    if not others:
-        return NoOpenSessionError(f"no session{of_skill} is open", hint=Hint(*hints), **details)
-    newest = others[0].session.id
-    take_over = environment.command("resume", newest, take_over=True)
-    hint = Hint(*hints, "; only if the user asks to continue another one: ", take_over)
-    if command is not None and environment.conversation is None and len(others) == 1:
-        hint = Hint("if you mean this one: ", command(newest), "; otherwise ", *hints)
+    start = start_command(environment, address) if address else Command("list")
+    hint: list[str | Command] = ["start one: " if address else "list the skills: ", start]
+    if others:
+        hint += [
+            "; only if the user asks to continue another one:",
+            *_named(environment, others, take_over=True),
+        ]
     return NoOpenSessionError(
-        f"no session{of_skill} is open in this conversation; {_described_all(environment, others)}",
-        hint=hint,
-        **details,
+        f"no session{of_skill} is open{' in this conversation' if others else ''}",
+        hint=Hint(*hint),
         sessions=[record.session.id for record in others],
     )
 
 
-def _described_all(environment: Environment, newest: Sequence[Record]) -> str:
-    parts = []
+def _named(
+    environment: Environment, newest: Sequence[Record], *, take_over: bool | None = None
+) -> Iterator[str | Command]:
+    """Yield the newest of these sessions, each on a line with the command that shows its step."""
     for record in newest[:MOST_NAMED]:
-        owner_note = "" if record.session.owner is None else ", of another conversation"
-        parts.append(f"{record.session.id} ({described(environment, record)}{owner_note})")
+        is_others = record.session.owner not in {None, environment.conversation}
+        owner_note = ", of another conversation" * is_others
+        resume = environment.command("resume", record.session.id, take_over=take_over)
+        yield from ("\n", resume, f" ({described(environment, record)}{owner_note})")
     if len(newest) > MOST_NAMED:
-        sessions = environment.command("sessions")
-        parts.append(f"and {len(newest) - MOST_NAMED} more: {sessions}")
-    return "; ".join(parts)
+        yield from (f"\nand {len(newest) - MOST_NAMED} more: ", environment.command("sessions"))

@@ -43,9 +43,10 @@ from flowrail.operations.steps.held_session import HeldSession, hold
 from flowrail.operations.steps.session_choice import own_session
 from flowrail.skills.bundled_copies import runs_bundled_script
 from flowrail.storage.files import make_private_dir, write_atomic
-from flowrail.text.phrases import ago, did_you_mean, duration, listed
+from flowrail.text.phrases import ago, duration
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line
+from flowrail.text.unknown_names import unknown
 
 MOST_RUNS = 20
 """A session keeps this many runs of commands that may be repeated, the newest."""
@@ -136,16 +137,7 @@ class _AtStep:
         step = held.step
         declared = step.commands.get(name)
         if declared is None:
-            remedy = (
-                f"use one of {listed(step.commands)}" if step.commands else "this step declares no commands"
-            )
-            raise UsageError(
-                f"step `{step.id}` has no command `{name[:40]}`",
-                code="UNKNOWN_STEP_COMMAND",
-                hint=did_you_mean(name[:40], step.commands, remedy),
-                step=step.id,
-                commands=list(step.commands),
-            )
+            raise unknown(f"command of step `{step.id}`", name, step.commands, code="UNKNOWN_STEP_COMMAND")
         environment = held.environment
         session = settled(environment, held.change).bound_to(environment.conversation)
         values = names_at(held.workflow, session, step)

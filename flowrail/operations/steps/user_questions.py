@@ -11,7 +11,7 @@ from typing import Annotated
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
 from flowrail.formatters.block import Show
-from flowrail.formatters.blocks.question_block import as_host_questions, as_xml
+from flowrail.formatters.blocks.question_block import as_xml
 from flowrail.formatters.guidance.agent_answers import answered
 from flowrail.machines import asked_questions
 from flowrail.machines.question import Question
@@ -31,6 +31,7 @@ from flowrail.operations.steps.session_choice import open_session_of
 from flowrail.operations.steps.shown_step import ShownStep
 from flowrail.text.phrases import listed
 from flowrail.text.report import Report
+from flowrail.text.unknown_names import unknown
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,6 @@ class AskedUser:
     answer_command: Command
     """Records the answers."""
     resume_command: Command
-    host: Mapping[str, object]
-    """The questions as the arguments of a host's question tool."""
     asks_user: bool
     """Whether the agent asks the user, because no other agent launched it."""
 
@@ -120,11 +119,7 @@ def answer(
     """
     given = _by_question(answers)
     if not SESSION_ID.match(session):  # a skill
-        words: dict[str, object] = {name: tuple(values) for name, values in given.items()}
-        typed = partial(
-            Command, "answer", answers=words, reason=reason or None, store=environment.shown_store
-        )
-        session = open_session_of(environment, session, typed)
+        session = open_session_of(environment, session)
     shown = answer_questions(
         environment, session, given, reason, note=joined_notes(note), take_over=take_over
     ).told(environment)
@@ -267,7 +262,6 @@ def _pending(environment: Environment, session: Session, questions: Sequence[Ask
         questions=tuple(questions),
         answer_command=answer_command,
         resume_command=Command("resume", session.id, store=environment.store.address),
-        host=as_host_questions(questions),
         asks_user=session.parent is None,
     )
 
@@ -280,12 +274,7 @@ def _answered(
 ) -> AskedQuestion:
     question = known.get(name)
     if question is None:
-        raise UsageError(
-            f"unknown question `{name[:40]}`",
-            code="BAD_ANSWER",
-            hint=f"known: {listed(known)}",
-            questions=list(known),
-        )
+        raise unknown("question", name, known, code="BAD_ANSWER")
     if len(words) > 1 and not question.multi:
         raise UsageError(
             f"question `{name}` accepts one answer", code="BAD_ANSWER", hint="give one", question=name

@@ -29,8 +29,7 @@ def make(name: str, folder: str, *, python: bool = False) -> tuple[str, ...]:
             name=name[:80],
         )
     if os.path.lexists(folder):
-        hint = "use another name or another --dir"
-        raise ConflictError(f"{folder} already exists", code="EXISTS", hint=hint, path=folder)
+        raise ConflictError(f"{folder} already exists", code="EXISTS", hint="use another name", path=folder)
     written = _contents(name, python=python)
     for path, text in written.items():
         make_dir(os.path.dirname(os.path.join(folder, path)))

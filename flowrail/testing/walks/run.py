@@ -159,7 +159,7 @@ class Tested:
         if not self.results:
             return ["nothing to test"]
         titles = ("workflow", "walks", "commands", "transitions taken", "seconds", "result")
-        head = columns(*titles, wraps=("workflow",), optional=("commands",))
+        head = columns(*titles, wraps=("workflow",))
         statuses = [result.status for result in self.results]
         totals = [f"{statuses.count(status)} {status}" for status in _STYLES if status in statuses]
         return paragraphs(
