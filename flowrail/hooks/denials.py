@@ -19,7 +19,7 @@ from flowrail.hooks.first_look import (
 )
 from flowrail.hooks.stored import is_at, record_call, stored_sessions
 from flowrail.hooks.suspicions import CountedCall, Denial
-from flowrail.skills.guard_index import Guard, matching, take_lift
+from flowrail.skills.guard_index import Guard, GuardIndex, matching, take_lift
 from flowrail.skills.guard_scan import guards_of
 from flowrail.text.safe_text import in_quotes, quotable
 
@@ -53,7 +53,7 @@ def _guard_refusal(guarded: GuardedCall, call: Call) -> str | None:
     """Return why a guard denies the tool, or `None`."""
     project, denying = guarded.project, guarded.guards
     if denying is None:
-        denying = tuple(matching(_guards_of(project, call), call.tool_use(project)))
+        denying = tuple(matching(_index_of(project, call).guards, call.tool_use(project)))
     if not denying:
         return None
     own = [found for folder in _folders(call) for found in sessions_of(folder, call.conversations)]
@@ -66,18 +66,31 @@ def _guard_refusal(guarded: GuardedCall, call: Call) -> str | None:
 
 def guards_overview(call: Call) -> str:
     """Return which skills guard commands here, for an agent whose conversation begins; empty if none does."""
-    guards = [guard for project in projects_of(call) for guard in _guards_of(project, call)]
-    if not guards:
-        return ""
-    lines = (
+    indexes = [_index_of(project, call) for project in projects_of(call)]
+    guards = [guard for index in indexes for guard in index.guards]
+    lines = [
         f"- `{quotable(guard.pattern)}`: "
-        + (f"before it, run `{in_quotes(str(Command('step', guard.skill)))}`." if guard.steps else "never.")
+        + (f"before it, run {_command('step', guard.skill)}." if guard.steps else "never.")
         for guard in guards[:MOST_LISTED]
+    ]
+    overview = ["These commands are denied outside of their skill's workflow:", *lines] if lines else []
+    broken = [skill for index in indexes for skill in index.broken]
+    overview += (f"{_broken(skill)}. Tell the user." for skill in broken[:MOST_NAMED])
+    return "\n".join(overview)
+
+
+def _broken(skill: str) -> str:
+    return (
+        f"The workflow of skill `{quotable(skill)}` has errors, so that no session can start, and its last guards hold: "
+        f"{_command('check', skill)} shows them"
     )
-    return "\n".join(["These commands are denied outside of their skill's workflow:", *lines])
 
 
-def _guards_of(project: str, call: Call) -> tuple[Guard, ...]:
+def _command(verb: str, skill: str) -> str:
+    return f"`{in_quotes(str(Command(verb, skill)))}`"
+
+
+def _index_of(project: str, call: Call) -> GuardIndex:
     return guards_of(project, state=call.state, environ=call.environ, home=call.home)
 
 
@@ -105,7 +118,9 @@ def _guard_reason(guards: Sequence[Guard], own: Sequence[FoundSession]) -> str:
         steps = " or ".join(f"`{quotable(step)}`" for step in guard.steps)
         where = f"it is allowed only at step {steps}" if steps else "no step allows it"
         sentences.append(f"Skill `{quotable(guard.skill)}` guards `{quotable(guard.pattern)}`: {where}.")
-        if steps:
+        if guard.is_broken:
+            sentences.append(f"{_broken(guard.skill)}.")
+        elif steps:
             sentences.append(_next_command(guard, own))
     lift = in_quotes(str(Command("approve", guard=guards[0].pattern)))
     return f"{' '.join(sentences)} If the user wants this one call anyway, they run `{lift}` in a terminal of their own."
@@ -115,7 +130,7 @@ def _next_command(guard: Guard, own: Sequence[FoundSession]) -> str:
     """Return what the agent runs to get to a step that allows the call."""
     started = next((found for found in own if found.data.get("skill") == guard.skill), None)
     if started is None:
-        return f"Run `{in_quotes(str(Command('step', guard.skill)))}` and follow it step by step."
+        return f"Run {_command('step', guard.skill)} and follow it step by step."
     resume = in_quotes(str(Command("resume", started.id, store=started.store.named)))
     step = quotable(started.data.get("step"))
     return f"Your session is at step `{step}`: run `{resume}` and follow it step by step."

@@ -19,7 +19,7 @@ from flowrail.hooks.call import Call
 from flowrail.hooks.subagents import SESSION_ID
 from flowrail.hosts.host import named_project
 from flowrail.session_status import OPEN
-from flowrail.skills.guard_index import Guard, known_guards, matching
+from flowrail.skills.guard_index import Guard, GuardIndex, matching, read_index
 from flowrail.storage.named_store import named_store
 
 TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
@@ -228,19 +228,22 @@ class GuardedCall:
 def guarded_calls(call: Call) -> Iterator[GuardedCall]:
     """Yield the call for each project whose guards may deny it."""
     for project in projects_of(call):
-        known = known_guards(project, state=call.state, environ=call.environ, home=call.home)
-        found = None if known is None else tuple(matching(known, call.tool_use(project)))
+        index = _index_of(project, call)
+        found = None if index is None else tuple(matching(index.guards, call.tool_use(project)))
         if found is None or found:
             yield GuardedCall(project, found)
 
 
 def may_guard(call: Call) -> bool:
-    """Return whether a skill guards calls here, as far as the index knows."""
-    known = (
-        known_guards(project, state=call.state, environ=call.environ, home=call.home)
-        for project in projects_of(call)
-    )
-    return any(guards is None or guards for guards in known)
+    """Return whether something may be said about guards here, as far as the index knows."""
+    indexes = (_index_of(project, call) for project in projects_of(call))
+    return any(index is None or index.guards or index.broken for index in indexes)
+
+
+def _index_of(project: str, call: Call) -> GuardIndex | None:
+    """Return the index of a project's guards if it is current."""
+    index = read_index(project, state=call.state, environ=call.environ, home=call.home)
+    return index if index is not None and index.is_current else None
 
 
 def projects_of(call: Call) -> list[str]:

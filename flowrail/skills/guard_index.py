@@ -1,7 +1,7 @@
 """The guards of a project's skills, as an index that hooks read for every tool that an agent uses.
 
 The index is plain JSON in the user's state folder. It names every file and folder that it was made from; if one of
-them changed, the skills are scanned again.
+them changed, the skills are scanned again. A workflow with errors keeps the guards that it had before.
 """
 
 from __future__ import annotations
@@ -24,29 +24,45 @@ _FOLDER = "guards"
 class Guard:
     """A pattern of calls that a skill guards."""
 
-    def __init__(self, skill: str, pattern: str, steps: tuple[str, ...]) -> None:
+    def __init__(self, skill: str, pattern: str, steps: tuple[str, ...], *, is_broken: bool = False) -> None:
         self.skill = skill
         """The address of the workflow."""
         self.pattern = pattern
         """The calls that are denied."""
         self.steps = steps
         """The steps that allow them."""
+        self.is_broken = is_broken
+        """Whether the workflow has errors now, so that no session can start."""
 
 
-def known_guards(
-    project: str, *, state: str, environ: Mapping[str, str], home: str
-) -> tuple[Guard, ...] | None:
-    """Return the guards of the skills of a project and of the user; `None` if the index is not up to date."""
+class GuardIndex:
+    """The guards of the skills of a project and of the user."""
+
+    def __init__(self, guards: Iterable[Guard], broken: Iterable[str], *, is_current: bool = True) -> None:
+        self.guards = tuple(guards)
+        self.broken = tuple(broken)
+        """The addresses of the workflows with errors."""
+        self.is_current = is_current
+        """Whether no file has changed since it was made."""
+
+
+def read_index(project: str, *, state: str, environ: Mapping[str, str], home: str) -> GuardIndex | None:
+    """Return the index, which may not be current; `None` without one."""
     key = _key(project, home, environ)
     with suppress(OSError, ValueError, KeyError, TypeError):
         index = read_state(_path(state, key))
-        if index["of"] == key and all(stamp(path) == before for path, before in index["stamps"].items()):
-            return tuple(Guard(skill, pattern, tuple(steps)) for skill, pattern, steps in index["guards"])
+        broken = index["broken"]
+        guards = [
+            Guard(skill, pattern, tuple(steps), is_broken=skill in broken)
+            for skill, pattern, steps in index["guards"]
+        ]
+        is_current = all(stamp(path) == before for path, before in index["stamps"].items())
+        return GuardIndex(guards, broken, is_current=is_current) if index["of"] == key else None
     return None
 
 
 def write_index(
-    guards: Iterable[Guard],
+    index: GuardIndex,
     paths: Iterable[str],
     project: str,
     *,
@@ -62,7 +78,8 @@ def write_index(
         {
             "of": key,
             "stamps": stamps,
-            "guards": [[guard.skill, guard.pattern, guard.steps] for guard in guards],
+            "guards": [[guard.skill, guard.pattern, guard.steps] for guard in index.guards],
+            "broken": index.broken,
         },
     )
 
@@ -80,7 +97,7 @@ def matching(guards: Iterable[Guard], used: ToolUse) -> list[Guard]:
         other = strictest.get(guard.skill, guard)
         shown = min(other, guard, key=lambda each: len(each.steps))
         common = tuple(step for step in other.steps if step in guard.steps)
-        strictest[guard.skill] = Guard(guard.skill, shown.pattern, common)
+        strictest[guard.skill] = Guard(guard.skill, shown.pattern, common, is_broken=guard.is_broken)
     return list(strictest.values())
 
 

@@ -1,46 +1,69 @@
 """Read the guards of the skills in a project and in the user's home.
 
 A bundled skill guards from its set-up, which installs it in a project or in the home, and a skill in Python from its
-approval.
+approval. If somebody breaks a workflow, its commands do not become free: the guards that held before still hold.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 
+from flowrail.approval import approval_of
 from flowrail.discovery.locations import BUNDLED, look
-from flowrail.errors import FlowError
+from flowrail.errors import FlowError, TrustError
+from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.rules import tools
 from flowrail.skills.catalog import Skill, listing, workflows
-from flowrail.skills.guard_index import Guard, known_guards, write_index
+from flowrail.skills.guard_index import Guard, GuardIndex, read_index, write_index
 from flowrail.skills.loader import Loader
 from flowrail.storage.files import list_names
 
 
-def guards_of(project: str, *, state: str, environ: Mapping[str, str], home: str) -> tuple[Guard, ...]:
-    """Return the guards of the skills of a project and of the user, after renewing the index if it is not up to date."""
-    known = known_guards(project, state=state, environ=environ, home=home)
-    if known is not None:
-        return known
+def guards_of(project: str, *, state: str, environ: Mapping[str, str], home: str) -> GuardIndex:
+    """Return the guards of the skills of a project and of the user, after renewing the index if it is not current."""
+    before = read_index(project, state=state, environ=environ, home=home)
+    if before is not None and before.is_current:
+        return before
     locations = look(project, home, environ)
     loader = Loader(locations.usable, state, project)
     skills = [skill for skill in listing(locations.usable) if skill.source != BUNDLED]
-    guards = tuple(guard for skill in skills for guard in _guards(skill, loader))
+    guards: list[Guard] = []
+    broken: list[str] = []
+    for skill, file in [(owner, file) for owner in skills for file in workflows(owner)]:
+        known = [guard for guard in before.guards if guard.skill == file.address] if before else []
+        found, has_errors = _guards(skill, file, loader, known)
+        guards += found
+        broken += [file.address] if has_errors else []
     files = (file for skill in skills for file in _files(skill))
     paths = [*(root.path for root in locations.roots), *files, os.path.join(state, "trust")]
-    write_index(guards, paths, project, state=state, environ=environ, home=home)
-    return guards
+    index = GuardIndex(guards, broken)
+    write_index(index, paths, project, state=state, environ=environ, home=home)
+    return index
 
 
-def _guards(skill: Skill, loader: Loader) -> Iterator[Guard]:
-    """Yield the guards of all workflows of a skill that can be read."""
-    for file in workflows(skill):
-        with suppress(FlowError):
-            for pattern, steps in loader.read(file).definition.guards.items():
-                if tools.problem(pattern) is None:
-                    yield Guard(file.address, pattern, tuple(steps))
+def _guards(skill: Skill, file: WorkflowFile, loader: Loader, known: list[Guard]) -> tuple[list[Guard], bool]:
+    """Return the guards of a workflow, and whether it has errors: then the *known* ones hold, as far as there are any.
+
+    Python that was never approved, or is no longer, guards nothing.
+    """
+    guards: list[Guard] = []
+    try:
+        loaded = loader.read(file)
+        guards = [
+            Guard(file.address, pattern, tuple(steps))
+            for pattern, steps in loaded.definition.guards.items()
+            if tools.problem(pattern) is None
+        ]
+        loaded.workflow()
+    except TrustError:
+        if approval_of(skill.folder, loader.project, loader.state) is None:
+            return [], False
+    except FlowError:
+        pass
+    else:
+        return guards, False
+    return [Guard(each.skill, each.pattern, each.steps, is_broken=True) for each in known or guards], True
 
 
 def _files(skill: Skill) -> Iterator[str]:

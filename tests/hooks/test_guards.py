@@ -148,6 +148,59 @@ def test_a_broken_skill_does_not_stop_the_others() -> None:
     assert push()
 
 
+@pytest.mark.parametrize(
+    "broken",
+    ["name: [", RELEASE.replace("{ok: publish", "{okay: publish"), RELEASE.replace("[publish]", "7")],
+)
+def test_a_workflow_with_errors_keeps_its_guards_and_the_agent_reads_how_to_find_them(broken: str) -> None:
+    skill = put_skill("release", RELEASE)
+    before = push()
+
+    (skill / "workflow.yaml").write_text(broken)
+
+    told = (
+        "The workflow of skill `release` has errors, so that no session can start, and its last guards hold: "
+    )
+    assert told + "`flow check release` shows them." in push()
+    said = context(hook("session-start", claude_code("session-start")))
+    assert "- `Bash(git push*)`: before it, run `flow step release`.\n- `Bash(git push" in said
+    assert f"{told}`flow check release` shows them. Tell the user." in said
+    (skill / "workflow.yaml").write_text(RELEASE.replace("NAME", "release"))
+    assert push() == before
+
+
+def test_a_running_session_is_still_allowed_what_its_step_allows_when_the_file_breaks() -> None:
+    skill = put_skill("release", RELEASE)
+    within(A, "step", "release")
+    within(A, "step", "release", "ok")
+    assert push(B)
+
+    (skill / "workflow.yaml").write_text("name: [")
+
+    assert push() == ""
+    assert push(B)
+
+
+def test_a_workflow_that_was_never_read_is_named_when_a_conversation_begins() -> None:
+    put_skill("release", "name: [")
+
+    said = context(hook("session-start", claude_code("session-start")))
+
+    assert "`flow check release` shows them" in said
+
+
+def test_changed_python_keeps_its_guards_until_its_approval_is_removed() -> None:
+    skill = put_skill("release", PYTHON, file="workflow.py")
+    allow("release")
+    assert push()
+
+    (skill / "workflow.py").write_text(PYTHON.replace("git push", "git pull"))
+    assert push()
+
+    flow("trust", "release", "--remove")
+    assert push() == ""
+
+
 def test_a_session_that_came_with_the_repository_allows_nothing() -> None:
     put_skill("release", RELEASE)
     within(A, "step", "release")

@@ -19,7 +19,7 @@ from flowrail.operations.steps.held_session import HeldSession
 from flowrail.operations.steps.order_rules import broken_rule
 from flowrail.operations.steps.people import require_person
 from flowrail.rules.tools import ToolUse, forbidding
-from flowrail.skills.guard_index import lift, matching, take_lift
+from flowrail.skills.guard_index import Guard, lift, matching, take_lift
 from flowrail.skills.guard_scan import guards_of
 from flowrail.text.phrases import listed
 from flowrail.text.report import Report
@@ -56,9 +56,7 @@ def check_command(held: HeldSession, session: Session, words: tuple[str, ...]) -
 
 def lift_guard(environment: Environment, pattern: str) -> LiftedGuard:
     """Allow the next call that a guard denies, as a person at a terminal."""
-    guards = guards_of(
-        environment.project, state=environment.state, environ=environment.environ, home=environment.home
-    )
+    guards = _guards(environment)
     skills = tuple(guard.skill for guard in guards if guard.pattern == pattern)
     if not skills:
         raise unknown("guard", pattern, [guard.pattern for guard in guards])
@@ -79,21 +77,27 @@ def _check_allowed(environment: Environment, session: Session, step: StepDef, us
             code="CALL_DENIED",
             hint="change the skill: it declares a command that it forbids",
         )
-    project = environment.project
-    guards = guards_of(project, state=environment.state, environ=environment.environ, home=environment.home)
-    denying = matching(guards, use)
+    denying = matching(_guards(environment), use)
     allowed = {(guard.skill, name) for guard in denying for name in guard.steps}
     if not denying or allowed & set(_positions(environment, session)):
         return
-    if not any(take_lift(environment.state, project, guard.pattern) for guard in denying):
+    if not any(take_lift(environment.state, environment.project, guard.pattern) for guard in denying):
         guard = denying[0]
         raise ConflictError(
             f"skill `{guard.skill}` guards `{guard.pattern}`, which is allowed only at {listed(guard.steps) or 'no step'}",
             code="CALL_DENIED",
-            hint=Hint("follow that skill: ", Command("step", guard.skill)),
+            hint=Hint("fix that skill: ", Command("check", guard.skill))
+            if guard.is_broken
+            else Hint("follow that skill: ", Command("step", guard.skill)),
             skill=guard.skill,
             pattern=guard.pattern,
         )
+
+
+def _guards(environment: Environment) -> tuple[Guard, ...]:
+    return guards_of(
+        environment.project, state=environment.state, environ=environment.environ, home=environment.home
+    ).guards
 
 
 def _positions(environment: Environment, session: Session) -> Iterator[tuple[str, str]]:
