@@ -1,30 +1,38 @@
-"""Plan walks through a workflow in memory, with the real machine, that take every transition and every pair.
+"""Plan walks through a workflow in memory, with the real machine, that take every transition.
 
-A search follows a session only if that shows something new: a transition or a pair never taken, an attempt never counted,
-a value never seen at a step. Its cost therefore depends on the size of the workflow and not on the number of its possible
-runs, and the first walk that it finds is a shortest one. If a workflow is very large, only a part of it is walked, and the
-plan says so.
+A search follows a session only if that shows something new: a transition never taken, an attempt never counted, an answer
+never given, a value never seen at a step. Its cost therefore depends on the size of the workflow and not on the number of
+its possible runs. If a workflow is very large, only a part of it is walked, and the plan says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from hashlib import sha256
-from itertools import chain, pairwise
+from itertools import chain, count
 from typing import Any
 
+from flowrail.errors import FlowError
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.session import Session
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import start
-from flowrail.machines.transition_table import TransitionKey
-from flowrail.machines.walks.actions import Act, read_in, starts
-from flowrail.machines.walks.search import Effort, Node, search, to_end
+from flowrail.machines.transition_table import TransitionKey, followed_transitions
+from flowrail.machines.walks.actions import Act, acts, perform, read_in, starts
 from flowrail.machines.workflow import Workflow
 
 ROUNDS = 5
 """How many attempts of a step without a limit are tried."""
+MOST_SEEN = 24
+"""A search distinguishes so many values of a name at a step: a function may count forever."""
+MOST_SESSIONS = 600
+"""A search for an end gives up after this many sessions."""
+EFFORT = 1_500_000
+"""For a workflow of a few steps, 20,000 moves: a hundred times what the bundled workflows need."""
+MOVE = 75
+"""The cost of a move, without the values that the session holds after it."""
 MOST_ACTS = 10_000
 """Acts of all walks together; a bundled workflow takes at most a thousand."""
 STEPS_PER_ACT = 40
@@ -32,8 +40,6 @@ STEPS_PER_ACT = 40
 
 Atom = tuple[Any, ...]
 """One thing that a walk can show: its kind, and what it is about."""
-_MEANS = frozenset({"status", "value"})
-"""Kinds of atoms that lead to others; no walk is made to show one."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +71,49 @@ class Plan:
 
 
 def plan(workflow: Workflow) -> Plan:
-    """Return walks that take every possible transition and pair of transitions, and repeat every loop."""
+    """Return walks that take every possible transition, give every answer, and repeat every loop."""
     planner = _Planner(workflow)
     walks = sorted(planner.covering(), key=lambda walk: (len(walk.acts), walk.name))
     entered = {atom[1] for atom in planner.first if atom[0] == "entered"}
     unentered = tuple(step.id for step in workflow.steps if step.id not in entered)
-    return Plan(tuple(_named(walks)), unentered, planner.is_part)
+    names: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+    numbered = ((walk, next(names[walk.name])) for walk in walks)
+    named = (
+        walk if number == 1 else replace(walk, name=f"{walk.name}-{number}") for walk, number in numbered
+    )
+    return Plan(tuple(named), unentered, planner.is_part)
+
+
+def transitions_between(before: Session, after: Session, workflow: Workflow) -> tuple[TransitionKey, ...]:
+    """Return the transitions that one report took."""
+    if after.revision == before.revision or after.last is None:
+        return ()
+    return followed_transitions(workflow, after.last)
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    """A session that the search has reached, and how."""
+
+    session: Session | None
+    """`None` if the act was refused."""
+    before: _Node | None = None
+    act: Act | None = None
+    """What was done in the session before."""
+    transitions: tuple[TransitionKey, ...] = ()
+    """The transitions that the act took."""
+    error: str | None = None
+    """The code of the refusal."""
+    params: Mapping[str, object] = Frozen()
+    """At a start: the parameters that are given."""
+
+    def path(self) -> list[_Node]:
+        """Return the nodes from the start to this one."""
+        nodes, node = [self], self.before
+        while node is not None:
+            nodes.append(node)
+            node = node.before
+        return nodes[::-1]
 
 
 class _Planner:
@@ -78,65 +121,115 @@ class _Planner:
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
-        self.effort = Effort()
-        self.first: dict[Atom, Node] = {}
-        self.shown: dict[Node, list[Atom]] = {}
-        self.tails: dict[bytes, list[Node] | None] = {}
-        self.values: dict[tuple[str | None, str], set[str]] = {}
-        for _ in search(workflow, self._starts(), self._is_new, self.effort):
+        self.first: dict[Atom, _Node] = {}
+        self._shown: dict[_Node, list[Atom]] = {}
+        self._values: defaultdict[tuple[str | None, str], set[str]] = defaultdict(set)
+        self._left = EFFORT
+        for _ in self._search(self._starts(), self._is_new):
             pass
-        self.is_part = self.effort.is_used_up
-        self.effort = Effort()
+        self.is_part = self._left <= 0
+        self._left = EFFORT
 
     def covering(self) -> list[Walk]:
-        """Return a small set of walks that show every transition, pair, round, answer and refusal of the search."""
-        order = {node: number for number, node in enumerate(self.shown)}
-        wanted = [(atom, node) for atom, node in self.first.items() if self._wants(atom)]
+        """Return a small set of walks that show every transition, round, answer and refusal of the search."""
+        order = {node: number for number, node in enumerate(self._shown)}
+        wanted = [(atom, node) for atom, node in self.first.items() if self._wants(*atom)]
         shown: set[Atom] = set()
         walks: list[Walk] = []
         acts_left = MOST_ACTS // (1 + self.workflow.total_steps // STEPS_PER_ACT)
         for atom, node in sorted(wanted, key=lambda item: -order[item[1]]):
             if atom in shown:
                 continue
-            walk = self._walk(node, _purpose(atom))
+            kind, step, *about = atom
+            name = "-".join((step, kind, *map(str, about)))
+            walk = self._walk(node, name.lower().replace(" ", "-"))
             acts_left -= len(walk.acts) if walk is not None else 0
             if walk is None or (walks and acts_left < 0):
                 self.is_part = True
                 break
             walks.append(walk)
-            shown.update(chain.from_iterable(self.shown[passed] for passed in node.path()))
-            shown |= {("transition", transition) for transition in walk.transitions}
-            shown |= {("pair", *pair) for pair in pairwise(walk.transitions)}
+            shown.update(chain.from_iterable(self._shown[passed] for passed in node.path()))
+            shown |= {("taken", *transition) for transition in walk.transitions}
         return walks
 
-    def _starts(self) -> Iterator[Node]:
-        for params in starts(self.workflow):
-            session = start(self.workflow, params)
-            self.effort.spend(session)
-            yield Node(session, params=params)
+    def _search(
+        self,
+        nodes: Iterable[_Node],
+        is_new: Callable[[_Node], bool],
+        distance: Callable[[Session], int] = lambda _: 0,
+    ) -> Iterator[_Node]:
+        """Yield what can follow from *nodes*, the nearest to the goal first. Only nodes that are new are followed."""
+        order = count()
+        heap: list[tuple[int, int, _Node]] = []
 
-    def _is_new(self, node: Node) -> bool:
+        def add(node: _Node) -> None:
+            after = node.session
+            self._left -= MOVE + (len(after.visits) + len(after.state) + len(after.params) if after else 0)
+            if is_new(node):
+                heapq.heappush(heap, (distance(after) if after else 0, next(order), node))
+
+        for node in nodes:
+            add(node)
+            if self._left <= 0:
+                break
+        while heap and self._left > 0:
+            node = heapq.heappop(heap)[2]
+            yield node
+            if node.session is not None and node.session.is_open:
+                for act in acts(self.workflow, node.session):
+                    add(self._after(node, node.session, act))
+
+    def _starts(self) -> Iterator[_Node]:
+        for params in starts(self.workflow):
+            yield _Node(start(self.workflow, params), params=params)
+
+    def _after(self, node: _Node, session: Session, act: Act) -> _Node:
+        try:
+            after = perform(self.workflow, session, act)
+        except FlowError as error:
+            return _Node(None, node, act, error=error.code)
+        return _Node(after, node, act, transitions_between(session, after, self.workflow))
+
+    def _is_new(self, node: _Node) -> bool:
         atoms = list(self._atoms(node))
         new = [atom for atom in atoms if atom not in self.first]
         if new:
             self.first.update(dict.fromkeys(new, node))
-            self.shown[node] = atoms
+            self._shown[node] = atoms
         return bool(new)
 
-    def _wants(self, atom: Atom) -> bool:
-        """Return whether a walk must show *atom*. If rounds are equal, the first few and the last are shown."""
-        if atom[0] not in {"answered", "found", "entered"}:
-            return atom[0] not in _MEANS
-        step = self.workflow.get(atom[1])
-        bound = step.bound if step is not None and step.bound else 0
-        visit = int(atom[-1])
-        return visit < ROUNDS or visit >= bound > 0
+    def _atoms(self, node: _Node) -> Iterator[Atom]:
+        """Yield what a node shows. The order is the same in every process, because walks are named after atoms."""
+        before, act, after = node.before, node.act, node.session
+        if before is not None and before.session is not None and act is not None:
+            yield from (("taken", *transition) for transition in node.transitions)
+            step, visit = self.workflow.step(str(before.session.step)), before.session.visit
+            about = [*(label for _, label in act.answers), *(severity for severity, _ in act.findings)]
+            about += ["-".join(sorted({*act.agents}))] if act.agents else []
+            about += [] if about or node.transitions else [node.error or "asks"]
+            yield from (("reported", step.id, act.report, word, min(visit, _most(step))) for word in about)
+        if after is not None and after.step is not None:
+            yield "status", after.step, after.status
+            yield "entered", after.step, min(after.visit, _most(self.workflow.step(after.step)))
+            values = {**after.params, **after.state}
+            for name in sorted(read_in(self.workflow) & values.keys()):
+                seen = self._values[after.step, name]
+                if len(seen) < MOST_SEEN:
+                    seen.add(repr(values[name]))
+                if repr(values[name]) in seen:
+                    yield "value", after.step, name, repr(values[name])
 
-    def _walk(self, node: Node, name: str) -> Walk | None:
-        """Return the walk to a node and from there to the nearest end; `None` if the limit is reached."""
+    def _wants(self, kind: str, step_id: str, *about: Any) -> bool:
+        """Return whether a walk must show something. If rounds are equal, the first few and the last are shown."""
+        bound = self.workflow.step(step_id).bound or 0
+        fewest = {"entered": ROUNDS, "reported": 2}.get(kind, 0)
+        return kind == "taken" or (fewest > 0 and (about[-1] < fewest or about[-1] >= bound > 0))
+
+    def _walk(self, node: _Node, name: str) -> Walk | None:
+        """Return the walk to a node and from there to an end; `None` if the limit is reached."""
         path = node.path()
         tail = [] if node.session is None else self._tail(node.session)
-        if tail is None and self.effort.is_used_up:
+        if tail is None and self._left <= 0:
             return None
         nodes = [*path, *(tail or ())]
         return Walk(
@@ -148,95 +241,26 @@ class _Planner:
             loose=tail is None,
         )
 
-    def _tail(self, session: Session) -> list[Node] | None:
-        """Return the nodes from *session* to the nearest end, searched once for equivalent sessions."""
-        mark = _mark(session)
-        if mark not in self.tails:
-            self.tails[mark] = to_end(self.workflow, session, self.effort)
-        return self.tails[mark]
+    def _tail(self, session: Session) -> list[_Node] | None:
+        """Return the nodes from *session* to an end; later steps are tried first. `None` if no end was found."""
+        numbers = {step.id: number for number, step in enumerate(reversed(self.workflow.steps))}
+        seen: set[str] = set()
 
-    def _atoms(self, node: Node) -> Iterator[Atom]:
-        """Yield what a node shows. The order is the same in every process, because walks are named after atoms."""
-        before, act, after = node.before, node.act, node.session
-        if before is None or before.session is None or act is None:
-            yield from self._state(node, Frozen())
-            return
-        step = self.workflow.step(str(before.session.step))
-        if after is None:
-            yield "error", step.id, node.error
-            return
-        yield from (("transition", transition) for transition in node.transitions)
-        yield from self._state(node, before.session.visits)
-        passed: Node | None = before
-        while passed is not None and not passed.transitions:
-            passed = passed.before
-        if node.transitions and passed is not None:
-            yield "pair", passed.transitions[-1], node.transitions[0]
-        visit = min(before.session.visit, _most(step))
-        if not node.transitions:
-            yield "asks", step.id, visit
-        for name, label in act.answers:
-            yield "answered", step.id, name, label, visit
-        if act.findings:
-            yield "found", step.id, visit
-        if act.agents:
-            yield "agents", step.id, *sorted(set(act.agents)), act.report
+        def is_new(node: _Node) -> bool:
+            after, known = node.session, len(seen)
+            if after is not None:
+                state = (after.step, after.status, after.visits, after.state, after.questions, after.findings)
+                seen.add(repr(state))
+            return len(seen) > known
 
-    def _state(self, node: Node, known: Mapping[str, int]) -> Iterator[Atom]:
-        """Yield the state of a node's session, without the attempts that are *known*."""
-        session = node.session
-        assert session is not None  # noqa: S101 - the callers checked it
-        yield "status", session.step, session.status
-        for step_id, visits in session.visits.items():
-            step = self.workflow.get(step_id)
-            if step is not None and known.get(step_id) != visits:
-                yield "entered", step_id, min(visits, _most(step))
-        values = {**session.params, **session.state}
-        for name in sorted(read_in(self.workflow)):
-            if name in values and self._is_distinguished(session.step, name, repr(values[name])):
-                yield "value", session.step, name, repr(values[name])
-
-    def _is_distinguished(self, step_id: str | None, name: str, value: str) -> bool:
-        """Return whether a value is one of the first few of *name* in a step: a function may count forever."""
-        if name in self.workflow.params or name in self.workflow.reported:
-            return True
-        known = self.values.setdefault((step_id, name), set())
-        if len(known) < ROUNDS:
-            known.add(value)
-        return value in known
-
-
-def _mark(session: Session) -> bytes:
-    """Return a value that is equal for sessions with the same possible continuations, regardless of their history.
-
-    With reviews, questions or agents, the revisions count too. With reviews, so does the outcome of the last step: a
-    gate does not pass after a review that failed without findings.
-    """
-    events = (session.entered, session.decided, session.dispatches, session.questions, session.findings)
-    alike = replace(session, last=None, revision=session.revision if any(events) else 0)
-    ended = (session.last.step, session.last.outcome) if session.entered and session.last else None
-    return sha256(repr((alike, ended)).encode("utf-8", "backslashreplace")).digest()
+        for node in self._search([_Node(session)], is_new, lambda after: numbers.get(str(after.step), -1)):
+            if len(seen) >= MOST_SESSIONS:
+                break
+            if node.session is not None and not node.session.is_open:
+                return node.path()
+        return None
 
 
 def _most(step: StepDef) -> int:
     """Return how many attempts of a step are distinguished: its limit, and each round beyond it."""
     return step.bound + 4 if step.bound else ROUNDS
-
-
-def _purpose(atom: Atom) -> str:
-    """Return the name of a walk that shows *atom*, such as `look.ok-then-tell.fail` or `look-entered-3`."""
-    kind, *about = atom
-    if kind == "transition":
-        return ".".join(*about)
-    if kind == "pair":
-        return "-then-".join(map(".".join, about))
-    step, *rest = map(str, about)
-    return "-".join((step, kind, *rest)).lower().replace(" ", "-")
-
-
-def _named(walks: list[Walk]) -> Iterator[Walk]:
-    """Yield *walks* with unique names."""
-    seen: dict[str, int] = {}
-    for walk in walks:
-        number = seen[walk.name] = seen.get(walk.name, 0) + 1
-        yield walk if number == 1 else replace(walk, name=f"{walk.name}-{number}")

@@ -182,9 +182,8 @@ def walk_skills(
 ) -> Tested:
     """Walk through a workflow and check what its steps print
 
-    The walks take every transition and every pair of transitions, repeat every loop, always
-    fail and always iterate. Agents succeed and fail, questions get every answer, reviews have
-    findings or none, and evidence counts as passed. Sessions are in a temporary folder. Project
+    The walks take every transition and repeat every loop up to its limit. Agents succeed and fail, questions get every
+    answer, reviews have findings or none, and evidence counts as passed. Sessions are in a temporary folder. Project
     skills in Python run only if they are approved.
 
     Exits 1 if a walk fails or if a value has no choices, bounds, default or example, and 7 if a skill is not
