@@ -25,25 +25,10 @@ from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.text.phrases import did_you_mean
 from flowrail.text.safe_text import in_quotes
+from flowrail.text.validation import in_words
 
 MOST_PROBLEMS = 5_000
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
-_EXPECTED = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "is_instance_of": "a list",
-    "dict_type": "`key: value` pairs",
-    "mapping_type": "`key: value` pairs",
-    "dataclass_type": "`key: value` pairs",
-    "dataclass_exact_type": "`key: value` pairs",
-    "callable_type": "a function",
-}
-"""What pydantic expected, by the type of its error."""
 _UNKNOWN = {"unexpected_keyword_argument", "value_error"}
 _NEED_QUOTES = (bool, int, float)
 """A value of these types would be a text in quotes."""
@@ -175,40 +160,21 @@ def _remove(data: Any, path: Path, removed: set[Path]) -> None:
 
 def _problem(path: Path, errors: list[ErrorDetails], data: object) -> UnplacedFinding:
     """Return what is wrong with the value at *path*."""
-    kind, value = errors[0]["type"], errors[0]["input"]
-    expected = [word for error in errors for word in _expected(error, is_file=isinstance(data, Mapping))]
-    if kind == "missing":
-        message, remedy = "is missing", "add it"
-    elif kind in _UNKNOWN:
+    value, kinds = errors[0]["input"], {error["type"] for error in errors}
+    is_file, place = isinstance(data, Mapping), path
+    words = [in_words(error) for error in errors if not (is_file and error["type"] == "callable_type")]
+    message = " or ".join(dict.fromkeys(words)).replace(" or must be", " or")
+    remedy = message.replace("must be", "write")
+    if "missing" in kinds:
+        place, remedy = path[:-1], "add it"
+    elif kinds & _UNKNOWN:
         message = "is an unknown key"
         remedy = _remedy_of_unknown(path)
-    elif kind == "literal_error" and isinstance(value, str):
-        message = f"is `{in_quotes(value)}`"
-        remedy = did_you_mean(
-            value, [word.strip("`") for word in expected], f"use one of {', '.join(expected)}"
-        )
-    elif expected:
-        words = " or ".join(dict.fromkeys(expected))
-        message = f"is not {words}"
-        remedy = f"write {words}" + (
-            "; quote it" if "a text" in words and isinstance(value, _NEED_QUOTES) else ""
-        )
-    else:
-        message = f"is {value!r:.60}"
-        remedy = errors[0]["msg"].replace("Input should be", "write a number that is")
-    place = path[:-1] if kind == "missing" else path
+    elif "literal_error" in kinds and isinstance(value, str):
+        remedy = did_you_mean(value, re.findall("`([^`]*)`", message), remedy)
+    elif "string_type" in kinds and isinstance(value, _NEED_QUOTES):
+        remedy += ", in quotes"
     return UnplacedFinding("FR130", place, f"{_name(path, data)} {message}", remedy)
-
-
-def _expected(error: ErrorDetails, *, is_file: bool) -> list[str]:
-    """Return what a member of a type accepts, in words."""
-    if error["type"] == "literal_error":
-        return [f"`{choice}`" for choice in re.findall(r"'([^']*)'", error["ctx"]["expected"])]
-    if error["type"] == "callable_type" and is_file:
-        return []
-    if error["type"].startswith("dataclass") and not is_file:
-        return [f"{error['ctx']['class_name']}(...)"]
-    return [_EXPECTED[error["type"]]] if error["type"] in _EXPECTED else []
 
 
 def _remedy_of_unknown(path: Path) -> str:

@@ -89,12 +89,12 @@ WRONG_TYPES = {
     'questions=[{"id": "go"}]': "write Question(...)",
     'questions=[Question("go", "Go", "Go?", options=[{"label": "Yes"}])]': "write Option(...)",
     'reports={"x": "string"}': "write Arg(...)",
-    'reports=["x"]': "write `key: value` pairs",
+    'reports=["x"]': "write a mapping",
     'variants=[{"when": "visit > 1", "text": "again.md"}]': "write Variant(...)",
     'limit="5"': "write a whole number",
     "limit=True": "write a whole number",
     'reports={"size": Arg(type="integer", min="1")}': "write a whole number or a number",
-    'dispatch=Dispatch("explore", over={"a": 1})': "write a text or a list",
+    'dispatch=Dispatch("explore", over={"a": 1})': "write text or a list",
 }
 
 
