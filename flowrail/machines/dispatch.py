@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated
 
-from flowrail.machines.frozen import TEXT, Definition, Frozen, NotInFiles, Scalar, Value, put
+from flowrail.machines.frozen import FILLED, TEXT, Definition, Frozen, NotInFiles, Scalar, Value, put
 
 MOST_DISPATCHES = 200
 """The largest number of dispatches of one step."""
@@ -39,13 +39,13 @@ class Dispatch(Definition):
     """The workflow that the agent runs, such as planner/explore."""
     over: str | Sequence[Scalar] | None = None
     """A list, or the name of a fact that is one. Each item is dispatched once, so none may be there twice."""
-    vars: Mapping[str, Value] = Frozen()
+    vars: Mapping[str, Value] = field(default=Frozen(), metadata=FILLED)
     """The parameters of `workflow`. $item is the item; a placeholder alone keeps its type."""
     join: str = "all"
     """How many dispatches must succeed: all, any, or at least N."""
     model: str | None = field(default=None, metadata=TEXT)
     """The model to use, such as sonnet."""
-    prompt: str | Sequence[str] = field(default=(), metadata=TEXT)
+    prompt: str | Sequence[str] = field(default=(), metadata={**TEXT, **FILLED})
     """Without `workflow`: the agent's instructions, or the .md file with them. By default, the step's own text."""
     script: Annotated[str | None, NotInFiles()] = None
     """The workflow that the agent runs, or a Python module to run."""

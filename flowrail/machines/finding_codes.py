@@ -83,6 +83,7 @@ FR171 | warning | No step uses a text file. Usually it is the text of a step tha
 FR174 | warning | A workflow file is never read. Its author may be editing the wrong file. | Rename the file, or delete it.
 FR176 | warning | A step with dispatches has no transition for success. Only failure could be reported. | Add `ok` to `next`.
 FR178 | warning | A session can reach a gate without its review. A gate decides from the findings of the review. Without one, it refuses to decide. | Let the transition lead to the review.
+FR181 | warning | A text asks for a fact that the step does not accept. The agent would report the fact, and be refused. | Ask for a fact that is in `reports`.
 FR182 | warning | Agents cannot discover the skill. Hosts look into `.claude/skills` and find a skill by its `SKILL.md`. | Write a `SKILL.md` with `name`, `description` and `flow step SKILL`.
 FR183 | warning | The handoff block in SKILL.md does not match the handoff schema. flowrail accepts it, but other programs that read the schema may not. | Declare `categories: [research]` and `handoff: {accepts_from: ["*"], schema_version: "3.0"}`, with the keys of the page [Discovery and registry](discovery.md).
 FR184 | warning | A check of `evidence` proves little. An agent that has not done the work passes the check, and the record says that the work was checked. | Ask for something that only the finished work has.

@@ -10,6 +10,7 @@ from typing import TypeVar
 from flowrail.command import Command, Hint
 from flowrail.errors import FlowError
 from flowrail.machines.finding_codes import FINDING_CODES
+from flowrail.text.safe_text import in_quotes
 
 Path = tuple[str | int, ...]
 MOST_FOUND = 5_000
@@ -93,6 +94,14 @@ _AnyFinding = TypeVar("_AnyFinding", Finding, UnplacedFinding)
 def first(rules: Iterable[Iterable[_AnyFinding]]) -> Iterator[_AnyFinding]:
     """Yield the first findings of each rule."""
     return chain.from_iterable(islice(findings, MOST_FOUND) for findings in rules)
+
+
+def name_of(path: Path, step_id: object) -> str:
+    """Return a path inside a step, or inside the workflow, in words; positions are counted from 1."""
+    words = ".".join(str(part + 1) if isinstance(part, int) else part for part in path)
+    inside = f"`{in_quotes(words)}`" if words else ""
+    step = f"step `{in_quotes(step_id)}`" if isinstance(step_id, str) else ""
+    return " of ".join(filter(None, (inside, step))) or "the file"
 
 
 def step_index(raw: UnplacedFinding) -> int:

@@ -21,6 +21,10 @@ V = TypeVar("V")
 
 TEXT = {"decides": False}
 """The metadata of a field that cannot lead a session to another step. It is not part of the fingerprint."""
+FILLED = {"kind": "text"}
+"""The metadata of a field with texts whose placeholders are filled."""
+CONDITION = {"kind": "condition"}
+"""The metadata of a field with an expression."""
 INTERNAL = {"internal": True}
 """The metadata of a field that only flowrail needs; JSON leaves it out."""
 

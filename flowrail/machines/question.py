@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from flowrail.machines.frozen import TEXT, Definition, NotInFiles, put
+from flowrail.machines.frozen import FILLED, TEXT, Definition, NotInFiles, put
 from flowrail.outcome import Reportable
 from flowrail.text.safe_text import visible
 
@@ -32,9 +32,9 @@ QuestionProblem = tuple[Path, str]
 class Option(Definition):
     """One answer to choose from. It can decide the outcome of the step."""
 
-    label: str
+    label: str = field(metadata=FILLED)
     """The answer, in a few words."""
-    description: str = field(default="", metadata=TEXT)
+    description: str = field(default="", metadata={**TEXT, **FILLED})
     """The meaning of the answer."""
     outcome: Reportable | str | None = None
     """The outcome that follows. Must be in `next` of the step."""
@@ -56,7 +56,7 @@ class Question(Definition):
     """A name for it: lower-case letters, digits and underscores."""
     header: str = field(metadata=TEXT)
     """A short heading, at most 12 characters."""
-    text: str = field(metadata=TEXT)
+    text: str = field(metadata={**TEXT, **FILLED})
     """The question, as the user reads it."""
     options: Sequence[Option] = ()
     """The answers: two or three."""

@@ -19,12 +19,11 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails, PydanticOmit
 
-from flowrail.machines.findings import Path, UnplacedFinding
+from flowrail.machines.findings import Path, UnplacedFinding, name_of
 from flowrail.machines.frozen import STRICT
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
 from flowrail.text.phrases import did_you_mean
-from flowrail.text.safe_text import in_quotes
 from flowrail.text.validation import in_words
 
 MOST_PROBLEMS = 5_000
@@ -210,11 +209,9 @@ def _file_schema() -> dict[str, Any]:
 
 
 def _name(path: Path, data: object) -> str:
-    """Return a path in words, such as `reports.size` of step `look`; positions are counted from 1."""
-    words = [str(part + 1) if isinstance(part, int) else part for part in path]
+    """Return a path in words, such as `reports.size` of step `look`."""
     if path[:1] != ("steps",) or len(path) == 1:
-        return f"`{in_quotes('.'.join(words))}`" if words else "the file"
+        return name_of(path, None)
     step = _at(_at(data, "steps"), path[1])
     step_id = step.id if isinstance(step, StepDef) else _at(step, "id")
-    name = f"step `{in_quotes(step_id)}`" if isinstance(step_id, str) else f"step {words[1]}"
-    return f"`{in_quotes('.'.join(words[2:]))}` of {name}" if words[2:] else name
+    return name_of(path[2:], step_id) if isinstance(step_id, str) else name_of(path, None)

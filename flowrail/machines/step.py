@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias, get_type_
 from flowrail.errors import UsageError
 from flowrail.machines.demanded_evidence import Evidence, StepCommand
 from flowrail.machines.dispatch import Dispatch
-from flowrail.machines.frozen import TEXT, Definition, Frozen, NotInFiles, freeze_deep, freeze_items, put
+from flowrail.machines.frozen import (
+    CONDITION,
+    FILLED,
+    TEXT,
+    Definition,
+    Frozen,
+    NotInFiles,
+    freeze_deep,
+    freeze_items,
+    put,
+)
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.question import Question
 from flowrail.machines.values import Arg, kind_of_type
@@ -120,7 +130,7 @@ class Rule(Definition):
 
     outcome: Reportable | str
     """The outcome if the rule holds."""
-    when: str | None = field(default=None, metadata={"alias": "if"})
+    when: str | None = field(default=None, metadata={**CONDITION, "alias": "if"})
     """The expression, such as failures == 0."""
 
     def __post_init__(self) -> None:
@@ -131,9 +141,9 @@ class Rule(Definition):
 class Variant(Definition):
     """Other instructions for a step, used if a condition holds."""
 
-    when: Condition
+    when: Condition = field(metadata=CONDITION)
     """The expression that must hold."""
-    actions: Sequence[str] = ()
+    actions: Sequence[str] = field(default=(), metadata=FILLED)
     """The instructions, one paragraph per item."""
     text: str | None = None
     """The file with the instructions, such as steps/again.md."""
@@ -153,17 +163,19 @@ class StepDef(Definition):
 
     id: str
     """A name for it: letters, digits, hyphens and underscores."""
-    title: str | TextFunction = field(default="", metadata=TEXT)
+    title: str | TextFunction = field(default="", metadata={**TEXT, **FILLED})
     """The name that people and agents see. May contain $fact."""
-    actions: Sequence[str] | ActionsFunction = field(default=(), metadata=TEXT)
+    actions: Sequence[str] | ActionsFunction = field(default=(), metadata={**TEXT, **FILLED})
     """The instructions, one paragraph per item."""
     handler: Annotated[Handler | Dispatch | None, NotInFiles()] = None
     """The function that decides the outcome."""
-    next: Mapping[Any, str | None] = field(default=Frozen(), metadata={"json_schema_extra": _TRANSITIONS})
+    next: Mapping[Any, str | None] = field(
+        default=Frozen(), metadata={"kind": "transition", "json_schema_extra": _TRANSITIONS}
+    )
     """For each outcome, the id of the next step, or null to end the session."""
     phase: str | None = field(default=None, metadata=TEXT)
     """The phase of the procedure that the step is part of."""
-    when: Condition | None = None
+    when: Condition | None = field(default=None, metadata=CONDITION)
     """The step is skipped unless this expression holds."""
     limit: Annotated[int, Bounds(ge=1)] | None = None
     """How often the step may be entered."""
@@ -181,7 +193,7 @@ class StepDef(Definition):
     """Makes the step a review gate: findings decide the outcome."""
     forbids: Sequence[str] = field(default=(), metadata=TEXT)
     """Tools that the step must not use, such as Edit or Bash(git push*)."""
-    evidence: Mapping[str, Sequence[Evidence]] = Frozen()
+    evidence: Mapping[str, Sequence[Evidence]] = field(default=Frozen(), metadata={"kind": "demand"})
     """For an outcome, the checks that must pass before it is accepted."""
     commands: Mapping[str, StepCommand] = Frozen()
     """Commands that `flow run NAME` runs, by name."""

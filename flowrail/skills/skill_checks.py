@@ -255,11 +255,11 @@ def _unfit(name: str, arg: Arg | None, value: object) -> str | None:
 
 def _fences(file: WorkflowFile, loaded: LoadedWorkflow, problems: Problems) -> Iterator[Finding]:
     for index, step in enumerate(loaded.definition.steps):
-        for text in texts_of(step):
+        for text in texts_of(step, ("steps", index)):
             if text.key not in {"actions", "variants", "prompt"}:
                 continue
             for line, name, problem in problems(text.value):
-                place = loaded.locate(("steps", index, *text.path))
+                place = loaded.locate(text.path)
                 if place.file != file.path and not file.is_python:
                     # A file of its own. The text lacks the blank lines at its top.
                     written = loaded.files.get(place.file, b"")

@@ -113,7 +113,7 @@ steps:
         (("(\\\\d+)", "\\\\d+"), "has a pattern without a group for the value"),
         (('["src/**"]', '["../src"]'), "has the path `../src`"),
         (("from: tests.failures", "from: tests.failure"), "comes from `tests.failure`, which no command has"),
-        (("book: {", "Book: {"), "command `Book` of step `build` has an invalid name"),
+        (("book: {", "Book: {"), "`commands.Book` of step `build` has an invalid name"),
     ],
 )
 def test_each_mistake_in_a_command_is_a_finding(changed: tuple[str, str], problem: str) -> None:

@@ -12,11 +12,12 @@ from flowrail.machines.checks import order_rules
 from flowrail.machines.checks.functions import declared_outcomes, function_problems
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.checks.table import Analysis, Check, Rows
-from flowrail.machines.demanded_evidence import KINDS, PER_ATTEMPT, Evidence
+from flowrail.machines.demanded_evidence import KINDS, PER_ATTEMPT, CommandFact, Evidence, StepCommand
 from flowrail.machines.dispatch import MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.findings import UnplacedFinding
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.parts import Part
-from flowrail.machines.question import problems_in
+from flowrail.machines.question import Option, Question, problems_in
 from flowrail.machines.severities import DEFAULT_POLICY, POLICIES
 from flowrail.machines.step import (
     BUILT_IN,
@@ -26,10 +27,12 @@ from flowrail.machines.step import (
     UNWRITTEN,
     VALUE_NAME,
     WORKFLOW_NAME,
+    Rule,
     StepDef,
     handler_signature,
 )
 from flowrail.machines.values import Arg, kind_of, misfit, same
+from flowrail.machines.workflow import Workflow
 from flowrail.outcome import REPORTABLE, Outcome
 from flowrail.rules import tools
 from flowrail.text import phrases, placeholders
@@ -77,13 +80,13 @@ def _workflow(part: Part, scope: Scope) -> Rows:
 
 
 def _transition(part: Part, scope: Scope) -> Rows:
-    source, outcome, target = part.value
-    if not isinstance(outcome, Outcome):
+    source, outcome, target = part.step.id, part.name, part.value
+    if outcome not in set(Outcome):
         hint = f"use one of {phrases.listed(REPORTABLE)}, or `{Outcome.DEFAULT}` for all others"
-        hint = phrases.did_you_mean(str(outcome), map(str, REPORTABLE), hint)
+        hint = phrases.did_you_mean(outcome, map(str, REPORTABLE), hint)
         yield "FR113", "", f"unknown outcome `{outcome}`", hint
     edges = scope.unknown_targets.get(target, ())
-    if edges and edges[0] == part.value:  # a name that several transitions use is one finding
+    if edges and edges[0] == (source, outcome, target):  # a name that several transitions use is one finding
         more = f", as {phrases.count(len(edges) - 1, 'other transition')} do" if edges[1:] else ""
         hint = scope.did_you_mean(target, scope.index, "use the id of a step; `null` ends the run")
         yield "FR102", "", f"step `{source}` leads to unknown step `{target}`{more}", hint
@@ -220,16 +223,21 @@ def _function(part: Part, _: Scope) -> Rows:
 
 def _value(part: Part, _: Scope) -> Rows:
     if part.name in _RESERVED or not VALUE_NAME.match(part.name):
-        yield "FR107", "", f"{part} is not a valid name for a value", "use a lower-case word such as `topic`"
-    for message, remedy in _value_problems(str(part), part.value):
+        yield (
+            "FR107",
+            "",
+            f"`{part.name}` is not a valid name for a value",
+            "use a lower-case word such as `topic`",
+        )
+    for message, remedy in _value_problems(part.full, part.value):
         yield "FR122", "", message, remedy
     source = part.value.source
     if source is not None and part.step is None:
-        yield "FR159", "from", f"parameter {part} has `from`, which only facts have", "remove it"
+        yield "FR159", "from", f"{part.full} has `from`, which only facts have", "remove it"
     elif source is not None:
         known = [f"{name}.{fact}" for name, command in part.step.commands.items() for fact in command.facts]
         if source not in known:
-            message = f"fact {part.full} comes from `{source[:60]}`, which no command has"
+            message = f"{part.full} comes from `{source[:60]}`, which no command has"
             hint = "write COMMAND.FACT, both declared in `commands`"
             yield "FR159", "from", message, phrases.did_you_mean(source, known, hint)
 
@@ -292,6 +300,8 @@ def _condition(part: Part, scope: Scope) -> Rows:
 
 
 def _text(part: Part, scope: Scope) -> Rows:
+    if part.key == "vars" and not isinstance(part.value, str):
+        return
     for placeholder, why, hint in scope.unfilled(part.value, part.names):
         code, at = ("FR141", "") if part.key == "vars" else ("FR121", placeholder)
         yield code, at, f"{part.full} has `{placeholder}`, {why}", hint
@@ -302,7 +312,7 @@ def _text(part: Part, scope: Scope) -> Rows:
 
 def _work(part: Part, scope: Scope) -> Rows:
     work, step = part.value, part.step
-    if step.dispatch is not None and isinstance(step.handler, Dispatch):
+    if step.dispatch is not None and isinstance(step.handler, Dispatch) and work is step.work:
         yield "FR154", "", f"step `{step.id}` has a `dispatch` and a `Dispatch` for a handler"
     for name in work.vars:
         if not VALUE_NAME.match(name) or name in BUILT_IN:
@@ -360,10 +370,10 @@ def _questions(part: Part, _: Scope) -> Rows:
 
 
 def _answer(part: Part, _: Scope) -> Rows:
-    key = "other" if part.kind == "question" else "outcome"
+    key = "other" if part.kind is Question else "outcome"
     outcome = getattr(part.value, key)
     if outcome is not None and outcome not in part.step.transitions:
-        message = f"an answer to `{part}` decides `{outcome}`, which leads nowhere from `{part.step.id}`"
+        message = f"an answer to {part.full} decides `{outcome}`, which leads nowhere"
         yield "FR147", key, message
 
 
@@ -518,23 +528,23 @@ def _pattern(part: Part, _: Scope) -> Rows:
         yield "FR159", "match", f"{part.full} has a pattern with {groups} groups", hint
 
 
-ERRORS: Mapping[str, Sequence[Check]] = {
-    "workflow": (_workflow,),
-    "step": (_step, _position, _instructions, _deciders, _questions, _repeated_checks),
+ERRORS: Mapping[object, Sequence[Check]] = {
+    Workflow: (_workflow,),
+    StepDef: (_step, _position, _instructions, _deciders, _questions, _repeated_checks),
     "transition": (_transition,),
-    "rule": (_rule,),
+    Rule: (_rule,),
     "function": (_function,),
-    "value": (_value,),
+    Arg: (_value,),
     "condition": (_condition,),
     "text": (_text,),
-    "work": (_work,),
-    "question": (_answer,),
-    "option": (_answer,),
-    "gate": (_gate,),
+    Dispatch: (_work,),
+    Question: (_answer,),
+    Option: (_answer,),
+    GateConfig: (_gate,),
     "demand": (_demand,),
-    "check": (_check,),
-    "command": (_command,),
-    "pattern": (_pattern,),
+    Evidence: (_check,),
+    StepCommand: (_command,),
+    CommandFact: (_pattern,),
 }
 """The checks by the kind of part that they look at."""
 GRAPH_ERRORS: Sequence[Analysis] = (

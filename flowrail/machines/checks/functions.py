@@ -24,7 +24,7 @@ def function_problems(part: Part) -> list[tuple[str, str]]:
 
     A step calls a handler with the context and its named parameters, any other function with the context alone.
     """
-    return [*_problems(part.value, is_handler=part.path == ("handler",))][:1]
+    return [*_problems(part.value, is_handler=part.inside == ("handler",))][:1]
 
 
 def declared_outcomes(handler: object) -> list[str]:

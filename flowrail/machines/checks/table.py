@@ -22,7 +22,7 @@ Analysis = Callable[[Scope], Iterable[UnplacedFinding]]
 
 
 def findings_of(
-    workflow: Workflow, checks: Mapping[str, Sequence[Check]], analyses: Sequence[Analysis]
+    workflow: Workflow, checks: Mapping[object, Sequence[Check]], analyses: Sequence[Analysis]
 ) -> list[UnplacedFinding]:
     """Return the findings about *workflow*, in the order of its steps, each with the id of its step.
 
@@ -31,22 +31,12 @@ def findings_of(
     scope = Scope(workflow)
     of_parts = (
         finding
-        for prefix, part in _parts(workflow)
+        for part in parts_of(workflow)
         for check in checks.get(part.kind, ())
-        for finding in _findings(check(part, scope), (*prefix, *part.path))
+        for finding in _findings(check(part, scope), part.path)
     )
     findings = first([of_parts, *(analysis(scope) for analysis in analyses)])
     return [*in_steps(sorted(findings, key=step_index), [step.id for step in workflow.steps])]
-
-
-def _parts(workflow: Workflow) -> Iterator[tuple[Path, Part]]:
-    """Yield every part of *workflow*, each with the path of its step."""
-    yield (), Part("workflow", (), "", workflow)
-    for name, arg in workflow.params.items():
-        yield (), Part("value", ("params", name), f"`{name}`", arg)
-    for index, step in enumerate(workflow.steps):
-        for part in parts_of(step):
-            yield ("steps", index), part
 
 
 def _findings(rows: Rows, path: Path) -> Iterator[UnplacedFinding]:

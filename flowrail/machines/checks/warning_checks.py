@@ -11,9 +11,12 @@ from flowrail.machines.checks.proof import broken_rules
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.checks.table import Analysis, Check, Rows
 from flowrail.machines.demanded_evidence import Evidence
+from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import UnplacedFinding
+from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.limits import GOVERNED
-from flowrail.machines.parts import Part, instructions_of
+from flowrail.machines.parts import Part, texts_of
+from flowrail.machines.question import Option, Question
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition_table import is_limited
 from flowrail.outcome import Outcome
@@ -24,9 +27,21 @@ _ALWAYS = frozenset({"true", ":", "echo", "printf", "exit", "test", "pwd", "ls",
 """Commands that always succeed, or that do not look at the work."""
 _SHELL = re.compile(r"(?:\S*/)?(?:sh|bash|dash|zsh|ksh|fish) -\w*c")
 """A shell that runs a text."""
+_ASKED = re.compile(r"\b[Rr]eport ((?:\*\*[a-z][a-z0-9_]*\*\*(?:,? and |, )?)+)")
+"""The facts that instructions ask for, in bold."""
 
 
-# --- loops
+# --- texts and loops
+
+
+def _text(part: Part, scope: Scope) -> Rows:
+    step, is_read = part.step, part.key in {"actions", "variants"} and not callable(part.step.handler)
+    asked = " ".join(_ASKED.findall(part.value)) if is_read else ""  # a handler may accept any fact
+    for name in dict.fromkeys(re.findall(r"\*\*(\w+)\*\*", asked)):
+        if name not in step.reports:
+            hint = scope.did_you_mean(name, step.reports, "ask for a fact in `reports`")
+            message = f"the text of step `{step.id}` asks for **{name}**, which the step does not accept"
+            yield "FR181", f"**{name}**", message, hint
 
 
 def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -73,16 +88,17 @@ def _question(part: Part, scope: Scope) -> Rows:
         once = [name for name, command in target.commands.items() if command.once]
         if not question.person and (once or target.id in guarded):
             what = f"the command `{once[0]}`, which runs once" if once else "what a guard allows only there"
-            message = f"an agent may answer `{part}`, which leads to step `{target.id}` with {what}"
+            message = f"an agent may answer `{question.id}`, which leads to step `{target.id}` with {what}"
             yield "FR188", "", message, "add `person: true`"
 
 
 def _option(part: Part, _: Scope) -> Rows:
     """Find an answer after which a session continues as if the user had agreed."""
     option, transitions = part.value, part.step.transitions
+    question = part.step.questions[int(part.inside[1])]
     agreed = transitions.get(Outcome.OK, Outcome.OK)
     if option.outcome in GOVERNED and transitions.get(Outcome(option.outcome), "") == agreed:
-        message = f"the answer `{option.label}` to `{part}` decides `{option.outcome}`, which leads to the same step as `ok`"
+        message = f"`{option.label}` of `{question.id}` decides `{option.outcome}`, which leads to the same step as `ok`"
         yield "FR185", "", message
 
 
@@ -138,22 +154,24 @@ def _has_condition(check: Evidence) -> bool:
 
 def _is_in_template(check: Evidence, step: StepDef, scope: Scope) -> bool:
     """Return whether a text that the agent can copy from its instructions would pass."""
-    texts = [*check.contains, *([check.section] if check.section else [])]
+    demanded = [*check.contains, *([check.section] if check.section else [])]
     if not check.contains or check.citations or check.covers:
         return False
-    blocks = (fence.body(text.value) for text in instructions_of(step) for fence in fences(text.value))
+    texts = [text.value for text in texts_of(step) if text.key in {"actions", "variants"}]
+    blocks = (fence.body(text) for text in texts for fence in fences(text))
     return any(
-        len(template.encode()) >= check.min_bytes and all(text in template for text in texts)
+        len(template.encode()) >= check.min_bytes and all(text in template for text in demanded)
         for template in (*blocks, *scope.workflow.resources.values())
     )
 
 
-WARNINGS: Mapping[str, Sequence[Check]] = {
-    "work": (_work,),
-    "question": (_question,),
-    "option": (_option,),
-    "gate": (_gate,),
-    "check": (_check,),
+WARNINGS: Mapping[object, Sequence[Check]] = {
+    "text": (_text,),
+    Dispatch: (_work,),
+    Question: (_question,),
+    Option: (_option,),
+    GateConfig: (_gate,),
+    Evidence: (_check,),
 }
 """The checks by the kind of part that they look at."""
 GRAPH_WARNINGS: Sequence[Analysis] = (_unbounded, broken_rules)

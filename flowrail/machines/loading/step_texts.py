@@ -94,13 +94,13 @@ class SkillTexts:
             changed["actions"] = self._text(file, (*path, "actions"), is_needed=is_needed)
         if isinstance(step.variants, tuple) and any(variant.text for variant in step.variants):
             changed["variants"] = tuple(
-                self._variant(variant, (*path, "variants", number, "text"))
+                self._variant(variant, (*path, "variants", number, "actions"))
                 for number, variant in enumerate(step.variants)
             )
         for name in ("dispatch", "handler"):
             work = getattr(step, name)
             if isinstance(work, Dispatch) and len(work.prompt) == 1 and _FILE.match(work.prompt[0]):
-                prompt = self._text(work.prompt[0], (*path, "dispatch", "prompt"))
+                prompt = self._text(work.prompt[0], (*path, name, "prompt"))
                 changed[name] = replace(work, prompt=prompt)
         return replace(step, **changed, text=None) if changed else step
 

@@ -18,7 +18,7 @@ from flowrail.machines.domains import domain_of
 from flowrail.machines.expressions import parse
 from flowrail.machines.frozen import Frozen, freeze_deep
 from flowrail.machines.graph import reviews
-from flowrail.machines.parts import conditions_of, has_functions
+from flowrail.machines.parts import has_functions, parts_of
 from flowrail.machines.session import Report, Session
 from flowrail.machines.severities import Severity
 from flowrail.machines.step import StepDef, fact_args
@@ -126,7 +126,7 @@ def read_in(workflow: Workflow) -> Literals:
     A function may read every name that is declared.
     """
     compared: dict[str, set[object]] = {name: set() for name in _asked_for(workflow)}
-    for part in (part for step in workflow.steps for part in conditions_of(step) if part.kind == "condition"):
+    for part in (part for part in parts_of(workflow) if part.kind == "condition"):
         expression = parse(part.value)
         for name in expression.names:
             compared.setdefault(name, set())

@@ -12,6 +12,7 @@ from flowrail.machines.checks.check import check
 from flowrail.machines.demanded_evidence import Evidence, StepCommand
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.question import Option, Question
+from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 
 
@@ -32,6 +33,15 @@ def test_a_loop_needs_a_limit_on_the_step_that_leads_back(limited: str | None) -
         for outcome in ("ok", "fail"):
             session = advance(definition, session, Report(outcome))
     assert (session.status == "waiting") is (limited == "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"), [("Report **size** and **note**.", ["FR181", "FR181"]), ("Report **sure**.", [])]
+)
+def test_texts_ask_only_for_facts_that_the_step_accepts(text: str, codes: list[str]) -> None:
+    asking = step("first", actions=[text], reports={"sure": Arg()})
+
+    assert [code for code, _ in advice(workflow(asking))] == codes
 
 
 def test_an_answer_whose_refusal_has_no_effect_is_found() -> None:
