@@ -8,7 +8,7 @@
 `flowrail.discovery.locations` and does without pydantic.
 """
 
-from importlib import import_module
+from flowrail.lazy_names import lazy_names
 
 TYPE_CHECKING = False  # not from `typing`: every hook imports this package
 if TYPE_CHECKING:
@@ -25,6 +25,23 @@ if TYPE_CHECKING:
         score_relevance,
         shortlist,
     )
+
+_MODULES = {
+    "discovery.candidate": ("Candidate", "Skipped"),
+    "discovery.index": ("Discovery", "discover", "discover_handoff_targets", "find_workflows"),
+    "discovery.locations": ("Root", "Scope", "skill_roots"),
+    "discovery.scores": (
+        "Offer",
+        "Query",
+        "ScorePart",
+        "Synthesis",
+        "rank",
+        "score_query",
+        "score_relevance",
+        "shortlist",
+    ),
+}
+"""The names of each module."""
 
 __all__ = [
     "Candidate",
@@ -46,10 +63,6 @@ __all__ = [
     "skill_roots",
 ]
 
-if not TYPE_CHECKING:  # a type checker would accept any name
 
-    def __getattr__(name: str) -> object:
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        modules = (import_module(f"{__name__}.{module}") for module in ("locations", "scores", "index"))
-        return next(getattr(module, name) for module in modules if hasattr(module, name))
+if not TYPE_CHECKING:  # a type checker would accept any name
+    __getattr__, __dir__ = lazy_names(__name__, _MODULES)

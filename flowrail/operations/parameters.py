@@ -10,6 +10,10 @@ from flowrail.operations.operation import Help
 
 Skill = Annotated[str, Help("The skill, such as problem-analysis.")]
 OptionalSkill = Annotated[str | None, Help("The skill, such as problem-analysis.")]
+SkillsOrPaths = Annotated[
+    tuple[str, ...],
+    Help("Skills, folders or workflow files.", metavar="SKILL|PATH"),
+]
 SessionId = Annotated[str, Help("The id of a session.", metavar="ID")]
 OptionalSession = Annotated[
     str | None,

@@ -20,6 +20,7 @@ from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.machines.reader import type_findings
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import SkillsOrPaths
 from flowrail.skills.catalog import (
     Skill,
     find,
@@ -74,10 +75,7 @@ class Checked:
 @operation("check", "flow check problem-analysis", "flow check --strict ./my-skill")
 def check_skills(
     environment: Environment,
-    skill: Annotated[
-        tuple[str, ...],
-        Help("Skills, folders or workflow files.", metavar="SKILL|PATH"),
-    ] = (),
+    skill: SkillsOrPaths = (),
     *,
     strict: Annotated[bool, Help("Fail on warnings too.")] = False,
 ) -> Checked:

@@ -21,6 +21,7 @@ from flowrail.machines.walks.inputs import without_example
 from flowrail.machines.walks.plan import Plan, plan
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
+from flowrail.operations.parameters import SkillsOrPaths
 from flowrail.operations.skills.skill_check import files_of
 from flowrail.skills.catalog import find
 from flowrail.storage.file_store import FileBackend
@@ -172,10 +173,7 @@ class Tested:
 @operation("test", "flow test problem-analysis", "flow test .claude/skills --strict")
 def walk_skills(
     environment: Environment,
-    skill: Annotated[
-        tuple[str, ...],
-        Help("Skills, folders or workflow files.", metavar="SKILL|PATH"),
-    ] = (),
+    skill: SkillsOrPaths = (),
     *,
     walk: Annotated[str | None, Help("Only the walk of that name.", metavar="NAME")] = None,
     strict: Annotated[bool, Help("Fail also if no walk takes a transition or enters a step.")] = False,
