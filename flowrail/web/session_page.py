@@ -10,14 +10,33 @@ from flowrail.diagrams.session_trace import session_picture
 from flowrail.errors import FlowError, UsageError
 from flowrail.formatters.reports.history import HistoryEntry, entries
 from flowrail.machines.evidence_results import EvidenceResult
+from flowrail.machines.gate_verdict import GateVerdict, gates, judge
 from flowrail.machines.guidance.guide import Guidance, guide
-from flowrail.machines.session import Session
+from flowrail.machines.session import RecordedFinding, Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import Store
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.steps.dispatched_work import children_of
+from flowrail.outcome import Outcome
+from flowrail.text.phrases import in_words
+from flowrail.text.safe_text import shortened
 
+_BACK = frozenset({Outcome.FAIL, Outcome.ITERATE})
+"""The outcomes that lead back. After them a session goes the same way again, which needs no reason."""
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A move back to a step that the session had left before, and why."""
+
+    step: str
+    outcome: str
+    to: str
+    findings: Sequence[RecordedFinding]
+    """The findings that blocked a gate."""
+    reasons: Sequence[str]
+    """The facts, the user's answers and the note of the report."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +53,8 @@ class SessionPage:
     picture: Picture
     checks: Sequence[tuple[str, EvidenceResult]]
     """The results of evidence so far, each with its step."""
+    loops: Sequence[Loop]
+    """Why steps were repeated, the newest first."""
     guidance: Guidance | None
     """What the agent read after the shown record."""
     why_no_text: str = ""
@@ -81,6 +102,7 @@ def view(store: Store, session_id: str, seq: int | None = None) -> SessionPage:
         records=history,
         picture=session_picture(workflow, records[: shown + 1]),
         checks=list(_checks(records[: shown + 1])),
+        loops=list(_loops(workflow, records[: shown + 1]))[::-1],
         guidance=guidance,
         why_no_text=why,
     )
@@ -95,6 +117,25 @@ def _checks(records: Sequence[Record]) -> Iterator[tuple[str, EvidenceResult]]:
     session = records[-1].session
     if session.evidence is not None:
         yield from ((str(session.step), result) for result in session.evidence.results)
+
+
+def _loops(workflow: Workflow, records: Sequence[Record]) -> Iterator[Loop]:
+    """Yield each move back to a step that the session was at before."""
+    passed: set[str | None] = set()
+    for record in records:
+        session, move = record.session, record.session.last
+        if record.kind != "move" or move is None:
+            continue
+        passed.add(move.step)
+        if move.outcome not in _BACK or move.to not in passed:
+            continue
+        gate = gates(workflow).get(move.step)
+        verdict = judge(move.step, gate, session) if gate is not None else GateVerdict(())
+        facts = ", ".join(f"{name}={in_words(value)}" for name, value in move.facts.items())
+        answers = (f"{answer.question} {', '.join(answer.answer)}" for answer in move.answers)
+        unreviewed = "the review failed and recorded no finding" if verdict.unreviewed else ""
+        reasons = [shortened(reason, 300) for reason in (facts, *answers, unreviewed, move.note) if reason]
+        yield Loop(move.step, move.outcome, str(move.to), verdict.blocking, reasons)
 
 
 def _guidance(store: Store, workflow: Workflow, record: Record) -> tuple[Guidance | None, str]:

@@ -98,6 +98,21 @@ def test_no_page_scrolls_sideways_or_has_an_accessibility_problem(chromium: Tab)
                 assert violations(chromium, axe) == [], (path, dark, phone)
 
 
+def test_a_decision_with_what_it_is_about_fits_one_screen_of_a_laptop(chromium: Tab) -> None:
+    session = migration()
+
+    with website() as running:
+        chromium.open(running.address)
+        chromium.wait_for("document.getElementById('live')?.textContent === 'live'")
+        chromium.show(1280, 800)
+        visit(chromium, f"/sessions/{session}")
+
+        assert chromium.run("document.documentElement.scrollHeight <= innerHeight")
+        for text in ("Run it", "Not yet", "This file is empty", "No backup of", "2 passed in 0.4s"):
+            found = f"[...document.querySelectorAll('#main *')].findLast(part => part.innerText?.includes('{text}'))"
+            assert chromium.run(f"{found}.getBoundingClientRect().bottom <= innerHeight"), text
+
+
 def violations(tab: Tab, axe: Path) -> list[object]:
     """Return the accessibility problems of the shown page."""
     tab.run(f"{axe.read_text(encoding='utf-8')};0")
@@ -122,7 +137,7 @@ def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) 
         chromium.run("document.querySelector('input[name=reason]').focus()")
         for letter in "fine":
             chromium.press(letter)
-        chromium.press("Tab", number=9)
+        chromium.press("Tab", number=9, shift=True)
         chromium.press("Enter", number=13)
         chromium.wait_for("document.getElementById('main').innerText.includes('✓ pass')")
 

@@ -85,6 +85,52 @@ def test_the_page_of_a_decision_shows_what_it_is_about(site: Website) -> None:
     assert "This session waits for your decision." in before
 
 
+GATED = """\
+name: NAME
+steps:
+  - id: write
+    title: Write
+    actions: [Write.]
+    reports: {confidence: {type: string}}
+    limit: 3
+    next: {ok: review, iterate: write}
+  - {id: review, title: Review, actions: [Review.], next: {ok: judge}}
+  - {id: judge, title: Judge, actions: [Judge.], gate: {review: review, limit: 3}, next: {ok: ask, fail: write}}
+  - id: ask
+    title: Ask
+    actions: [Ask.]
+    questions:
+      - {id: go, header: Go, text: "Go on?", options: [{label: "Yes", outcome: ok}, {label: "No", outcome: fail}]}
+    next: {ok: null, fail: write}
+"""
+"""A loop by a report, one by the findings of a review, and one by a person's answer."""
+
+
+def test_the_page_names_the_fact_the_finding_and_the_answer_for_which_a_session_looped(site: Website) -> None:
+    put_skill("gated", GATED)
+    session = str(told("step", "gated", "--new")["session"])
+    told("step", "gated", "iterate", "--session", session, "-s", "confidence=low")
+    told("step", "gated", "ok", "--session", session, "-s", "confidence=high")
+    told("finding", "add", session, "--severity", "MUST", "--text", "No rollback", "--place", "db/x.sql:3")
+    told("step", "gated", "ok", "--session", session)
+    told("step", "gated", "done", "--session", session)
+    told("step", "gated", "ok", "--session", session, "-s", "confidence=high")
+    told("finding", "none", session)
+    told("step", "gated", "ok", "--session", session)
+    told("step", "gated", "done", "--session", session)
+    told("answer", session, "go=No")
+    told("step", "gated", "done", "--session", session, "--note", "The user wants **more**")
+
+    decided = site.request(f"/sessions/{session}").text
+    why = decided.partition("Why it looped</h2>")[2].partition("</section>")[0]
+
+    assert [why.index(text) for text in ("Go on? No", "No rollback", "confidence=low")] == sorted(
+        why.index(text) for text in ("Go on? No", "No rollback", "confidence=low")
+    )
+    assert "The user wants <strong>more</strong>" in why
+    assert "MUST</span> No rollback <code>db/x.sql:3</code>" in why
+
+
 def test_the_step_names_the_open_page_without_its_token(site: Website) -> None:
     session = migration()
     address = f"{site.origin}/sessions/{session}"
