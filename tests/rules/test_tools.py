@@ -124,6 +124,20 @@ NOT_MET = [
 ]
 
 
+NOT_SEEN = [
+    "cd migrations && echo x > 1.sql",
+    "sed -i s/a/b/ migrations/1.sql",
+    "cp a migrations",
+    "F=migrations/1.sql; echo x > $F",
+]
+"""Commands that change a file without being denied, as the guide to Claude Code says."""
+
+
+@pytest.mark.parametrize("command", NOT_SEEN)
+def test_an_edit_that_a_redirection_does_not_name_is_not_seen(command: str) -> None:
+    assert forbidding(["Edit(migrations/**)"], bash(command)) is None
+
+
 @pytest.mark.parametrize(("rule", "used"), MET)
 def test_a_use_that_meets_a_rule(rule: str, used: ToolUse) -> None:
     assert problem(rule) is None
