@@ -116,7 +116,7 @@ def _command(command: click.Command, parent: click.Context, name: str, level: in
         out("")
     if command.epilog:
         lines = [line.strip() for line in command.epilog.splitlines() if line.startswith("  ")]
-        out("```shell", *lines, "```", "")
+        out(*([f"For example: `{lines[0]}`", ""] if len(lines) == 1 else ["```shell", *lines, "```", ""]))
     if isinstance(command, click.Group):
         for sub in command.list_commands(context):
             found = command.get_command(context, sub)
