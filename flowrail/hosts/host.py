@@ -58,7 +58,7 @@ class ClaudeToolNames(ToolNames):
 
     shells = frozenset({"Bash", "shell", "local_shell", "exec_command"})
     edits = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"})
-    reads = frozenset({"Read", "Grep", "Glob", "LS"})
+    reads = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
     agents = frozenset({"Agent", "Task"})
     questions = frozenset({"AskUserQuestion"})
     skills = frozenset({"Skill"})

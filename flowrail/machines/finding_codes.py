@@ -68,12 +68,12 @@ FR148 | error | A gate has no review, or lacks a transition. A gate decides from
 FR149 | error | A gate does not lead back to its review. Work that failed would never be reviewed again. | Let `fail` lead to the step that fixes the findings, and that step to the review.
 FR151 | error | The workflow in `then` is missing. At its end, a session would print a command that is refused. | Use the address of an installed workflow; `flow list` shows them.
 FR152 | error | A `flow:` fence cannot become a block. The agent would read the fence instead of the block. | Fix it, or write it without `flow:`.
-FR153 | error | An order rule is invalid, or about something that never happens. It would protect nothing, although its author expects it to. | Correct the rule as the message says.
+FR153 | error | An order rule is invalid, impossible or always kept, or about something that never happens. It would protect nothing, although its author expects it to. | Correct the rule as the message says.
 FR154 | error | A step declares its dispatches twice. It would be unclear which of the two declarations applies. | Keep one of them.
 FR155 | error | A dispatch does not fit the workflow that it runs. The sub-agent could not start its workflow. | Give the workflow the parameters that it takes.
 FR156 | error | A rule in `forbids` is invalid. Hosts identify a tool by its name, or by its name and a pattern in parentheses. | Name a tool, or a tool and its arguments: `Edit`, `Bash(git push*)`.
 FR157 | error | A check of `evidence` is invalid. A check that cannot be evaluated would refuse every report of the step. A value may be out of range, or a path may lead out of the project. | Correct the check as the message says.
-FR158 | error | A guard is invalid. A guard denies tool calls, except at the steps that it names. A misspelt pattern or step would deny nothing, or everything. | Write a pattern of tool calls, and the steps that allow them: `"Bash(git push*)": [publish]`.
+FR158 | error | A guard is invalid or without effect. A guard denies tool calls, except at the steps that it names. A misspelt pattern or step would deny nothing, or everything. | Write a pattern of tool calls, and the steps that allow them: `"Bash(git push*)": [publish]`.
 FR159 | error | A command of a step, or a fact that comes from one, is invalid. The command could not be run, or the fact would never have a value. | Correct the command as the message says.
 FR187 | error | An order rule is broken on a path of the workflow. The message shows the shortest one, as steps with their outcomes. | Change a transition so that the path does not exist, or change the rule.
 FR163 | warning | A loop has no limit. An agent that is never satisfied repeats the loop until a person intervenes. | Add a `limit` to a step that leads back by `iterate` or `fail`.

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from flowrail.machines import graph
+from flowrail.machines.checks.order_rules import always_kept, misspelt_tools
 from flowrail.machines.checks.proof import broken_rules
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.checks.table import Analysis, Check, Rows
@@ -174,4 +175,4 @@ WARNINGS: Mapping[object, Sequence[Check]] = {
     Evidence: (_check,),
 }
 """The checks by the kind of part that they look at."""
-GRAPH_WARNINGS: Sequence[Analysis] = (_unbounded, broken_rules)
+GRAPH_WARNINGS: Sequence[Analysis] = (_unbounded, broken_rules, misspelt_tools, always_kept)
