@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NoReturn, Union, cast, get_args, get_origin, get_type_hints
 from xml.parsers import expat
 
-from cattrs import Converter, transform_error
+from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from flowrail.errors import FlowError
@@ -67,7 +67,7 @@ def _from_text(text: str) -> Workflow:
     try:
         return _converter().structure(json.loads(text), Workflow)
     except Exception as error:  # noqa: BLE001 - any error of a hook means another form
-        raise TypeError("; ".join(transform_error(error)[:5])[:500]) from None
+        raise TypeError(f"{type(error).__name__}: {error}"[:500]) from None
 
 
 # --- hooks of cattrs

@@ -33,26 +33,42 @@ class RecordError(ValueError):
 
 def to_plain(value: object) -> Any:
     """Return a record as plain data: a record as a mapping of its fields, a tuple as a list."""
-    return _converter().unstructure(value)
+    return _converter(lists_problems=False).unstructure(value)
 
 
 def from_plain(data: object, kind: type[T]) -> T:
     """Return *data* as a record of *kind*; `RecordError` if it has another form."""
     try:
-        return _converter().structure(data, kind)
-    except Exception as error:  # noqa: BLE001 - any error of a hook means another form
-        problems = transform_error(error)
+        return _converter(lists_problems=False).structure(data, kind)
+    except Exception:  # noqa: BLE001 - any error of a hook means another form
+        problems = _problems(data, kind)
     raise RecordError([shortened(problem, _LONGEST_PROBLEM) for problem in problems[:_PROBLEMS]])
 
 
+def _problems(data: object, kind: type[object]) -> list[str]:
+    """Return every difference of *data* from the form of *kind*. To list them all, a converter needs three times the code."""
+    try:
+        _converter(lists_problems=True).structure(data, kind)
+    except Exception as error:  # noqa: BLE001 - any error of a hook means another form
+        return transform_error(error)
+    return []
+
+
 @cache
-def _converter() -> Converter:
-    return strict_converter()
+def _converter(*, lists_problems: bool) -> Converter:
+    return strict_converter(lists_problems=lists_problems)
 
 
-def strict_converter() -> Converter:
-    """Return a new converter of dataclasses to JSON and back, which refuses a value of another type."""
-    converter = make_converter(forbid_extra_keys=True, unstruct_collection_overrides={tuple: list})
+def strict_converter(*, lists_problems: bool = False) -> Converter:
+    """Return a new converter of dataclasses to JSON and back, which refuses a value of another type.
+
+    It stops at the first problem unless it *lists_problems*.
+    """
+    converter = make_converter(
+        detailed_validation=lists_problems,
+        forbid_extra_keys=True,
+        unstruct_collection_overrides={tuple: list},
+    )
     for kind in (str, int, float, bool):
         converter.register_structure_hook(kind, _same_type)
     converter.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)
