@@ -31,7 +31,7 @@ def files_of(checks: Iterable[Evidence], folder: str, values: Mapping[str, objec
                 digests.setdefault(_named_path(check, folder, values), "")
                 for path in paths_of(check, folder, values):
                     data = project_files.read(folder, path)
-                    digests[_part_name(check, path)] = "" if data is None else sha256_hex(_part(check, data))
+                    digests[_part_name(check, path)] = "" if data is None else _digest_of(_part(check, data))
             except UnreadableError:
                 continue
     return digests
@@ -69,6 +69,11 @@ def _part(check: Evidence, data: bytes) -> bytes:
     return section_of(data.decode("utf-8", "replace"), check.section).encode()
 
 
+def _digest_of(part: bytes) -> str:
+    """Return a digest of what a reader sees: of a text without its white space, of anything else as it is."""
+    return sha256_hex(part if b"\0" in part else b"".join(part.split()))
+
+
 def _problems_in(check: Evidence, path: str, data: bytes, context: Context) -> Iterator[tuple[str, str]]:
     """Yield each problem of a file, with its remedy. Later ones are looked for only if there are no earlier ones."""
     named, part = _part_name(check, path), _part(check, data)
@@ -76,7 +81,7 @@ def _problems_in(check: Evidence, path: str, data: bytes, context: Context) -> I
         before = context.evidence.files
         if _named_path(check, context.folder, context.values) not in before:
             yield f"{path} was not recorded when the step was entered", "ask the user to waive the check"
-        if before.get(named, "") == sha256_hex(part):
+        if before.get(named, "") == _digest_of(part):
             yield f"{named} unchanged since the step was entered", f"change {named}"
     if not part and check.section:
         yield f"{path} with nothing below {check.section}", f"write {named}"

@@ -43,7 +43,7 @@ class Evidence(Definition):
     files: str | None = None
     """A pattern that files must match, such as reports/*.md."""
     changed: bool = False
-    """For `file` and `files`: the content must have changed since the step was entered."""
+    """For `file` and `files`: the content must have changed since the step was entered, not only its white space."""
     contains: Sequence[str] = ()
     """For `file` and `files`: texts that each file must contain; `$name` is filled."""
     min_bytes: Annotated[int, Bounds(ge=1)] = 1

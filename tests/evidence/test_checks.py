@@ -103,6 +103,8 @@ def test_a_file_counts_as_changed_by_its_content_alone() -> None:
     shutil.copy2(plan, "copy.md")
     Path("copy.md").replace(plan)
     assert report(session) == {"plan": "fail"}
+    plan.write_text("##  Risks \n\nthe old\tplan\n\n")
+    assert report(session) == {"plan": "fail"}, "only white space has changed"
     told("session", "rewind", session, "--to", "0")
 
     plan.write_text("## Risks\nthe new plan\n")
