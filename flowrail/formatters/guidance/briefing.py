@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from flowrail.machines.guidance.agent_work import AgentCount
 from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance
@@ -16,11 +16,6 @@ LONGEST_PARAM, LONGEST_NOTE = 600, 300
 
 def briefing_text(guidance: Guidance, briefing: Briefing) -> str:
     """Return the text that an agent reads first when it continues a session: one paragraph, without commands."""
-    params = [
-        f"{one_line(name)}={shortened(in_words(value), LONGEST_PARAM)}"
-        for name, value in guidance.params.items()
-        if value not in (None, "", (), [])
-    ]
     started, moved = (one_line(ago(at, briefing.now)) for at in (guidance.started_at, guidance.moved_at))
     earlier = count(briefing.earlier, "earlier report") if briefing.earlier else ""
     done = ", then ".join(filter(None, [earlier, ", ".join(map(_done_text, briefing.done))]))
@@ -28,7 +23,7 @@ def briefing_text(guidance: Guidance, briefing: Briefing) -> str:
     agents = [(dispatch.status, dispatch.moved_at) for dispatch in guidance.dispatches]
     sentences = [
         "You are continuing.",
-        _sentence("Parameters: ", ", ".join(params)),
+        _sentence("Parameters: ", params_text(guidance.params)),
         _sentence("Started ", f"{started}{f', last report {moved}' if briefing.done else ''}"),
         _sentence("Done so far: ", done or "nothing yet"),
         _sentence("Also noted: ", noted),
@@ -37,6 +32,15 @@ def briefing_text(guidance: Guidance, briefing: Briefing) -> str:
         _sentence("", agents_progress(agents, briefing.now)),
     ]
     return " ".join(filter(None, sentences))
+
+
+def params_text(params: Mapping[str, object]) -> str:
+    """Return parameters in words, without those that are empty; JSON has them in full."""
+    return ", ".join(
+        f"{one_line(name)}={shortened(in_words(value), LONGEST_PARAM)}"
+        for name, value in params.items()
+        if value not in (None, "", (), [])
+    )
 
 
 def _sentence(beginning: str, text: str) -> str:

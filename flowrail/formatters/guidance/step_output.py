@@ -10,7 +10,7 @@ from flowrail.formatters.block import Block, Show, as_lines, as_xml, markup_line
 from flowrail.formatters.blocks.fences import with_blocks
 from flowrail.formatters.blocks.review_loop import loop_pieces
 from flowrail.formatters.guidance.agent_answers import ANSWER, result_lines
-from flowrail.formatters.guidance.briefing import briefing_text
+from flowrail.formatters.guidance.briefing import briefing_text, params_text
 from flowrail.formatters.guidance.step_work import LONGEST_RESULT, work_blocks
 from flowrail.machines.asked_questions import (
     ASK_FROM_DISPATCH,
@@ -18,10 +18,10 @@ from flowrail.machines.asked_questions import (
     QUESTION_RELAY_UPWARDS,
 )
 from flowrail.machines.guidance.guide import Guidance
-from flowrail.machines.guidance.offers import Destination, OfferedTransition
+from flowrail.machines.guidance.offers import OfferedTransition
 from flowrail.machines.session import BY_LIMIT
 from flowrail.machines.values import Arg, range_text
-from flowrail.text.phrases import duration, in_words, listed, size
+from flowrail.text.phrases import duration, listed, size
 from flowrail.text.placeholders import BLOCK_PREFIX, RepeatableTexts
 from flowrail.text.report import Line, Moment, Report, Span, Style, line, paragraphs, title
 from flowrail.text.safe_text import Markup, Verbatim, element, one_line, parts, shortened, visible
@@ -32,8 +32,6 @@ KEEP = "In any report: --note TEXT, a result or decision to remember."
 FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
 """Printed if a report has so many facts that a command line gets unwieldy."""
 MANY = 4
-LONGEST_PARAM = 400
-"""A longer parameter is cut when it is shown; JSON has it in full."""
 LONGEST_FAILURE = 600
 MOST_FILES = 5
 """At most this many files of a session that has ended are named."""
@@ -65,7 +63,9 @@ def state_report(guidance: Guidance) -> Report:
     yield from _header(guidance)
     is_moved = guidance.moved_at != guidance.started_at
     last_report = ("; last report ", Moment(one_line(guidance.moved_at))) if is_moved else ()
-    yield line("started ", Moment(one_line(guidance.started_at)), _params(guidance), *last_report)
+    params = params_text(guidance.params)
+    given = f" with {params}" if params else ""
+    yield line("started ", Moment(one_line(guidance.started_at)), given, *last_report)
     yield from _working_files(guidance)
     if guidance.claim:
         yield one_line(guidance.claim)
@@ -92,14 +92,6 @@ def _header(guidance: Guidance) -> Iterator[str | Line]:
     words += [f"skipped {listed(step.skipped)}"] if step.skipped else []
     yield title(" · ".join(words))
     yield line(Span(state, Style.MUTED))
-
-
-def _params(guidance: Guidance) -> str:
-    values = ", ".join(
-        f"{one_line(name)}={shortened(in_words(value), LONGEST_PARAM)}"
-        for name, value in guidance.params.items()
-    )
-    return f" with {values}" if values else ""
 
 
 def _working_files(guidance: Guidance) -> Iterator[str]:
@@ -157,14 +149,9 @@ def pieces(guidance: Guidance, show: Show = str) -> list[str | Markup]:
     after += (Verbatim(hint.render(show)) if isinstance(hint, Hint) else hint for hint in _endings(guidance))
     if guidance.result is not None:
         after += [ANSWER, Verbatim("\n".join(result_lines(guidance.result, show)))]
-    if guidance.ask_command and _is_first_text(guidance) and not guidance.open_questions:
+    if guidance.ask_command and guidance.is_read_first and not guidance.open_questions:
         after += [ASK_FROM_DISPATCH, element("ask_command", Verbatim(show(guidance.ask_command)))]
     return [*before, *_own_pieces(guidance), *after]
-
-
-def _is_first_text(guidance: Guidance) -> bool:
-    """Return whether an agent reads this first: it begins the session, or continues it without its memory."""
-    return guidance.revision == 0 or guidance.resumed
 
 
 def _endings(guidance: Guidance) -> Iterator[str | Hint]:
@@ -179,7 +166,7 @@ def _endings(guidance: Guidance) -> Iterator[str | Hint]:
     if guidance.step is None and guidance.parent is None and guidance.working_files:
         files = ", ".join(f"{file.path} ({size(file.bytes)})" for file in guidance.working_files[:MOST_FILES])
         yield f"Working files: {files}"
-    if guidance.give_up_command is not None and guidance.next and _is_first_text(guidance):
+    if guidance.give_up_command is not None and guidance.next and guidance.is_read_first:
         yield Hint("If you cannot do this work, say why: ", guidance.give_up_command)
 
 
@@ -223,7 +210,7 @@ def _work(guidance: Guidance, *, is_shell: bool = True, longest: int = 200) -> I
 
 
 def _next(guidance: Guidance, *, is_shell: bool) -> Block:
-    is_new = is_shell and (guidance.revision == 0 or guidance.briefing)
+    is_new = is_shell and guidance.is_read_first
     wants = {name: arg for offer in guidance.next for name, arg in offer.wants.items()}
     blocks = [Block("keep", KEEP)] if is_new else []
     blocks += [_want(name, arg, is_alone=len(wants) < MANY) for name, arg in wants.items()]
@@ -261,10 +248,6 @@ def _case(guidance: Guidance, offer: OfferedTransition) -> Block:
 def _destination(guidance: Guidance, offer: OfferedTransition) -> str:
     """Return the target of a transition: a step, the end, or the text that says what decides it."""
     if offer.is_known:
-        return _target(offer)
+        return offer.to or ("(end)" if offer.ends else "the user decides")
     asks = guidance.open_questions or any(question.source == BY_LIMIT for question in guidance.questions)
     return "decided by the user's answer" if asks else "decided by flowrail"
-
-
-def _target(destination: Destination) -> str:
-    return destination.to or ("(end)" if destination.ends else "the user decides")

@@ -159,6 +159,11 @@ class Guidance:
     """What the user should know."""
 
     @property
+    def is_read_first(self) -> bool:
+        """Whether an agent reads this first: it begins the session, or continues it without its memory."""
+        return self.revision == 0 or self.resumed
+
+    @property
     def open_questions(self) -> tuple[QuestionToUser, ...]:
         """The questions that wait for an answer, of this session and of its agents."""
         return tuple(question for question in self.questions if question.is_open)
@@ -181,12 +186,14 @@ def guide(
     folder: str = "",
     replayed: bool = False,
     resumed: bool = False,
+    instead: str = "",
     children: Children = NOTHING,
 ) -> Guidance:
     """Return the guidance for *session*. Commands name *store* if one was given.
 
     *place* is the address of the store. The commands that launch sub-agents always name it, because sub-agents may
     start in another folder. *folder* contains the session's files. *children* are the sessions of the step's agents.
+    A text *instead* of the instructions leaves out the work of the step and the commands that continue it.
     """
     step, parent, last = workflow.get(session.step), session.parent, session.last
     guidance = Guidance(
@@ -216,6 +223,8 @@ def guide(
     )
     if step is None or not session.is_open:
         return farewell(guidance, workflow, session, store=store, address=place)
+    if instead:
+        return replace(guidance, actions=(instead,), ask_command=None, launcher_command=None)
     context = session_context(workflow, session, step)
     received = () if session.received is None or session.revision else handed_over(session.received, folder)
     actions = (*received, *actions_of(step, context))
@@ -223,7 +232,7 @@ def guide(
     questions = tuple(questions_of(session, children, store, place))
     demands_review = any(check.review == "submitted" for check in step.checks.values())
     is_reviewer = parent is not None and parent.review
-    begins_or_ends = not session.revision or resumed or None in step.transitions.values()
+    begins_or_ends = guidance.is_read_first or None in step.transitions.values()
     cannot_fail = parent and Outcome.FAIL not in step.transitions and not step.decides
     return replace(
         guidance,

@@ -49,8 +49,12 @@ def show_step(
     head: str = "",
     replayed: bool = False,
     resumed: bool = False,
+    instead: str = "",
 ) -> ShownStep:
-    """Return what is printed about *session*. If it is not stored yet, the *head* of its journal is unknown."""
+    """Return what is printed about *session*. If it is not stored yet, the *head* of its journal is unknown.
+
+    A text *instead* of the instructions says why the caller does not work on its step.
+    """
     last = session.last.dispatches if session.last and session.last.outcome == Outcome.FAIL else ()
     guidance = guide(
         opened.workflow,
@@ -61,6 +65,7 @@ def show_step(
         folder=environment.store.folder(session.id),
         replayed=replayed,
         resumed=resumed,
+        instead=instead,
         children=children_of(environment.store, session.dispatches + last),
     )
     if guidance.waits_for_person:
@@ -95,38 +100,18 @@ def show_record(environment: Environment, record: Record, *, is_new: bool = Fals
     if record.kind == "abandon" and record.note.get("reason"):
         notes = (*notes, f"abandoned because: {record.note['reason']}")
     opened = open_session(environment, session)
-    resumed = session.is_open and not is_new
-    shown = show_step(environment, session, opened, *notes, head=record.head, resumed=resumed)
+    instead, take_over = "", None
     if session_ownership.belongs_to_other(environment, record):
-        text = (
+        instead = (
             f"This session belongs to another conversation ({session_choice.described(environment, record)}). "
             "Leave it alone unless the user asks you to continue it."
         )
         take_over = environment.command("resume", session.id, take_over=True)
-        return replace(_bare(shown, text), briefing=None, take_over_command=take_over)
-    lost = lost_dispatch(environment.store, session)
-    if lost is not None:  # no report of its agent would count
+    elif lost := lost_dispatch(environment.store, session):  # no report of its agent would count
         hint = str(lost.hint)
-        return _bare(shown, f"{lost.message[0].upper()}{lost.message[1:]}. {hint[0].upper()}{hint[1:]}.")
-    return shown
-
-
-def _bare(shown: ShownStep, text: str) -> ShownStep:
-    """Return the step with *text* instead of its instructions, and without work and commands."""
-    return replace(
-        shown,
-        actions=(text,),
-        next=(),
-        dispatches=(),
-        join=None,
-        questions=(),
-        answers=(),
-        findings=(),
-        finding_command=None,
-        loop=None,
-        forbids=(),
-        commands=(),
-        evidence=(),
-        ask_command=None,
-        launcher_command=None,
+        instead = f"{lost.message[0].upper()}{lost.message[1:]}. {hint[0].upper()}{hint[1:]}."
+    resumed = session.is_open and not is_new
+    shown = show_step(
+        environment, session, opened, *notes, head=record.head, resumed=resumed, instead=instead
     )
+    return replace(shown, briefing=None, take_over_command=take_over) if take_over else shown
