@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from support.dispatching_skill import put_lead
 from support.interruptions import every_few_calls, killed_at_calls
 from support.sandbox import flow, told
+
+from flowrail.storage.user_folders import state_folder
 
 
 def lead(skill: str = "lead", text: str | None = None) -> Any:
@@ -22,23 +24,16 @@ def words(line: str) -> list[str]:
     return line.split()[1:]
 
 
-@contextmanager
-def as_before() -> Iterator[None]:
-    """Put the store back as it was."""
-    backup = Path.cwd() / "kept"
-    if not backup.exists():
-        shutil.copytree(Path.cwd() / ".flow", backup)
-    yield
-    shutil.rmtree(Path.cwd() / ".flow")
-    shutil.copytree(backup, Path.cwd() / ".flow")
-
-
 def deaths(command: Sequence[str], stride: int) -> Iterator[None]:
-    """Kill *command* at its calls, from the same store each time."""
-    shutil.copytree(Path.cwd() / ".flow", Path.cwd() / "kept")
+    """Kill *command* at its calls, from the same store and the same state of the user each time."""
+    changing = {Path.cwd() / ".flow": "store", Path(state_folder(os.environ, os.environ["HOME"])): "state"}
+    for folder, name in changing.items():
+        shutil.copytree(folder, Path.cwd() / "kept" / name)
     for _ in killed_at_calls(command, stride):
-        with as_before():
-            yield
+        yield
+        for folder, name in changing.items():
+            shutil.rmtree(folder)
+            shutil.copytree(Path.cwd() / "kept" / name, folder)
 
 
 @every_few_calls
