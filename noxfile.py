@@ -186,13 +186,14 @@ def pictures(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
-def claude_code(session: nox.Session) -> None:
-    """Test hooks, permissions and the plugin with Claude Code itself (npm) and a scripted model."""
-    package = "@anthropic-ai/claude-code@2"
-    session.run("npm", "install", "--no-save", "--no-audit", "--no-fund", package, external=True)
+def hosts(session: nox.Session) -> None:
+    """Test hooks, permissions and the plugin with Claude Code and Codex themselves (npm) and a scripted model."""
+    packages = ["@anthropic-ai/claude-code@2", "@openai/codex"]
+    session.run("npm", "install", "--no-save", "--no-audit", "--no-fund", *packages, external=True)
     programs = os.path.abspath(os.path.join("node_modules", ".bin"))
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    session.run("claude", "--version", env={"PATH": path}, external=True)
+    for host in ("claude", "codex"):
+        session.run(host, "--version", env={"PATH": path}, external=True)
     session.run("pytest", "-q", "-rs", "-n", "auto", "tests/hosts", env={"PATH": path})
 
 

@@ -32,7 +32,7 @@ def records(store_kind: str, tmp_path: Path) -> Iterator[FleetRecords]:
 
 @pytest.mark.every_store
 def test_one_worker_takes_over_the_jobs_of_a_lost_one(records: FleetRecords) -> None:
-    records.add_worker(WorkerRecord("worker-1", PROGRAM, "vm", os.getpid(), 1))
+    records.add_worker(WorkerRecord("worker-1", PROGRAM, "machine", os.getpid(), 1))
     with records.lost_workers(60) as lost:
         assert lost == []
     time.sleep(0.3)
@@ -51,7 +51,7 @@ def test_one_worker_takes_over_the_jobs_of_a_lost_one(records: FleetRecords) -> 
 
 
 def test_a_lost_worker_stays_listed_if_its_jobs_could_not_be_taken_over(records: FleetRecords) -> None:
-    records.add_worker(WorkerRecord("worker-1", PROGRAM, "vm", os.getpid(), 1))
+    records.add_worker(WorkerRecord("worker-1", PROGRAM, "machine", os.getpid(), 1))
 
     with pytest.raises(StorageError), records.lost_workers(-1):
         raise StorageError("the queue does not answer", hint="wait")

@@ -1,6 +1,6 @@
 """Claude Code itself, with a scripted model, runs flowrail's hooks and respects their answers.
 
-`nox -s claude_code` installs the host. Without it, these tests are skipped.
+`nox -s hosts` installs the host. Without it, these tests are skipped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from support.terminal import SEQUENCE
 CLAUDE = shutil.which("claude")
 REPOSITORY = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.skipif(CLAUDE is None, reason="Claude Code is not installed: nox -s claude_code")
+pytestmark = pytest.mark.skipif(CLAUDE is None, reason="Claude Code is not installed: nox -s hosts")
 
 GUARDING = """\
 name: NAME

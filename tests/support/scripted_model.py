@@ -1,4 +1,4 @@
-"""A model that says what a test wrote, behind the interface that Claude Code calls over HTTP."""
+"""A model that says what a test wrote, behind the interfaces that Claude Code and Codex call over HTTP."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def call(tool: str, **arguments: object) -> Block:
 def text_of(messages: object) -> str:
     """Return all texts in *messages*: what the host, the user and the tools said."""
     if isinstance(messages, Mapping):
-        return "\n".join(text_of(messages[key]) for key in ("text", "content") if key in messages)
+        return "\n".join(text_of(messages[key]) for key in ("text", "content", "output") if key in messages)
     if isinstance(messages, list):
         return "\n".join(map(text_of, messages))
     return str(messages)
@@ -48,16 +48,17 @@ class ScriptedModel:
         """The messages of the last request, for each key."""
         self.address = ""
 
-    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the message that answers a request."""
-        block: Block = say("OK")
-        if request.get("tools"):
-            messages = request["messages"]
-            key = next((key for key in self.waiting if key in text_of(messages)), "")
-            self.messages[key] = messages
-            turns = self.waiting.get(key) or [say("Nothing is left to do.")]
-            turn = turns.pop(0)
-            block = turn(messages) if callable(turn) else turn
+    def next_block(self, messages: Messages) -> Block:
+        """Return what the model says next in the conversation of *messages*."""
+        key = next((key for key in self.waiting if key in text_of(messages)), "")
+        self.messages[key] = messages
+        turns = self.waiting.get(key) or [say("Nothing is left to do.")]
+        turn = turns.pop(0)
+        return turn(messages) if callable(turn) else turn
+
+    def message(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the message that answers a request of Claude Code."""
+        block = self.next_block(request["messages"]) if request.get("tools") else say("OK")
         is_call = block["type"] == "tool_use"
         number = len(str(request.get("messages")))
         return {
@@ -91,12 +92,17 @@ def served(script: Mapping[str, Sequence[Turn]]) -> Iterator[ScriptedModel]:
 
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
-            if not self.path.partition("?")[0].endswith("/messages"):
+            path = self.path.partition("?")[0]
+            if path.endswith("/responses"):
+                events = _events_for_codex(model.next_block(request["input"]), len(str(request["input"])))
+                self._send("text/event-stream", "".join(events))
+                return
+            if not path.endswith("/messages"):
                 self._send("application/json", json.dumps({"input_tokens": 1}))
                 return
-            message = model.answer(request)
+            message = model.message(request)
             if request.get("stream"):
-                self._send("text/event-stream", "".join(_events(message)))
+                self._send("text/event-stream", "".join(_events_for_claude_code(message)))
             else:
                 self._send("application/json", json.dumps(message))
 
@@ -122,8 +128,7 @@ def served(script: Mapping[str, Sequence[Turn]]) -> Iterator[ScriptedModel]:
         server.server_close()
 
 
-def _events(message: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the events of a streamed message."""
+def _events_for_claude_code(message: Mapping[str, Any]) -> Iterator[str]:
     (block,) = message["content"]
     if block["type"] == "text":
         start, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
@@ -140,4 +145,31 @@ def _events(message: Mapping[str, Any]) -> Iterator[str]:
         {"type": "message_delta", "delta": ended, "usage": {"output_tokens": 1}},
         {"type": "message_stop"},
     ):
-        yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+        yield _event(event)
+
+
+def _events_for_codex(block: Block, number: int) -> Iterator[str]:
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    item: dict[str, Any] = {"id": f"item_{number}"}
+    if block["type"] == "text":
+        content = [{"type": "output_text", "text": block["text"]}]
+        item |= {"type": "message", "role": "assistant", "content": content}
+    else:
+        assert block["name"] == "Bash"
+        arguments = json.dumps({"cmd": block["input"]["command"]})
+        item |= {
+            "type": "function_call",
+            "call_id": f"call_{number}",
+            "name": "exec_command",
+            "arguments": arguments,
+        }
+    for event in (
+        {"type": "response.created", "response": {"id": f"response_{number}"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"id": f"response_{number}", "usage": usage}},
+    ):
+        yield _event(event)
+
+
+def _event(event: Mapping[str, object]) -> str:
+    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
