@@ -9,6 +9,7 @@ import re
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
@@ -21,6 +22,10 @@ import pytest
 from support.forked import start, start_at_terminal
 from support.sandbox import flow, put_skill, told
 from support.web import APPROVAL
+
+from flowrail.operations.board import Board
+from flowrail.operations.environment import Environment
+from flowrail.operations.sessions.notifications import Notifications
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -169,6 +174,21 @@ def test_the_users_command_runs_when_a_session_starts_to_need_a_person(tmp_path:
             time.sleep(0.05)
 
     assert file.read_text() == "$topic; rm -rf x|Publish it?"
+
+
+def test_watch_and_ui_together_tell_the_user_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, environment, commands = started(), Environment(), list[list[str]]()
+    monkeypatch.setattr("flowrail.operations.sessions.notifications.desktop_command", lambda _: ["$session"])
+    monkeypatch.setattr(subprocess, "Popen", lambda words, **_: commands.append(words))
+    programs = [Notifications(environment, on_desktop=True) for _ in ("watch", "ui")]
+    before = Board(environment.store).refresh(environment.now)
+    told("step", "release", "ok", "--session", session)
+    after = Board(environment.store).refresh(environment.now)
+
+    noticed = [(program.update(before), program.update(after)) for program in programs]
+
+    assert noticed == [(False, True)] * 2
+    assert commands == [[session]]
 
 
 @pytest.mark.parametrize(
