@@ -1,7 +1,7 @@
-"""Measure hooks without an answer, compared with a bare interpreter: at most 3 times as long.
+"""Measure hooks, compared with a bare interpreter: without an answer at most 3 times as long, with a denial at most 5 times.
 
 The folder contains a hundred sessions. Most of them have ended, one belongs to another conversation, and one to this
-conversation: its step forbids a tool, and its skill guards a command and orders calls, none of which happen.
+conversation: its step forbids a tool, and its skill guards a command and orders calls. Most calls are none of these.
 
 Run: python benchmarks/hooks.py
 """
@@ -19,14 +19,16 @@ from pathlib import Path
 from timing import best_of, report
 from user import user_at
 
-MOST_TIMES = 3.0
+MOST_TIMES, MOST_FOR_A_DENIAL = 3.0, 5.0
+DENIAL, FORBIDDEN = "pre-tool-use, denied by a guard", "pre-tool-use, forbidden by the own step"
+"""The second reads a session from its store before it denies the call."""
 EVENTS = ("session-start", "session-end", "stop", "subagent-stop", "pre-tool-use", "post-tool-use")
 SKILL = """\
 name: strict
 guards: {"Bash(git push*)": []}
 order: ['"Bash(make test*)" before each "Bash(make release*)"']
 steps:
-  - {id: first, title: First, actions: [Do.], forbids: ["Bash(git push*)"], next: {ok: null}}
+  - {id: first, title: First, actions: [Do.], forbids: ["Bash(rm*)"], next: {ok: null}}
 """
 
 
@@ -64,10 +66,14 @@ def main(rounds: int = 15) -> None:
         assert all(
             json.loads(str(call())) == {} for name, call in contestants.items() if name != "python -c pass"
         )
-        best = best_of(contestants, rounds=rounds)
-    report("A hook without an answer, compared with the bare interpreter", best, "python -c pass", {})
-    most = max(best.values()) / best["python -c pass"]
-    print(f"  at most {most:.1f} times the bare interpreter (aim: {MOST_TIMES})")
+        denials = {
+            DENIAL: hook("pre-tool-use", project, command="git push"),
+            FORBIDDEN: hook("pre-tool-use", project, "own", "rm -r build"),
+        }
+        assert all("deny" in call() for call in denials.values())
+        best = best_of(contestants | denials, rounds=rounds)
+    aims = dict.fromkeys(contestants, MOST_TIMES) | {DENIAL: MOST_FOR_A_DENIAL}
+    report("A hook, compared with the bare interpreter", best, "python -c pass", aims)
 
 
 def _fill(project: Path, run: Callable[..., str], flow: str) -> None:

@@ -30,7 +30,8 @@ _MODULES = {
 }
 """For each event, the modules that look, each closer than the one before it, and the module that answers.
 
-A `look` returns what the next module gets, or `None` if there is nothing to say. Then no further module is imported.
+A `look` returns what the next module gets, the answer, or `None` if there is nothing to say. After an answer or `None`, no
+further module is imported.
 """
 _AFTER = {**dict.fromkeys(SKILL_TOOLS, ("skill_call",)), **dict.fromkeys(QUESTIONS, ("question_tool",))}
 """The module that answers after a tool, if it is not the same as for other tools."""
@@ -64,8 +65,8 @@ def _answer(event: str, call: Call) -> Mapping[str, object]:
     found: tuple[object, ...] = ()
     for name in looking:
         looked = import_module(f"flowrail.hooks.{name}").look(event, call, *found)
-        if looked is None:
-            return {}
+        if not isinstance(looked, tuple):
+            return looked or {}
         found = looked
     answer: Mapping[str, object] = import_module(f"flowrail.hooks.{answering}").answer(event, call, *found)
     return answer

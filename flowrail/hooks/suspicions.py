@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from flowrail.command import Command
 from flowrail.errors import FlowError
 from flowrail.evidence.arguments import is_typed_by_hand, resolved
+from flowrail.hooks import guards
 from flowrail.hooks.before_tool import Circumstances, use_in
 from flowrail.hooks.call import Call
-from flowrail.hooks.first_look import FoundSession, GuardedCall, project_of
+from flowrail.hooks.first_look import FoundSession, GuardedCall, is_in_database, project_of
 from flowrail.rules.tools import ToolUse, forbidding
 from flowrail.text.safe_text import in_quotes, quotable
 
@@ -32,10 +33,30 @@ class CountedCall(NamedTuple):
 Suspicion = Denial | GuardedCall | CountedCall
 
 
-def look(event: str, call: Call, known: Circumstances) -> tuple[Suspicion, ...] | None:
-    """Return what may deny the tool, in the order in which it is decided; `None` if nothing does."""
+def look(event: str, call: Call, known: Circumstances) -> tuple[Suspicion, ...] | Mapping[str, object] | None:
+    """Return what may deny the tool, in the order in which it is decided; `None` if nothing does.
+
+    If no store has to be read to deny it, the answer is returned.
+    """
     del event
-    return tuple(_suspicions(call, known)) or None
+    found: list[Suspicion] = []
+    for suspicion in _suspicions(call, known):
+        certain = None if found else _certain(suspicion, call)
+        if certain:
+            return call.host.denied_tool(certain)
+        found += [suspicion] if certain is None else []
+    return tuple(found) or None
+
+
+def _certain(suspicion: Suspicion, call: Call) -> str | None:
+    """Return the reason if a tool is denied without a look at stores, `""` if it is allowed, `None` if they decide."""
+    if isinstance(suspicion, Denial) and suspicion.session is None:
+        return suspicion.reason
+    if not isinstance(suspicion, GuardedCall) or suspicion.guards is None or is_in_database(call):
+        return None
+    if guards.allowing_sessions(suspicion.guards, call):
+        return None
+    return guards.reason_of(suspicion.guards, suspicion.project, call) or ""
 
 
 def _suspicions(call: Call, known: Circumstances) -> Iterator[Suspicion]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,6 +85,10 @@ def test_a_command_that_flow_runs_counts_as_a_call() -> None:
         "stock",
         SKILL.replace('["true"]', "[tools/book, elm]"),
     )
+    tool = Path("tools", "book")
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
     allow("stock")
     session = told("step", "stock")["session"]
     flow("step", "stock", "ok")
