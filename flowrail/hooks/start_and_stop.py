@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flowrail.errors import FlowError
-from flowrail.formatters.guidance.briefing import agents_progress
 from flowrail.hooks import stored
 from flowrail.hooks.call import Call
 from flowrail.hooks.denials import guards_overview
@@ -16,7 +15,7 @@ from flowrail.hosts.host import LONGEST_ANSWER
 from flowrail.machines.agents import Children
 from flowrail.machines.guidance.agent_work import PENDING
 from flowrail.machines.session import Session
-from flowrail.operations.steps.briefing import recent_commands
+from flowrail.operations.steps.briefing import agents_progress, recent_commands
 from flowrail.operations.steps.dispatched_work import check_still_working, children_of
 from flowrail.operations.steps.session_choice import RESULT_SECONDS
 from flowrail.operations.steps.session_ownership import release

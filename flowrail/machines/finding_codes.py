@@ -79,7 +79,6 @@ FR187 | error | An order rule is broken on a path of the workflow. The message s
 FR163 | warning | A loop has no limit. An agent that is never satisfied repeats the loop until a person intervenes. | Add a `limit` to a step that leads back by `iterate` or `fail`.
 FR168 | warning | SKILL.md departs from the open skill specification. Other hosts read the same `SKILL.md`, according to the open specification. | Follow the [specification](https://agentskills.io/specification): a name, a description, and no other keys at the top.
 FR169 | warning | The commands in SKILL.md are not those of the workflow. The agent's first command would be refused. | Use the commands of the workflow.
-FR171 | warning | No step uses a text file. Usually it is the text of a step that was renamed. | Name the file after its step, or delete it.
 FR174 | warning | A workflow file is never read. Its author may be editing the wrong file. | Rename the file, or delete it.
 FR176 | warning | A step with dispatches has no transition for success. Only failure could be reported. | Add `ok` to `next`.
 FR178 | warning | A session can reach a gate without its review. A gate decides from the findings of the review. Without one, it refuses to decide. | Let the transition lead to the review.

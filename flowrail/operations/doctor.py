@@ -31,8 +31,6 @@ from flowrail.text.phrases import count
 from flowrail.text.report import FilePath, Report, Span, Style, line, paragraphs, short_path, status, title
 from flowrail.text.safe_text import shortened
 
-_MOST_SHOWN = 10
-
 
 @dataclass(frozen=True)
 class SetupFinding:
@@ -67,14 +65,12 @@ class Section:
         """Return what a person reads."""
         yield title(self.name)
         yield from (f"  {shortened(fact, 400)}" for fact in self.facts)
-        for finding in self.findings[:_MOST_SHOWN]:
+        for finding in self.findings:
             place = (" (", FilePath(finding.place), ")") if finding.place else ()
             yield line(
                 "  ", status(finding.severity), f" {finding.code}: {shortened(finding.message)}", *place
             )
             yield f"      = {shortened(finding.remedy)}"
-        if len(self.findings) > _MOST_SHOWN:
-            yield f"    and {len(self.findings) - _MOST_SHOWN} more; --json has them all"
 
 
 @dataclass(frozen=True)

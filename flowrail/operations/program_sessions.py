@@ -50,10 +50,6 @@ class SessionView(ShownStep):
 
     store: SessionStore = field(metadata=INTERNAL)
 
-    def __repr__(self) -> str:
-        step = self.step.id if self.step else None
-        return f"<SessionView: {self.id}, {self.status}, revision {self.revision}, step {step}>"
-
     @property
     def id(self) -> str:
         """Its id."""

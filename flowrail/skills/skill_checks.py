@@ -20,7 +20,7 @@ from flowrail.machines.values import Arg
 from flowrail.skills import card
 from flowrail.skills.catalog import Skill, find, unread_workflows, workflow_file, workflows
 from flowrail.skills.loader import Loader
-from flowrail.storage.files import list_names, read_bounded
+from flowrail.storage.files import read_bounded
 from flowrail.text import phrases, placeholders, size_limits
 from flowrail.text.safe_text import decode
 
@@ -50,14 +50,6 @@ class WorkflowReader:
             raise found
         return found
 
-    def read_or_none(self, file: WorkflowFile) -> LoadedWorkflow | None:
-        """Return the workflow in *file*, or `None` if no step of it can be read."""
-        try:
-            loaded = self.read(file)
-        except (DocumentError, TrustError):
-            return None
-        return loaded if loaded.definition.steps else None
-
 
 def check_skill(
     file: WorkflowFile, loaded: LoadedWorkflow, reader: WorkflowReader, problems: Problems
@@ -66,19 +58,15 @@ def check_skill(
     references = _References(file, loaded, reader)
     return (
         [*first([references.runs(), references.then(), _fences(file, loaded, problems)])],
-        [*first(_beside(file, loaded, reader))],
+        [*first(_beside(file, loaded))],
     )
 
 
-def _beside(
-    file: WorkflowFile, loaded: LoadedWorkflow, reader: WorkflowReader
-) -> Iterator[Iterable[Finding]]:
+def _beside(file: WorkflowFile, loaded: LoadedWorkflow) -> Iterator[Iterable[Finding]]:
     """Yield the findings of each rule about the files around a workflow.
 
-    If the workflow could not be read, texts and SKILL.md are not compared with it. SKILL.md belongs to the entry workflow.
+    If the workflow could not be read, SKILL.md is not compared with it. SKILL.md belongs to the entry workflow.
     """
-    if loaded.definition.steps:
-        yield _unused_texts(file, loaded, reader)
     if "/" in file.address:
         return
     yield ignored_files(file)
@@ -126,30 +114,6 @@ def ignored_files(file: WorkflowFile) -> Iterator[Finding]:
         if name != file.path:
             message = f"nothing reads `{name}`: `{file.path}` is the workflow"
             yield _found("FR174", message, "keep one of them", Place(name, 1))
-    for name in list_names(os.path.join(file.folder, "workflows"), ".yml", ".json", ".py"):
-        if not name.startswith("_"):
-            hint, path = f"name it `{name.rpartition('.')[0]}.yaml`, in YAML", f"workflows/{name}"
-            yield _found("FR174", f"nothing reads `{path}`", hint, Place(path, 1))
-
-
-def _unused_texts(file: WorkflowFile, loaded: LoadedWorkflow, reader: WorkflowReader) -> Iterator[Finding]:
-    """Yield findings about texts in the workflow's folder that no workflow of the skill uses."""
-    if file.is_python:
-        return
-    names = list_names(os.path.join(file.folder, *file.text_folder.split("/")), ".md")
-    paths = (f"{file.text_folder}/{name}" for name in names)
-    unused = dict.fromkeys(path for path in paths if path not in loaded.files)
-    for sibling in workflows(Skill(file.address.partition("/")[0], file.folder, "path")) if unused else ():
-        if sibling.address != file.address and not sibling.is_python:
-            known = reader.read_or_none(sibling)
-            if known is None:
-                return
-            unused = dict.fromkeys(path for path in unused if path not in known.files)
-    silent = {f"{file.text_folder}/{step.id}.md" for step in loaded.definition.steps if not step.actions}
-    guesses = phrases.Suggestions()
-    for path in unused:
-        hint = guesses.did_you_mean(path, silent, "name it after its step, or delete it")
-        yield _found("FR171", "no step uses this text", hint, Place(path, 1))
 
 
 class _References:

@@ -51,7 +51,7 @@ def test_the_menu_shows_name_description_score_and_why_payload_and_duration() ->
 
     assert (ran.status, ran.err) == (0, "")
     assert ran.out == (
-        "4 skills can take over, of 9 that accept handoffs. Score: fit to the request, at most 100.\n\n"
+        "4 skills can take over. Score: fit to the request, at most 100.\n\n"
         "1. builder  70 of 100\n"
         "   Builds what is specified.\n"
         "   why       category +40 (has implementation); schema +20 (reads payload version 3.0); "

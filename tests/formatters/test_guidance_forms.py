@@ -21,8 +21,8 @@ from flowrail.errors import FlowError
 from flowrail.formatters.guidance.step_output import report, state_report, xml
 from flowrail.formatters.json_output import as_data
 from flowrail.machines.guidance.agent_work import PENDING, AgentWork
-from flowrail.machines.guidance.guide import Briefing, DoneStep, Guidance, guide
-from flowrail.machines.session import Report, Session, WorkingFile
+from flowrail.machines.guidance.guide import Guidance, guide
+from flowrail.machines.session import Report, Session
 from flowrail.machines.transition import advance, start
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
@@ -56,13 +56,7 @@ def _agent(number: int, status: str, moved_at: str = "") -> AgentWork:
     return AgentWork(f"a-skill-abc234.0.{number}", number=number, status=status, moved_at=moved_at)
 
 
-BRIEFING = Briefing(
-    now="2026-01-02T14:00:00Z",
-    done=(DoneStep("look", "iterate", "the pool is exhausted"), DoneStep("look", "ok")),
-    earlier=3,
-    noted=("billing (d1-2): the cache is cold", "the user wants no downtime", "ask before deploying."),
-    notes=WorkingFile(".flow/sessions/a-skill-abc234/work/notes.md", 6_140, "2026-01-02T13:57:00Z", 180.0),
-)
+BRIEFING = 'You are continuing. Parameters: topic=it\'s "here" & <now>, areas_wanted=a.'
 
 
 DISPATCHES = (
@@ -169,7 +163,7 @@ def test_any_text_is_well_formed_and_visible_in_every_form(texts: list[str]) -> 
         params={"topic": Arg()},
     )
     session = start(definition, {"topic": topic}, now=NOON)
-    guidance = replace(guide(definition, session), briefing=Briefing(NOON))
+    guidance = replace(guide(definition, session), briefing=f"Parameters: topic={one_line(topic)}.")
 
     tree = ET.fromstring(xml(guidance).encode())  # noqa: S314 - our own output
 

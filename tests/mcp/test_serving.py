@@ -70,7 +70,7 @@ def test_a_step_is_told_as_a_command_tells_it_with_calls_in_place_of_commands(to
     for key in by_command.keys() - {"resumed", "briefing"}:
         assert by_tool[key] == by_command[key], key
     again = tools.told("step", skill="small")
-    assert again["briefing"]["done"] == by_command["briefing"]["done"]
+    assert "Done so far: " in again["briefing"]
 
 
 def test_calls_and_commands_go_on_with_one_session(tools: Tools) -> None:

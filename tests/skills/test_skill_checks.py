@@ -135,11 +135,8 @@ FINDINGS: list[tuple[Mapping[str, str | None], str]] = [
     ({"steps/look.md": WRONG}, "FR152 steps/look.md:3 step `look` prints its fence `flow:forbiden` as text: unknown block"),
     ({"steps/look.md": f"\n\n{WRONG}"}, "FR152 steps/look.md:5 step `look` prints its fence"),
     ({"steps/look.md": "```flow:forbidden\n- a\n"}, "FR152 steps/look.md:1 step `look` prints its fence `flow:forbidden`"),
-    ({"steps/lok.md": "Left over.\n"}, "FR171 steps/lok.md:1 no step uses this text"),
-    ({"steps/look/old.md": "Left over.\n"}, "FR171 steps/look/old.md:1 no step uses this text"),
     ({"workflow.yml": "x"}, "FR174 workflow.yml:1 nothing reads `workflow.yml`"),
     ({"workflow.py": "x"}, "FR174 workflow.py:1 nothing reads `workflow.py`"),
-    ({"workflows/area.yml": "x"}, "FR174 workflows/area.yml:1 nothing reads"),
 ]  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 
 from flowrail.command import Hint, value_text
@@ -10,7 +10,6 @@ from flowrail.formatters.block import Block, Show, as_lines, as_xml, markup_line
 from flowrail.formatters.blocks.fences import with_blocks
 from flowrail.formatters.blocks.review_loop import loop_pieces
 from flowrail.formatters.guidance.agent_answers import ANSWER, result_lines
-from flowrail.formatters.guidance.briefing import briefing_text, params_text
 from flowrail.formatters.guidance.step_work import LONGEST_RESULT, work_blocks
 from flowrail.machines.asked_questions import (
     ASK_FROM_DISPATCH,
@@ -21,7 +20,7 @@ from flowrail.machines.guidance.guide import Guidance
 from flowrail.machines.guidance.offers import OfferedTransition
 from flowrail.machines.session import BY_LIMIT
 from flowrail.machines.values import Arg, range_text
-from flowrail.text.phrases import duration, listed, size
+from flowrail.text.phrases import duration, in_words, listed, size
 from flowrail.text.placeholders import BLOCK_PREFIX, RepeatableTexts
 from flowrail.text.report import Line, Moment, Report, Span, Style, line, paragraphs, title
 from flowrail.text.safe_text import Markup, Verbatim, element, one_line, parts, shortened, visible
@@ -32,7 +31,7 @@ KEEP = "In any report: --note TEXT, a result or decision to remember."
 FACTS_FILE = "or append --facts FILE, a file with the facts as one JSON object"
 """Printed if a report has so many facts that a command line gets unwieldy."""
 MANY = 4
-LONGEST_FAILURE = 600
+LONGEST_FAILURE, LONGEST_PARAM = 600, 600
 MOST_FILES = 5
 """At most this many files of a session that has ended are named."""
 
@@ -53,7 +52,7 @@ def xml(guidance: Guidance, show: Show = str) -> str:
 
 def report(guidance: Guidance) -> Report:
     """Return a step and its next commands for a person: prose is wrapped, commands and code are not."""
-    briefing = [visible(_briefing(guidance))] if guidance.briefing else []
+    briefing = [visible(guidance.briefing)] if guidance.briefing else []
     work = map(as_lines, _work(guidance))
     return paragraphs(_header(guidance), briefing, _as_prose(pieces(guidance)), *work)
 
@@ -94,6 +93,15 @@ def _header(guidance: Guidance) -> Iterator[str | Line]:
     yield line(Span(state, Style.MUTED))
 
 
+def params_text(params: Mapping[str, object]) -> str:
+    """Return parameters in words, without those that are empty; JSON has them in full."""
+    return ", ".join(
+        f"{one_line(name)}={shortened(in_words(value), LONGEST_PARAM)}"
+        for name, value in params.items()
+        if value not in (None, "", (), [])
+    )
+
+
 def _working_files(guidance: Guidance) -> Iterator[str]:
     if guidance.working_files:
         yield f"Working files in {one_line(guidance.work_folder)}:"
@@ -105,14 +113,10 @@ def _working_files(guidance: Guidance) -> Iterator[str]:
 # --- its instructions
 
 
-def _briefing(guidance: Guidance) -> str:
-    return briefing_text(guidance, guidance.briefing) if guidance.briefing else ""
-
-
 def _head(guidance: Guidance) -> Iterator[Block]:
     """Yield the briefing and the step, before its instructions."""
-    if guidance.briefing is not None:
-        yield Block("briefing", _briefing(guidance))
+    if guidance.briefing:
+        yield Block("briefing", guidance.briefing)
     step = guidance.step
     if step is not None:
         about = {

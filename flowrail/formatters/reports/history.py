@@ -42,8 +42,6 @@ class HistoryEntry:
     relayed: bool = False
     evidence: tuple[EvidenceResult, ...] = ()
     """The results of the checks behind a move, or behind a report that was refused."""
-    evidence_summary: str = ""
-    """How much of the evidence was checked."""
     text: str = ""
     """The note that came with the report."""
     seconds: float | None = None
@@ -90,7 +88,6 @@ def entries(records: Iterable[Record]) -> Iterator[HistoryEntry]:
             note=note,
             hash=record.hash,
             evidence=_results(record),
-            evidence_summary=tally(_results(record)),
             text=note.get("text") or "",
         )
         move = session.last if record.kind == "move" else None
@@ -166,6 +163,7 @@ def _move_text(entry: HistoryEntry) -> str:
     decided_text = f" → {entry.outcome}" if entry.reported != entry.outcome else ""
     capped_text = " (at the limit)" if entry.capped else ""
     skipped_text = f" (skipping {', '.join(entry.skipped)})" if entry.skipped else ""
-    evidence_text = f" ({entry.evidence_summary})" if entry.evidence_summary else ""
+    checked = tally(entry.evidence)
+    evidence_text = f" ({checked})" if checked else ""
     relayed_text = " (relayed)" if entry.relayed else ""
     return f"{entry.reported}{facts}{relayed_text}{decided_text}{capped_text}{skipped_text}{evidence_text}"

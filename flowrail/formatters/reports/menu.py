@@ -45,7 +45,7 @@ def report(menu: Menu, *, everything: bool = False) -> Report:
     unfit = menu.unfit if everything or menu.nothing else ()
     return paragraphs(
         _nothing(menu),
-        [f"{_count(menu)} {_order(menu)}"] if shown else [],
+        [_count(menu)] if shown else [],
         *(_offer(place, offer, menu.most) for place, offer in enumerate(shown, 1)),
         _more(menu, len(shown)),
         section(
@@ -87,15 +87,10 @@ def _names(candidate: Candidate) -> str:
 
 def _count(menu: Menu) -> str:
     fitting = f"{count(len(menu.candidates), 'skill')} can take over"
-    return f"{fitting}{f', of {len(menu.candidates) + len(menu.unfit)} that accept handoffs' if menu.unfit else ''}."
-
-
-def _order(menu: Menu) -> str:
-    """Return the order in which the skills are sorted."""
     if menu.scorer == "none":
-        return "Sorted by scope and name; no filter or problem type to rank them by."
+        return f"{fitting}, sorted by scope and name, because no filter or problem type ranks them."
     subject = "the results of the work" if menu.scorer == "relevance" else "the request"
-    return f"Score: fit to {subject}, at most {menu.most}."
+    return f"{fitting}. Score: fit to {subject}, at most {menu.most}."
 
 
 def _more(menu: Menu, shown: int) -> list[str]:

@@ -37,33 +37,6 @@ from flowrail.text.placeholders import BLOCK_PREFIX, fill
 
 
 @dataclass(frozen=True)
-class DoneStep:
-    """A step that was reported, its outcome, and the note."""
-
-    step: str
-    outcome: str
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Briefing:
-    """What an agent must know to continue a session that it does not remember."""
-
-    now: str = field(metadata=INTERNAL)
-    """The moment from which ages are counted; not part of the JSON."""
-    done: tuple[DoneStep, ...] = ()
-    """The newest reports, the oldest first."""
-    earlier: int = 0
-    """How many reports came before them."""
-    noted: tuple[str, ...] = ()
-    """The notes of the reports that are not in `done`, and of sub-agents."""
-    already_ran: tuple[str, ...] = ()
-    """The last shell commands in the current step, if hooks record them, each with its exit status and age."""
-    notes: WorkingFile | None = None
-    """The file with the session's notes, if it exists."""
-
-
-@dataclass(frozen=True)
 class CurrentStep:
     """The current step with its placeholders filled."""
 
@@ -107,8 +80,8 @@ class Guidance:
     """The workflow of the session."""
     replayed: bool = False
     resumed: bool = False
-    briefing: Briefing | None = None
-    """For an agent that continues a session and may not remember it."""
+    briefing: str = ""
+    """The first paragraph for an agent that continues the session and may not remember it."""
     work: Dispatch | None = None
     """The work of the step for sub-agents."""
     dispatches: tuple[AgentWork, ...] = ()

@@ -33,9 +33,7 @@ from flowrail.handoff.errors import (
 )
 from flowrail.handoff.handoff import EXPIRED as EXPIRED_PHASE
 from flowrail.handoff.handoff import (
-    FAILED,
     INVOCATION,
-    TRANSFER,
     Handoff,
     HandoffReceipt,
     HandoffRequest,
@@ -318,36 +316,24 @@ class _Receipt:
         expired = handoff.phase == EXPIRED_PHASE
         if handoff.phase == INVOCATION or (expired and self.force):
             return
-        status = self._status_command(handoff)
-        if handoff.receipt is not None and not expired:
-            receipt = handoff.receipt
-            is_here = receipt.session in self.environment.store.stamps()
-            resume = self.environment.command("resume", receipt.session)
-            raise HandoffRefusedError(
-                f"handoff `{handoff.id}` was received by {receipt.by} at {receipt.at}",
-                code="ALREADY_RECEIVED",
-                hint=Hint("look at it: ", resume if is_here else status),
-                handoff=handoff.id,
-                receipt={"by": receipt.by, "at": receipt.at, "session": receipt.session},
-                target_skill=handoff.target,
-            )
-        problem, hint = f"is {handoff.status}", Hint("see its state: ", status)
-        if handoff.phase in {TRANSFER, FAILED}:
-            problem = f"has not been sent yet: {handoff.status}"
-            hint = Hint("the sender sends it again: ", status)
-        elif expired:
-            problem = f"is over: its payload has expired: {handoff.expires_at}"
+        hint = Hint("see its state: ", self._status_command(handoff))
+        receipt = None if expired else handoff.receipt
+        if expired:
             hint = Hint("ask for a new one, or accept it: ", replace(self, force=True).again())
-        elif handoff.cancelled:
+        elif receipt is not None and receipt.session in self.environment.store.stamps():
+            hint = Hint("look at it: ", self.environment.command("resume", receipt.session))
+        problem = f"was received by {receipt.by} at {receipt.at}" if receipt else f"is {handoff.status}"
+        if handoff.cancelled:
             problem = f"was cancelled: {handoff.cancelled}"
         raise HandoffRefusedError(
             f"handoff `{handoff.id}` {problem}",
-            code="HANDOFF_CLOSED",
+            code="ALREADY_RECEIVED" if receipt else "HANDOFF_CLOSED",
             hint=hint,
             recoverable=handoff.is_open or expired,
             preserved=self.file,
             handoff=handoff.id,
             phase=handoff.phase,
+            target_skill=handoff.target,
         )
 
     def _problems(self, change: HandoffChange) -> tuple[PayloadProblem, ...]:

@@ -114,12 +114,11 @@ def send_handoff(
     or failed handoff. A skill without a session uses --from; its chain continues from the payload that
     it received, unless --new starts a chain.
     """
-    if from_ and session:
-        raise UsageError("--from and --session exclude each other", hint="name the session, or the skill")
-    if payload and not from_:
-        raise UsageError("--payload needs --from", hint="name the skill that hands off")
-    if new and not from_:
-        raise UsageError("--new needs --from", hint="a session that received work continues its chain")
+    if (from_ and session) or ((payload or new) and not from_):
+        raise UsageError(
+            "--from excludes --session, and --payload and --new need it",
+            hint="name the session, or the skill that hands off",
+        )
     for name, value in fact.items():
         if isinstance(value, str):
             refuse_left_open(name, value)

@@ -23,7 +23,7 @@ from flowrail.operations.steps.dispatched_work import lost_dispatch
 from flowrail.storage import files
 from flowrail.storage.lock import LockTimeoutError
 from flowrail.text.phrases import days_of
-from flowrail.text.report import Report, Table, columns
+from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line
 
 DAY = 86_400.0
@@ -60,16 +60,12 @@ class PruneResult:
     def report(self) -> Report:
         """Return what a person reads."""
         action = "would be deleted" if self.dry_run else "deleted"
-        rows = [
-            [old.session, old.status, f"{old.days:.1f}", f"kept: {one_line(old.why)}" if old.why else action]
-            for old in self.sessions
-        ]
-        age = f"sessions that ended at least {self.older_than:g} days ago"
-        if not rows:
-            return [f"{age}: none"]
-        table = Table(columns("session", "status", "days", "result", wraps=("result",)), rows)
+        for old in self.sessions:
+            why = f"kept: {old.why}" if old.why else action
+            yield one_line(f"{old.session} ({old.status}, {old.days:.1f} days old): {why}")
         kept = sum(bool(old.why) for old in self.sessions)
-        return [table, f"{age}: {len(rows) - kept} {action}, {kept} kept"]
+        number = f"{len(self.sessions) - kept} {action}, {kept} kept" if self.sessions else "none"
+        yield f"sessions that ended at least {self.older_than:g} days ago: {number}"
 
 
 @operation("session prune", "flow session prune --older-than 30d --dry-run")

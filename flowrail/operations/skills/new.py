@@ -15,8 +15,8 @@ from flowrail.machines.loading.skill_folder import find_file
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.skills import scaffold
-from flowrail.text.report import Report
-from flowrail.text.safe_text import one_line
+from flowrail.text.report import Report, command
+from flowrail.text.safe_text import one_line, visible
 
 
 @dataclass(frozen=True)
@@ -29,25 +29,15 @@ class CreatedSkill:
     """Its folder."""
     files: tuple[str, ...]
     """The paths of its files."""
-    check_command: Command
-    """The command that checks it."""
-    test_command: Command
-    """The command that walks through it."""
-    run_command: Command
-    """The command that starts a session."""
-    trust_command: Command | None
-    """The command that a person runs first, if the skill needs approval."""
+    commands: tuple[Command, ...]
+    """The commands to run next: a person approves it if it needs that, then it is checked, tested and started."""
     schema: str
     """The file with the JSON Schema of `workflow.yaml`, for editors."""
 
     def report(self) -> Report:
         """Return what a person reads."""
         yield one_line(f"{self.skill} created in {self.folder}: {', '.join(self.files)}")
-        if self.trust_command is not None:
-            yield one_line(f"before it runs, a person approves it: {self.trust_command}")
-        yield one_line(f"check it: {self.check_command}")
-        yield one_line(f"test it: {self.test_command}")
-        yield one_line(f"run it: {self.run_command}")
+        yield from (command(visible(str(following))) for following in self.commands)
         yield one_line(f"the keys of workflow.yaml, for editors: {self.schema}")
 
 
@@ -77,10 +67,12 @@ def new(
         skill=name,
         folder=folder,
         files=files,
-        check_command=Command("check", path),
-        test_command=Command("test", path),
-        run_command=Command("step", name),
-        trust_command=Command("trust", name) if python or hides_bundled else None,
+        commands=(
+            *([Command("trust", name)] if python or hides_bundled else []),
+            Command("check", path),
+            Command("test", path),
+            Command("step", name),
+        ),
         schema=_schema(),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,7 +15,6 @@ from flowrail.discovery.declaration import read_declaration
 from flowrail.discovery.frontmatter import read_frontmatter
 from flowrail.discovery.scan import SKILL_FILE
 from flowrail.errors import ONLY_A_PERSON, FlowError, TrustError, UsageError
-from flowrail.machines.frozen import Frozen
 from flowrail.operations.environment import Confirmation, Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill
@@ -53,10 +52,6 @@ class TrustedSkill:
     """Whether the command changed that."""
     digest: str = ""
     """The digest of the approved content."""
-    files: tuple[str, ...] = ()
-    """The approved files."""
-    programs: Mapping[str, str] = Frozen()
-    """The paths of the programs that its commands run, by the word that names each; empty if one was not found."""
     remove_command: Command | None = None
     """The command that removes the approval."""
 
@@ -135,8 +130,6 @@ def _approved(environment: Environment, name: str, digest: str | None, *, edits:
         allowed=True,
         changed=True,
         digest=content.digest,
-        files=tuple(content.files),
-        programs=Frozen({word: program.path for word, program in programs.items()}),
         remove_command=Command("trust", name, remove=True, root=named_root(skill) or None),
     )
 

@@ -124,16 +124,15 @@ def _check_combination(
     if not (skill or session):
         hint = Hint("name it, or a session; see the skills: ", Command("list"))
         raise UsageError("the skill is missing", hint=hint)
-    if session and begins:
-        raise UsageError(
-            "--new and -p belong to a new session, and --session names one", hint="leave one of them out"
-        )
-    if outcome is not None and (begins or again is not None):
-        raise UsageError(
-            "--new, -p and --again do not belong to a report", hint="give facts of a report with -s"
-        )
-    if again is not None and not session:
-        raise UsageError("--again needs --session", hint="name the session whose step has the dispatch")
+    excluded = {
+        "--session names a session, and --new and -p belong to a new one": session and begins,
+        "--new, -p and --again do not belong to a report": outcome is not None
+        and (begins or again is not None),
+        "--again needs the --session whose step has the dispatch": again is not None and not session,
+    }
+    for message, applies in excluded.items():
+        if applies:
+            raise UsageError(message, hint="leave one of them out; the facts of a report are given with -s")
 
 
 @operation("resume", "flow resume", "flow resume problem-analysis-k3x9q2 --format text")

@@ -17,7 +17,8 @@ from flowrail.operations.parameters import OptionalSession, SessionId
 from flowrail.operations.steps.dispatched_work import check_still_working
 from flowrail.operations.steps.held_session import HeldSession, hold
 from flowrail.operations.steps.session_choice import own_session
-from flowrail.text.report import Part, Report, Span, Style, Table, columns
+from flowrail.text.report import Report, Span, Style, line
+from flowrail.text.safe_text import one_line
 
 
 @dataclass(frozen=True)
@@ -46,19 +47,14 @@ class Findings:
     findings: tuple[ShownFinding, ...]
 
     def report(self) -> Report:
-        """Return a table of the findings."""
-        head = columns(
-            "id", "severity", "round", "state", "item", "place", "what", wraps=("item", "place", "what")
-        )
-        rows = map(_row, self.findings)
-        return [Table(head, rows)] if self.findings else [f"no findings in {self.session}"]
-
-
-def _row(finding: ShownFinding) -> list[Part]:
-    state = Span("open", Style.WARNING) if finding.open else Span("resolved", Style.GOOD)
-    version = f" (version {finding.version})" if finding.item and finding.version > 1 else ""
-    item = f"{finding.item or ''}{version}"
-    return [finding.id, finding.severity, str(finding.round), state, item, finding.place or "", finding.text]
+        """Return a line for each finding."""
+        for finding in self.findings:
+            about = " ".join(filter(None, [finding.item, finding.place]))
+            state = Span("open", Style.WARNING) if finding.open else Span("resolved", Style.GOOD)
+            head = f"{finding.id} {finding.severity} (round {finding.round}) "
+            yield line(head, state, f"{about and f' {one_line(about)}'}: {one_line(finding.text)}")
+        if not self.findings:
+            yield f"no findings in {self.session}"
 
 
 @operation("finding add", "flow finding add planner-k3x9q2 --severity MUST --text 'no way back'")

@@ -114,4 +114,4 @@ def show_record(environment: Environment, record: Record, *, is_new: bool = Fals
     shown = show_step(
         environment, session, opened, *notes, head=record.head, resumed=resumed, instead=instead
     )
-    return replace(shown, briefing=None, take_over_command=take_over) if take_over else shown
+    return replace(shown, briefing="", take_over_command=take_over) if take_over else shown
