@@ -113,7 +113,7 @@ def is_name(skill: str) -> bool:
     return re.match(_NAME, skill) is not None
 
 
-def how_to_approve(skill: str, root: str = "") -> str | Hint:
+def how_to_approve(skill: str, root: str) -> str | Hint:
     """Return a hint with the command that approves *skill*, with its *root* if it needs one."""
     if not is_name(skill):
         return "rename its folder first: use letters, digits, `.`, `_` and `-`"
@@ -215,7 +215,7 @@ def programs(
 
 
 def approved_program(
-    folder: str, project: str, run: Sequence[str], state: str, *, skill: str, root: str = ""
+    folder: str, project: str, run: Sequence[str], state: str, *, skill: str, root: str
 ) -> str:
     """Return the path of the program of a command of *skill*; `TrustError` unless a person approved it as it is.
 

@@ -38,7 +38,7 @@ def section_of(text: str, heading: str) -> str:
     return "\n".join(found).strip()
 
 
-def items_in(text: str, letter: str = "") -> list[Item]:
+def items_in(text: str, letter: str) -> list[Item]:
     """Return the items of *text* in order, those with *letter* or all."""
     lines = text.splitlines()
     starts = [

@@ -128,7 +128,7 @@ TRANSITIONS = tuple(
 """Every transition of the machine, in order."""
 
 
-def next_phase(phase: str, events: Sequence[str], answers: Mapping[str, bool] = NO_ANSWERS) -> str:
+def next_phase(phase: str, events: Sequence[str], answers: Mapping[str, bool]) -> str:
     """Return the phase that the machine enters after *events*; refused if one of them is not allowed."""
     if phase not in {edge.source for edge in TRANSITIONS} | handoff.ENDED:
         raise ConflictError(

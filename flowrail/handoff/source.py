@@ -47,8 +47,8 @@ def skill_source(
     skills: Collection[str],
     project: str,
     now: datetime,
-    payload: str = "",
-    new: bool = False,
+    payload: str,
+    new: bool,
 ) -> HandoffSource:
     """Return a skill without a session as the source of a handoff. *skills* are the names of all skills.
 

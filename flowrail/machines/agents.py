@@ -155,8 +155,8 @@ def workflow_of_prompt(
     step: StepDef,
     dispatch: Dispatched,
     *,
-    introduction: Sequence[str] = (),
-    convert: Callable[[str], str] = str,
+    introduction: Sequence[str],
+    convert: Callable[[str], str],
 ) -> Workflow:
     """Return the workflow of one step that does a piece of work for which the dispatch names no workflow.
 

@@ -21,8 +21,8 @@ def migrated(
     old: Workflow | None,
     new: Workflow,
     *,
-    to: str | None = None,
-    params: Mapping[str, object] = Frozen(),
+    to: str | None,
+    params: Mapping[str, object],
     now: str,
 ) -> Session:
     """Return *session* as it continues with *new* instead of *old*, which is `None` if it is lost.

@@ -377,13 +377,13 @@ class Session:
         """Return whether the session belongs to one of these conversations of a host."""
         return self.host is not None and self.host.id in conversations
 
-    def times_held(self, progress: str = "") -> int:
+    def times_held(self, progress: str) -> int:
         """Return how often the stop hook kept the agent from ending its turn here without progress."""
         held = self.host.held if self.host is not None else None
         is_here = held is not None and (held.revision, held.progress) == (self.revision, progress)
         return held.times if held is not None and is_here else 0
 
-    def held_again(self, progress: str = "") -> Session:
+    def held_again(self, progress: str) -> Session:
         """Return the session with one more hold at the current revision."""
         if self.host is None:
             return self

@@ -233,9 +233,9 @@ def step_gone(workflow: Workflow, session: Session) -> ChangedError:
     )
 
 
-def reportable_outcomes(workflow: Workflow, step: StepDef, session: Session | None = None) -> list[str]:
+def reportable_outcomes(workflow: Workflow, step: StepDef, session: Session) -> list[str]:
     """Return the outcomes that a step accepts; at its limit in *session*, the user's answer decides."""
-    if step.decides or (session is not None and session.limit_question is not None):
+    if step.decides or session.limit_question is not None:
         return [DONE]
     return [str(outcome) for outcome in accepted_outcomes(workflow, step)]
 
@@ -255,7 +255,7 @@ def read_outcome(word: str) -> str:
 
 
 def check_reportable(
-    workflow: Workflow, step: StepDef, session: Session, reported: str, children: Children = NOTHING
+    workflow: Workflow, step: StepDef, session: Session, reported: str, children: Children
 ) -> None:
     """Refuse an outcome that the step does not accept now: unknown, or closed by a question, a gate or a join.
 

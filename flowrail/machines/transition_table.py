@@ -55,7 +55,7 @@ def is_limited(workflow: Workflow, step: StepDef, outcome: Outcome) -> bool:
     return outcome in GOVERNED and leads_back(workflow, step.id, step.transitions.get(outcome))
 
 
-def is_limit_reached(step: StepDef, visits: int, granted: int = 0) -> bool:
+def is_limit_reached(step: StepDef, visits: int, granted: int) -> bool:
     """Return whether *step* was entered as often as its limit and the user's grants allow."""
     return step.bound is not None and visits >= step.bound + granted
 

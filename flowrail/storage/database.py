@@ -224,7 +224,7 @@ def _forget_connections() -> None:
 os.register_at_fork(after_in_child=_forget_connections)
 
 
-def parse_address(address: str, folder: str = "") -> URL:
+def parse_address(address: str, folder: str) -> URL:
     """Return the address of a database; `UsageError` if it is not one of PostgreSQL or SQLite.
 
     A relative path of a SQLite file is below *folder*.

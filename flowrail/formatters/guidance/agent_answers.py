@@ -21,7 +21,7 @@ ANSWER = (
 )
 
 
-def result_lines(result: WorkResult, show: Show = str) -> list[str]:
+def result_lines(result: WorkResult, show: Show) -> list[str]:
     """Return the lines that an agent answers with when its work has ended."""
     facts = cut(result.facts, LONGEST_RESULT, show(result.whole))
     return [

@@ -139,7 +139,7 @@ def send_command(request: HandoffRequest, shown_store: str | None, *, root: str 
     )
 
 
-def list_report(shown: Sequence[HandoffAnswer], *, ended: int = 0) -> Report:
+def list_report(shown: Sequence[HandoffAnswer], *, ended: int) -> Report:
     """Return handoffs as a table. *ended* is the number of those that are not shown because they are over."""
     if not shown and ended:
         return [f"no open handoffs; `flow handoff status --all` lists those that ended ({ended})"]

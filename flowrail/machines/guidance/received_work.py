@@ -22,7 +22,7 @@ def now_at(path: str, folder: str) -> str:
     return moved if os.path.lexists(moved) and os.path.realpath(moved) != os.path.realpath(path) else path
 
 
-def handed_over(received: ReceivedWork, folder: str = "") -> tuple[str, ...]:
+def handed_over(received: ReceivedWork, folder: str) -> tuple[str, ...]:
     """Return where the work came from and where its payload is. *folder* is that of the session, if it has one."""
     chain = [_name(skill) for skill in received.chain[-_MOST_NAMES:]]
     through = f", through {' → '.join(chain)}" if len(chain) > 1 else ""

@@ -39,7 +39,7 @@ def skill(
     return decorate
 
 
-def linear_workflow(name: str, table: Mapping[int, Mapping[str, Any]], *, description: str = "") -> Workflow:
+def linear_workflow(name: str, table: Mapping[int, Mapping[str, Any]], *, description: str) -> Workflow:
     """Return the workflow that takes the steps of *table* in the order of their numbers."""
     numbers = sorted(table)
     following = [*numbers[1:], None]

@@ -51,8 +51,8 @@ def migrate_session(
     environment: Environment,
     session_id: str,
     *,
-    to: str | None = None,
-    params: Mapping[str, object] = NO_VALUES,
+    to: str | None,
+    params: Mapping[str, object],
 ) -> ShownStep:
     """Move a session to the newest definition, at the step *to*, by default its own. *params* are values of new ones."""
     _require_person_for_less(environment, session_id, to)

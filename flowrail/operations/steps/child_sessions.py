@@ -55,7 +55,7 @@ def start_if_reserved(environment: Environment, session_id: str, *, is_given_up:
     return True
 
 
-def start_child(environment: Environment, child_id: str, *, is_given_up: bool = False) -> ShownStep:
+def start_child(environment: Environment, child_id: str, *, is_given_up: bool) -> ShownStep:
     """Start the session that is reserved for a sub-agent, and return its first step.
 
     If it *is_given_up*, it gets a workflow of one step, which can always be started.

@@ -71,7 +71,7 @@ def store_new(
     *,
     at: str,
     kind: str,
-    note: RecordNote | None = None,
+    note: RecordNote | None,
 ) -> ShownStep:
     """Store a new session with its folder for working files."""
     shown = show_step(environment, session, opened)  # before the session exists: a text may be refused

@@ -18,7 +18,7 @@ RELEASE_WAIT = 1.0
 """Seconds to wait for the lock of each session that a conversation leaves at its end."""
 
 
-def owned(environment: Environment, record: Record, *, take_over: bool = False) -> Session:
+def owned(environment: Environment, record: Record, *, take_over: bool) -> Session:
     """Return the session as one of the caller's conversation, or refuse if it belongs to another one.
 
     A child belongs to its parent's conversation, and to the first other one that uses it.
