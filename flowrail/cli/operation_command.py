@@ -11,7 +11,6 @@ import click
 
 from flowrail.cli import options, output
 from flowrail.errors import DocumentError, UsageError
-from flowrail.formatters.json_output import as_data
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import (
     Operation,
@@ -69,6 +68,8 @@ def show(result: Any, form: str | None) -> None:
     """Print a result: JSON if asked for, XML for agents, otherwise as a person reads it."""
     form = form or output.usual_form()
     if form == "json":
+        from flowrail.formatters.json_output import as_data  # with cattrs: 15 ms
+
         output.data(as_data(result.data() if hasattr(result, "data") else result))
     elif form == "xml" and hasattr(result, "xml"):
         output.text(result.xml())

@@ -10,15 +10,17 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowrail.discovery.candidate import TRIGGER, Candidate, LeftOut, Skipped, is_plain
 from flowrail.discovery.compatibility import WRITTEN_VERSIONS, normal_version
 from flowrail.discovery.declaration import Declaration, FoundSkill, read_declaration
 from flowrail.discovery.frontmatter import Problem, read_file
 from flowrail.discovery.locations import Root
-from flowrail.discovery.registry import RegistryEntry
 from flowrail.text.safe_text import in_quotes
+
+if TYPE_CHECKING:
+    from flowrail.discovery.registry import RegistryEntry
 
 SKILL_FILE = "SKILL.md"
 

@@ -17,7 +17,6 @@ from flowrail.errors import ONLY_A_PERSON, TrustError, UsageError
 from flowrail.hosts.conversation import agent_mark, host_id
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.workflow import Workflow
-from flowrail.storage.backend import Backend, open_backend
 from flowrail.storage.named_store import named_store
 from flowrail.storage.user_folders import state_folder
 from flowrail.storage.user_mark import Owner
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from flowrail.handoff.store import Handoffs
     from flowrail.machines.session_store import Store
     from flowrail.skills.loader import Loader
+    from flowrail.storage.backend import Backend
 
 LONGEST_ACTOR = 200
 BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
@@ -156,6 +156,8 @@ class Environment:
         return same if same.shown == backend.shown else backend
 
     def _backend_at(self, address: str) -> Backend:
+        from flowrail.storage.backend import open_backend  # 10 ms with cattrs; commands about skills use none
+
         return open_backend(address, cwd=self.cwd, folder=self._own_store, owner=Owner(self.state))
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from flowrail import approval
 from flowrail.command import Command, Hint
@@ -19,7 +20,6 @@ from flowrail.machines.loading import skill_folder, workflow_source
 from flowrail.machines.loading.skill_folder import ResourceProvider, UnknownResourceError, WorkflowFile
 from flowrail.machines.loading.workflow_source import LoadedWorkflow
 from flowrail.machines.parts import has_functions
-from flowrail.machines.plain_form import to_plain
 from flowrail.machines.stored_definition import StoredDefinition
 from flowrail.machines.workflow import Workflow
 from flowrail.skills.bundled_copies import BundledCopy, of_bundled
@@ -127,7 +127,7 @@ class Loader:
     def of_program(self, workflow: Workflow) -> OpenedWorkflow:
         """Return a workflow of the calling Python program."""
         definition = StoredDefinition(
-            workflow.name, PROGRAM, "", "", {}, has_functions(workflow), to_plain(workflow)
+            workflow.name, PROGRAM, "", "", {}, has_functions(workflow), _to_plain(workflow)
         )
         return OpenedWorkflow(self._with_resources(workflow), definition)
 
@@ -142,7 +142,7 @@ class Loader:
             file=file.path,
             files=loaded.digests,
             functions=has_functions(workflow),
-            workflow=to_plain(workflow),
+            workflow=_to_plain(workflow),
         )
         return OpenedWorkflow(workflow, definition)
 
@@ -215,6 +215,13 @@ class Loader:
 
     def _read(self, file: WorkflowFile, contents: Mapping[str, bytes] | None) -> LoadedWorkflow:
         return workflow_source.read(file, contents, convention=self.convention)
+
+
+def _to_plain(workflow: Workflow) -> Mapping[str, Any]:
+    from flowrail.machines.plain_form import to_plain  # with cattrs, which only sessions need: 15 ms
+
+    data: Mapping[str, Any] = to_plain(workflow)
+    return data
 
 
 def _why_not(skill: Skill, copy: BundledCopy | None) -> tuple[str, str | Hint]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from flowrail.machines.checks.validation import independent, part_of, raw_findings
 from flowrail.machines.findings import (
@@ -32,11 +33,17 @@ class LoadedWorkflow:
     """A workflow that was read from a skill's folder, as complete as its file allows, with its findings."""
 
     definition: Workflow
-    findings: tuple[Finding, ...]
+    find: Callable[[], Iterable[Finding]]
+    """Looks for what is wrong."""
     locate: Locate
     """Returns where a path of the definition is written."""
     files: Mapping[str, bytes] = Frozen()
     """The content of each file that was read."""
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong. A command that does not ask for it takes less time."""
+        return tuple(in_order(self.find()))
 
     @property
     def digests(self) -> dict[str, str]:
@@ -63,21 +70,23 @@ def read(
     """
     texts = SkillTexts(file, contents, convention)
     written = (_run_python if file.is_python else _read_yaml)(texts.data(file.path), file)
-    workflow, findings = Workflow(file.address, validate=False), written.findings
+    workflow = texts.complete(written.workflow or Workflow(file.address, validate=False))
 
     def locate(path: Path) -> Place:
         return texts.place(path) or written.place(path)
 
-    if written.workflow is not None:
-        workflow = texts.complete(written.workflow)
-        step_ids = [None if index in written.unread else step.id for index, step in enumerate(workflow.steps)]
-        problems = [*in_steps((*written.problems, *texts.problems), step_ids)]
-        wrong = [raw for raw in problems if raw.path]
-        others = [*independent(raw_findings(workflow), wrong, lacks_steps=bool(written.unread))]
-        findings = [*findings, *(raw.at(locate(raw.path)) for raw in (*problems, *others))]
-    return LoadedWorkflow(
-        workflow.changed(folder=file.folder, provider=None), tuple(in_order(findings)), locate, texts.files
-    )
+    def find() -> Iterator[Finding]:
+        yield from written.findings
+        if written.workflow is not None:
+            steps = enumerate(workflow.steps)
+            step_ids = [None if index in written.unread else step.id for index, step in steps]
+            problems = [*in_steps((*written.problems, *texts.problems), step_ids)]
+            wrong = [raw for raw in problems if raw.path]
+            others = independent(raw_findings(workflow), wrong, lacks_steps=bool(written.unread))
+            yield from (raw.at(locate(raw.path)) for raw in (*problems, *others))
+
+    definition = workflow.changed(folder=file.folder, provider=None)
+    return LoadedWorkflow(definition, find, locate, texts.files)
 
 
 def _run_python(data: bytes, file: WorkflowFile) -> WrittenWorkflow:
