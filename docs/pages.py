@@ -234,6 +234,8 @@ def skills() -> None:
         if "provides_to" in handoff:
             out("Hands its result to a skill that the user chooses.", "")
         _parameters_and_checks(workflow)
+        if name in PRICES:
+            out(PRICES[name], "")
         out("```text", shown[name], "```", "")
         for address in item.workflows:
             workflow = Loader().load(address).definition
@@ -242,6 +244,16 @@ def skills() -> None:
             )
             out(f"### {address}", "", f"{workflow.description} Steps: {steps}", "")
             _parameters_and_checks(workflow)
+
+
+PRICES = {
+    "planner": "Price of a small change (at most 6 files and 200 lines): commands print 83 kB if no review finds "
+    "anything, and 138 kB if the plan and its code are each sent back once, even for a COULD. Earlier, a COULD sent "
+    "nothing back and reviews were shown the earlier findings: a run with a COULD in both printed 98 kB, so it now "
+    'costs 1.4 times as much. With `-p policy="none / 1-4 / 5+"` a COULD sends nothing back, and the run prints 84 kB. '
+    "`tests/bundled/test_planner_bytes.py` counts these bytes.",
+}
+"""What a run of an expensive skill prints."""
 
 
 def transcripts() -> dict[str, str]:
