@@ -92,9 +92,7 @@ def _require_person_for_less(environment: Environment, session_id: str, to: str 
             lines = [f"session {session_id}", *(f" step {step}: {name}" for step, name in sorted(decided))]
             typed = environment.command("session migrate", session_id, to=to)
             what = "migrate a session to a definition that leaves less to a person"
-            require_person(
-                environment, what, "No person decides these any more. Migrate?", lines, typed, session_id
-            )
+            require_person(environment, what, "No person decides these any more. Migrate?", lines, typed)
 
 
 def _decided_by_persons(workflow: Workflow) -> set[tuple[str, str]]:

@@ -116,7 +116,8 @@ def _decide(
                 f"  found {result.found} ({result.verdict})",
             ]
     question = f"{verb.capitalize()} {listed(checks)}?"
-    way = require_person(environment, f"{verb} evidence", question, lines, typed, session_id)
+    asking = session_id if verb == "approve" else ""  # nobody is asked to waive
+    way = require_person(environment, f"{verb} evidence", question, lines, typed, asking)
     confirm(environment, session_id, checks, reason, waived=verb == "waive", way=way)
     return DecidedEvidence(session_id, step.id, checks, verb == "waive")
 

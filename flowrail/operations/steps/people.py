@@ -32,7 +32,7 @@ def require_person(
     """Return the way in which a person at the terminal decides, after a `yes`; refuse anybody else.
 
     *what* is the decision, *typed* the command with which a person makes it. The person reads the *lines* before the
-    *question*.
+    *question*. *session_id* is the session that asks for it: then its page and the host's question tool take it, too.
     """
     try:
         environment.confirm(Confirmation(question, lines, Hint("a person runs: ", typed)))
@@ -49,15 +49,15 @@ def person_needed(environment: Environment, what: str, typed: Command, session_i
     where = f"to decide on the page {page} or" if page else "to type"
     mark = environment.agent_mark if environment.at_terminal else ""
     here = f" (here `{mark}` marks the shell of an agent)" if mark else ""
+    elsewhere = ", on the `flow ui` page, or in the host's question tool" if session_id else ""
     return ConflictError(
-        f"only a person can {what}: at a terminal without an agent{here}, on the `flow ui` page, "
-        "or in the host's question tool",
+        f"only a person can {what}: at a terminal without an agent{here}{elsewhere}",
         code="PERSON_NEEDED",
         hint=Hint(
             f"tell the user what the decision is about, and ask them {where} in a terminal of their own: ",
             str(typed),
         ),
-        session=session_id,
+        **({"session": session_id} if session_id else {}),
     )
 
 
