@@ -100,7 +100,8 @@ def play(demo: Demo) -> None:
     """Run the six scenes."""
     changes = demo.project / "CHANGES.md"
 
-    scene("1. The agent says it is done, but the changelog does not exist. Its report is refused.")
+    scene("1. The order is proved. The agent says it is done, but the changelog does not exist: refused.")
+    demo.run("flow check release")
     demo.run("flow step release -p version=1.4.0 --format text")
     session = str(demo.read("flow sessions")["sessions"][0]["session"])
     report = demo.printed(session, "ok")
