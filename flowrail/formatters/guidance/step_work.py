@@ -282,7 +282,7 @@ def _about_evidence(guidance: Guidance) -> Hint:
     """Return what to do with the checks of a step."""
     checks = guidance.evidence
     is_decided = any(offer.outcome == DONE for offer in guidance.next)
-    unconfirmed = [check.question for check in checks if check.question and not guidance.open_questions]
+    unconfirmed = () if guidance.open_questions else guidance.unconfirmed
     sentences: tuple[tuple[str | Hint, bool], ...] = (
         ("Your report is accepted only if these checks pass, each for the outcome that it names.", True),
         ('A check with "if" counts only if that holds.', any(check.condition for check in checks)),

@@ -142,11 +142,14 @@ class Guidance:
         return tuple(question for question in self.questions if question.is_open)
 
     @property
+    def unconfirmed(self) -> tuple[QuestionToUser, ...]:
+        """The questions in which a person confirms checks."""
+        return tuple(check.question for check in self.evidence if check.question is not None)
+
+    @property
     def waits_for_person(self) -> bool:
         """Whether a question or a check waits for what only a person may decide."""
-        return any(question.is_persons for question in self.open_questions) or any(
-            check.question is not None for check in self.evidence
-        )
+        return any(question.is_persons for question in (*self.open_questions, *self.unconfirmed))
 
 
 def guide(

@@ -83,8 +83,7 @@ class Decision:
 def awaited(environment: Environment, session_id: str) -> tuple[QuestionToUser, ...]:
     """Return the open questions of a session and of its agents, and the checks that a person has not confirmed yet."""
     guidance = look(environment, session_id)
-    confirmations = (check.question for check in guidance.evidence if check.question)
-    return (*guidance.open_questions, *confirmations)
+    return (*guidance.open_questions, *guidance.unconfirmed)
 
 
 def decide(
