@@ -23,6 +23,8 @@ from flowrail.text import json as strict_json
 from flowrail.text import size_limits
 
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+_LETTERS = 6
+"""How many random letters and digits an id ends with."""
 Stamp = tuple[int, int]
 """A value that changes with each record."""
 NO_LABELS: Mapping[str, Collection[str]] = {}
@@ -261,7 +263,8 @@ class RecordStore(Generic[T]):
     def new_id(self, stem: str) -> str:
         """Return an unused id that begins with *stem*."""
         while True:
-            key = f"{stem.replace('/', '-')}-{''.join(_ALPHABET[byte % len(_ALPHABET)] for byte in os.urandom(6))}"
+            letters = "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in os.urandom(_LETTERS))
+            key = f"{_beginning(stem)}{letters}"
             if not self.exists(key):
                 return key
 
@@ -367,3 +370,13 @@ def _record_in(body: bytes, digest: str, kind: type[T]) -> T:
     """Return the record in a line. A command reads the newest line again under its lock, and a briefing the last twelve."""
     data: dict[str, Any] = strict_json.parse(f"{body.decode()}}}")
     return from_plain({**data, "hash": digest}, kind)
+
+
+def is_id_of(key: str, stem: str) -> bool:
+    """Return whether `RecordStore.new_id` can have made *key* from *stem*."""
+    beginning = _beginning(stem)
+    return key.startswith(beginning) and len(key) == len(beginning) + _LETTERS
+
+
+def _beginning(stem: str) -> str:
+    return f"{stem.replace('/', '-')}-"

@@ -12,16 +12,13 @@ from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import Store, UnknownSessionError
 from flowrail.machines.walks.coverage import Coverage
 from flowrail.machines.workflow import Workflow
-
-LETTERS = 6
-"""The number of letters and digits after the workflow in a session's id."""
+from flowrail.storage.record_store import is_id_of
 
 
 def histories(store: Store, address: str) -> Iterator[list[Record]]:
     """Yield the records of every session of *address*; an empty list for a session that cannot be read."""
-    stem = address.replace("/", "-") + "-"
     for session_id in store.ids():
-        if not session_id.startswith(stem) or len(session_id) != len(stem) + LETTERS:
+        if not is_id_of(session_id, address):
             continue
         try:
             records = list(store.records(session_id))

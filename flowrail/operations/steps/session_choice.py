@@ -13,6 +13,7 @@ from flowrail.machines.session_store import ForeignSessionError, UnknownSessionE
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps.session_workflow import start_command
 from flowrail.session_status import ABANDONED
+from flowrail.storage.record_store import is_id_of
 from flowrail.text.phrases import ago, moment_after
 from flowrail.text.safe_text import shortened
 
@@ -123,16 +124,15 @@ def _just_ended(environment: Environment) -> Record | None:
 def _readable(
     environment: Environment, session_ids: Iterable[str], address: str | None = None
 ) -> Iterator[Record]:
-    stem = "" if address is None else address.replace("/", "-") + "-"
     for session_id in session_ids:
-        if parent_of(session_id) is not None or not session_id.startswith(stem):
+        if parent_of(session_id) is not None or not (address is None or is_id_of(session_id, address)):
             continue
         try:
             yield environment.store.read(session_id)
         except (UnknownSessionError, ForeignSessionError):
             continue  # its start was interrupted, or another user started it
         except StorageError as error:
-            if address is None or len(session_id) != len(stem) + 6:
+            if address is None:
                 continue
             history = environment.command("sessions", session_id)
             start = environment.command("step", address, new=True)
