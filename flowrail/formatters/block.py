@@ -75,7 +75,7 @@ def as_lines(block: Block, indent: str = "", *, is_named: bool = True) -> Iterat
     values = {name: value for name, value in named if value is not None and value is not False}
     about = [name if value is True else f"{name} {one_line(str(value))}" for name, value in values.items()]
     tag, parts = block.tag.replace("_", " "), [*block.parts]
-    text = [*_text_lines(str(parts.pop(0)))] if parts and isinstance(parts[0], str | Hint) else []
+    text = [*_text_lines(parts.pop(0))] if parts and isinstance(parts[0], str | Hint) else []
     first = text.pop(0) if text and isinstance(text[0], str) else ""
     head = tag if is_named else ""
     if not indent:
@@ -92,11 +92,14 @@ def as_lines(block: Block, indent: str = "", *, is_named: bool = True) -> Iterat
         elif isinstance(part, Command):
             yield command(visible(str(part)), len(indent) + 4)
         else:
-            yield from _indented(_text_lines(str(part)), indent)
+            yield from _indented(_text_lines(part), indent)
 
 
-def _text_lines(text: str) -> Iterator[str | Line]:
-    return prose(visible(text).strip("\n")) if text else iter(())
+def _text_lines(text: object) -> Iterator[str | Line]:
+    """Yield a text of a step's instructions in its lines, and any other on one line: it must not look like a command."""
+    shown = str(text).strip("\n")
+    if shown:
+        yield from prose(visible(shown)) if isinstance(text, Markup) else (one_line(shown),)
 
 
 def _indented(lines: Iterable[str | Line], indent: str) -> Iterator[str | Line]:
@@ -121,7 +124,7 @@ def markup_lines(markup: str) -> Iterator[str | Line]:
         yield from prose(visible(markup))
         return
     for part in _block(whole).parts:
-        yield from as_lines(part) if isinstance(part, Block) else _text_lines(str(part))
+        yield from as_lines(part) if isinstance(part, Block) else _text_lines(part)
 
 
 def _block(element: ET.Element) -> Block:
@@ -131,7 +134,7 @@ def _block(element: ET.Element) -> Block:
         source = ET.tostring(child, encoding="unicode").removesuffix(child.tail or "")
         copied = "\n".join(f"    {line}" for line in source.split("\n"))
         parts += [copied if child.tag == COPIED else _block(child), child.tail or ""]
-    texts = (part if isinstance(part, Block) else part.strip("\n") for part in parts)
+    shown = [part if isinstance(part, Block) else Markup(part.strip("\n")) for part in parts]
     return Block(
-        element.tag, [part for part in texts if isinstance(part, Block) or part.strip()], element.attrib
+        element.tag, [part for part in shown if isinstance(part, Block) or part.strip()], element.attrib
     )

@@ -15,7 +15,6 @@ from flowrail.machines.demanded_evidence import Verdict
 from flowrail.machines.evidence_results import CommandRun, Confirmation
 from flowrail.machines.question import (
     LONGEST_DESCRIPTION,
-    LONGEST_LABEL,
     LONGEST_TEXT,
     OWN_WORDS,
     Option,
@@ -25,8 +24,8 @@ from flowrail.machines.session import BY_COMMAND, BY_EVIDENCE, BY_LIMIT, BY_STEP
 from flowrail.machines.step import StepDef
 from flowrail.outcome import Outcome
 from flowrail.session_status import ACTIVE, FAILED, WAITING
-from flowrail.text import phrases, placeholders, safe_text
-from flowrail.text.safe_text import Markup, blanked, visible
+from flowrail.text import phrases, placeholders
+from flowrail.text.safe_text import Markup, visible
 
 LIMIT, EVIDENCE = "limit", "evidence"
 """The ids of the questions about a limit and about evidence."""
@@ -178,29 +177,11 @@ def step_questions(step: StepDef, values: Mapping[str, object]) -> tuple[AskedQu
 
 def _asked(question: Question, values: Mapping[str, object]) -> AskedQuestion:
     options = tuple(
-        replace(
-            option,
-            label=label,
-            description=_cut(placeholders.fill(option.description, values), LONGEST_DESCRIPTION),
-        )
-        for label, option in zip(_labels(question, values), question.options, strict=True)
+        replace(option, description=_cut(placeholders.fill(option.description, values), LONGEST_DESCRIPTION))
+        for option in question.options
     )
     text = _cut(placeholders.fill(question.text, values), LONGEST_TEXT)
     return AskedQuestion(**{**vars(question), "text": text, "options": options})
-
-
-def _labels(question: Question, values: Mapping[str, object]) -> list[str]:
-    """Return the labels of the options with placeholders filled: one line each, and all different."""
-    labels: list[str] = []
-    for number, option in enumerate(question.options, 1):
-        filled = placeholders.fill(option.label, values)
-        label = safe_text.shortened(blanked(filled), LONGEST_LABEL) or f"Option {number}"
-        if label.casefold().startswith(OWN_WORDS):
-            label = f"({label})"
-        while label.casefold() in {earlier.casefold() for earlier in labels}:
-            label = f"{label} ({number})"
-        labels.append(label)
-    return labels
 
 
 def _cut(text: str, longest: int) -> str:

@@ -32,7 +32,7 @@ QuestionProblem = tuple[Path, str]
 class Option(Definition):
     """One answer to choose from. It can decide the outcome of the step."""
 
-    label: str = field(metadata=FILLED)
+    label: str
     """The answer, in a few words."""
     description: str = field(default="", metadata={**TEXT, **FILLED})
     """The meaning of the answer."""

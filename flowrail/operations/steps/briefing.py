@@ -47,11 +47,11 @@ def _briefing(store: Store, session: Session, guidance: Guidance, now: str) -> s
         if notes
         else ""
     )
-    last_report = f", last report {ago(session.moved_at, now)}" if moves else ""
+    last_report = f", last report {one_line(ago(session.moved_at, now))}" if moves else ""
     agents = [(dispatch.status, dispatch.moved_at) for dispatch in guidance.dispatches]
     sentences = {
         "Parameters: ": params_text(session.params),
-        "Started ": f"{ago(session.started_at, now)}{last_report}",
+        "Started ": f"{one_line(ago(session.started_at, now))}{last_report}",
         "Done so far: ": ", then ".join(
             filter(None, [count(earlier, "earlier report") if earlier else "", done])
         )
