@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import nox
@@ -193,8 +194,9 @@ def hosts(session: nox.Session) -> None:
     programs = os.path.abspath(os.path.join("node_modules", ".bin"))
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     for host in ("claude", "codex"):
-        session.run(host, "--version", env={"PATH": path}, external=True)
-    session.run("pytest", "-q", "-rs", "-n", "auto", "tests/hosts", env={"PATH": path})
+        session.run(os.path.join(programs, host), "--version", external=True)
+    env = {"PATH": path, "PYTEST_DEBUG_TEMPROOT": tempfile.gettempdir()}  # Codex's sandbox hides /dev/shm
+    session.run("pytest", "-q", "-rs", "-n", "auto", "tests/hosts", env=env)
 
 
 @nox.session(default=False)

@@ -163,7 +163,7 @@ class FoundSkill:
 
 
 def line_of_block(front: Frontmatter) -> int:
-    """Return the line of the `handoff:` block; 0 if there is none."""
+    """Return the line of the `handoff:` block; 0 without one."""
     return front.lines.get(("handoff",), 0) or front.lines.get(("metadata", "handoff"), 0)
 
 
