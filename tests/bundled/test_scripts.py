@@ -110,7 +110,7 @@ def test_fakes_count_only_if_a_step_refused_them(notes: Path, monkeypatch: pytes
     reason = "Not reached: announce, test, review, publish, because nobody approved the command"
     notes.write_text(f"{notes.read_text()}\n## Fakes\n\n{reason}\n")
 
-    assert tried("fakes", notes) == "drafted is clean"
+    assert tried("fakes", notes) == "drafted is attacked"
 
 
 def test_a_trial_counts_only_if_it_began_in_its_step_and_ended(
@@ -119,13 +119,15 @@ def test_a_trial_counts_only_if_it_began_in_its_step_and_ended(
     scratch = copied(notes)
     monkeypatch.chdir(scratch)
     assert tried("trial", notes) == "", "no session in the copy"
+    flow("session", "abandon", started(), "--reason", "no time")
+    assert tried("trial", notes) == "", "nobody reported a step"
     session = started()
     assert tried("trial", notes) == "", "it has not ended"
     Path("NOTES.md").write_text('## Changes\n\nC1: .claude/skills/drafted/SKILL.md:2 "name: drafted"\n')
     flow("step", "drafted", "ok", "--session", session)
     flow("session", "abandon", session, "--reason", "waits for a person")
 
-    assert tried("trial", notes) == "drafted is clean"
+    assert tried("trial", notes) == "drafted is tried"
 
     started()
     assert tried("trial", notes) == "", "the newest run counts"

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 PATTERN = re.compile(r"`([\w-]+\([^`]+\))`")
+FOUND = {"check": "clean", "fakes": "attacked", "trial": "tried"}
 CHECKED = {"evidence", "questions", "gate", "commands", "dispatch"}
 """The keys of a step that make flowrail check something, or ask somebody."""
 ENDED = ("completed", "failed", "abandoned")
@@ -118,7 +119,7 @@ def trial(name: str, notes: Path) -> list[str]:
         return [
             f"session `{newest['session']}` is {newest['status']}: end it, or run `flow session abandon` with the reason"
         ]
-    return [] if newest["revision"] else [f"session `{newest['session']}` ended at its first step"]
+    return [] if newest["events"][1:-1] else [f"nobody reported a step of session `{newest['session']}`"]
 
 
 def sessions_of(name: str, scratch: Path) -> list[dict[str, Any]]:
@@ -140,7 +141,7 @@ def main() -> int:
         faults = fakes(name, path)
     else:
         faults = trial(name, path)
-    print("\n".join(faults) or f"{name} is clean")
+    print("\n".join(faults) or f"{name} is {FOUND[mode]}")
     return 1 if faults else 0
 
 
