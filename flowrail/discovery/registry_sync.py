@@ -53,8 +53,6 @@ meta:
   last_scan: ""
   discovery_mode: "hybrid"
 """
-_ENTRY = re.compile(r"^workflows:.*\n(?:[ \t]*(?:#.*)?\n)*( *)-( +)", re.MULTILINE)
-_INSIDE = re.compile(r"^\w+:[ \t]*(?:#.*)?\n( +)\w", re.MULTILINE)
 _HEAD = re.compile(r"(?:(?:[ \t]*+(?:#.*+)?\n)*+---[ \t]*+(?:#.*+)?\n)?")
 """The text up to the mark `---`, where ruamel.yaml would drop comments."""
 
@@ -278,14 +276,12 @@ def _part(mapping: CommentedMap, key: str, kind: type[Any]) -> Any:
 
 
 def _written_like(text: str) -> YAML:
-    """Return a reader and writer that indents as *text* does."""
+    """Return a reader and writer that keeps quotes, and indents as the registry's document does."""
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
     yaml.width = size_limits.YAML_BYTES
     yaml.explicit_start = text.startswith("---")  # there is text on the line of `---`
-    entry, inside = _ENTRY.search(text), _INSIDE.search(text)
-    dash, gap = (len(entry[1]), len(entry[2])) if entry else (2, 1)
-    yaml.indent(mapping=len(inside[1]) if inside else 2, sequence=dash + 1 + gap, offset=dash)
+    yaml.indent(mapping=2, sequence=4, offset=2)
     return yaml
 
 

@@ -6,7 +6,7 @@ the answer to an agent's question is only shown with the step's text.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from flowrail.command import Command, Hint
@@ -91,21 +91,6 @@ If a block has an answer attribute, its questions are recorded: do not ask them 
 The agent that launched you does the rest: the agents that asked continue with their answers, and your work resumes after them.
 </question_relay>""")  # noqa: E501 - the same
 """For a sub-agent that launches others: it passes their questions on."""
-
-
-def choices_for(questions: Sequence[Question], outcomes: Container[str]) -> str:
-    """Return in words which answers of the user lead to one of *outcomes*; empty if none does."""
-    labels = [
-        f"'{option.label}'"
-        for question in questions
-        for option in question.options
-        if option.outcome in outcomes
-    ]
-    other_words = (
-        ["answers in their own words"] if any(question.other in outcomes for question in questions) else []
-    )
-    chooses = [f"chooses {' or '.join(labels)}"] if labels else []
-    return f"the user {' or '.join(chooses + other_words)}" if chooses or other_words else ""
 
 
 def answer_question(

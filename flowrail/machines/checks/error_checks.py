@@ -12,7 +12,7 @@ from flowrail.machines.checks import order_rules
 from flowrail.machines.checks.functions import declared_outcomes, function_problems
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.checks.table import Analysis, Check, Rows
-from flowrail.machines.demanded_evidence import KINDS, PER_ATTEMPT, CommandFact, Evidence, StepCommand
+from flowrail.machines.demanded_evidence import KINDS, CommandFact, Evidence, StepCommand
 from flowrail.machines.dispatch import MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.findings import UnplacedFinding
 from flowrail.machines.gate_config import GateConfig
@@ -492,7 +492,7 @@ def _command(part: Part, scope: Scope) -> Rows:
 def _command_problems(part: Part, scope: Scope) -> Iterator[Problem]:
     if not _NAME.match(part.name):
         yield "", "has an invalid name", _NAMES
-    run, once = part.value.run, part.value.once
+    run = part.value.run
     if not run or not all(word and "\0" not in word for word in run):
         yield "run", "has an empty word", "list the program and its arguments as texts"
     elif len(run) == 1 and " " in run[0]:
@@ -501,8 +501,6 @@ def _command_problems(part: Part, scope: Scope) -> Iterator[Problem]:
         yield "run", f"runs `{run[0][:60]}`", "name the program; only arguments can be placeholders"
     for placeholder, why, hint in chain.from_iterable(map(scope.unfilled, run)):
         yield "run", f"has `{placeholder}`, {why}", hint
-    if not (isinstance(once, bool) or once == PER_ATTEMPT):
-        yield "once", f"has `once: {once}`", f"write true, false or {PER_ATTEMPT}"
     for path in part.value.reads:
         yield from _path_problems("reads", path)
 

@@ -24,13 +24,11 @@ from flowrail.machines.transition_table import effective_outcome, find_transitio
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import DONE, Outcome
-from flowrail.text.phrases import listed
+from flowrail.text.phrases import count, listed
 from flowrail.text.safe_text import is_shown
 
 MOST_CHOICES, MOST_CASES = 3, 12
 """A required fact with at most this many choices gives a command for each; all facts together at most 12 commands."""
-MOST_LISTED = 2
-"""More consecutive dispatches than these are printed as a range."""
 
 
 @dataclass(frozen=True)
@@ -148,17 +146,10 @@ def _agents_to_wait_for(join: Join, decided: Outcome | None) -> str:
 
     An outcome other than `ok` can also be reported once so many agents have failed that the step cannot succeed.
     """
-    numbers = sorted(join.open)
-    is_range = len(numbers) > MOST_LISTED and numbers[-1] - numbers[0] == len(numbers) - 1
-    named = f"{numbers[0]} … {numbers[-1]}" if is_range else ", ".join(map(str, numbers))
-    missing = join.needed - join.succeeded
-    can_fail = decided is not None and decided is not Outcome.OK
-    if join.hopeless or (can_fail and missing == len(numbers)):
-        return f"dispatch {named} to end"
-    if missing == len(numbers):
-        return f"dispatch {named} to succeed"
-    or_end = f", or all {join.total} to end" if can_fail else ""
-    return f"any {missing} of dispatch {named} to succeed{or_end}"
+    missing, can_fail = join.needed - join.succeeded, decided is not None and decided is not Outcome.OK
+    if join.hopeless or (can_fail and missing == len(join.open)):
+        return "all agents to end"
+    return f"{count(missing, 'more agent')} to succeed{', or all agents to end' if can_fail else ''}"
 
 
 class _UndecidedError(Exception):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from flowrail.command import Command
-from flowrail.machines.asked_questions import choices_for, confirmation_question
+from flowrail.machines.asked_questions import confirmation_question
 from flowrail.machines.demanded_evidence import Evidence, Verdict
 from flowrail.machines.evidence_results import EvidenceResult, StepEvidence
 from flowrail.machines.guidance.agent_work import QuestionToUser
@@ -16,7 +16,6 @@ from flowrail.machines.session import Session
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition_table import effective_outcome
 from flowrail.machines.workflow import Workflow
-from flowrail.outcome import Outcome
 from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill
 
@@ -28,7 +27,7 @@ class DemandedCheck(EvidenceResult):
     outcomes: tuple[str, ...] = ()
     """The outcomes that need it; empty if the step decides its outcome and always needs it."""
     condition: str = ""
-    """When it counts, if the step decides the outcome by rules, answers or findings."""
+    """When it counts, if rules decide the outcome."""
     command: Command | None = None
     """Runs the command of a check. For a review, it records that it found nothing."""
     question: QuestionToUser | None = None
@@ -109,21 +108,8 @@ def checks_of(
 
 
 def _condition(step: StepDef, outcomes: AbstractSet[str]) -> str:
-    """Return when *step* decides on one of *outcomes*, in words or as an expression."""
-    if step.gate is not None:
-        return "the gate passes" if Outcome.OK in outcomes else "the gate does not pass"
-    if step.questions:
-        return choices_for(step.questions, outcomes)
-    conditions = [rule.when or "no other rule holds" for rule in step.rules if rule.outcome in outcomes]
-    return " or ".join(_without_implied(conditions))
-
-
-def _without_implied(conditions: Sequence[str]) -> list[str]:
-    """Return *conditions* without `a and b` if `a` is one of them. One with `or` or brackets stays as it is."""
-    parts = [{text} if " or " in text or "(" in text else set(text.split(" and ")) for text in conditions]
-    return [
-        text for text, own in zip(conditions, parts, strict=True) if not any(other < own for other in parts)
-    ]
+    """Return when the rules of *step* decide on one of *outcomes*."""
+    return " or ".join(rule.when or "no other rule holds" for rule in step.rules if rule.outcome in outcomes)
 
 
 def expected(check: Evidence, show: Callable[[str], str], values: Mapping[str, object]) -> str:
