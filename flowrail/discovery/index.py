@@ -104,7 +104,6 @@ def find_workflows(
     accepts_from: str = "",
     schema_version: str = "",
     input: str | Iterable[str] = (),  # noqa: A002 - as the registry's document calls it
-    text: str = "",
     discovery: Discovery | None = None,
 ) -> list[Offer]:
     """Return the workflows that match the whole request, best first: those of *discovery*, or those found here.
@@ -112,7 +111,7 @@ def find_workflows(
     If nothing is requested, they have no score.
     """
     categories, inputs = (tuple([value] if isinstance(value, str) else value) for value in (category, input))
-    query = Query(categories, accepts_from, schema_version, inputs, text)
+    query = Query(categories, accepts_from, schema_version, inputs)
     return rank((discovery or discover()).candidates, query)
 
 

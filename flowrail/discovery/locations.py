@@ -76,8 +76,6 @@ class Locations(NamedTuple):
     """Every location in order, usable or not."""
 
     roots: tuple[Root, ...]
-    superproject: str | None = None
-    """The repository that the current one is a submodule of."""
 
     @property
     def usable(self) -> tuple[Root, ...]:
@@ -109,7 +107,7 @@ def look(cwd: str, home: str, environ: Mapping[str, str], extra: Iterable[str] =
     ]
     personal = [(path, Scope.GLOBAL, origin) for path, origin in _home_folders(home, environ)]
     extra_folders = [(named(path, folder, home), Scope.EXTRA, "--root") for path in extra]
-    return Locations(_judge([*project, *personal, *extra_folders]), superproject)
+    return Locations(_judge([*project, *personal, *extra_folders]))
 
 
 def config_folder(home: str, environ: Mapping[str, str]) -> str:

@@ -69,8 +69,6 @@ class Query:
     """The skill that hands off."""
     schema_version: str = ""
     inputs: tuple[str, ...] = ()
-    text: str = ""
-    """Words that must all be in the description."""
     supervised: bool = True
     """Whether a person watches the work."""
     history: Collection[str] = ()
@@ -85,7 +83,7 @@ class Query:
         """The name of the score: `relevance`, `query` or `none`. The source alone only filters."""
         if self.synthesis is not None:
             return "relevance"
-        asks = self.categories or self.schema_version or self.inputs or self.text or not self.supervised
+        asks = self.categories or self.schema_version or self.inputs or not self.supervised
         return "query" if asks else "none"
 
     @property
@@ -293,13 +291,6 @@ def _misses(candidate: Candidate, query: Query) -> Iterator[str]:
     if query.inputs and not set(query.inputs).intersection(candidate.input_requirements):
         inputs = ", ".join(candidate.input_requirements)
         yield f"its inputs are {inputs}" if inputs else "it declares no inputs"
-    texts = (candidate.skill, candidate.name, candidate.description, *candidate.categories, *candidate.tags)
-    if not _words(query.text) <= _words(" ".join(texts)):
-        yield f"its name, description, categories and tags do not contain every word of `{query.text}`"
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.casefold()))
 
 
 def default_problem_type(categories: Iterable[str]) -> str:

@@ -57,9 +57,6 @@ def find_skills(
         tuple[str, ...], Help("Only skills that accept one of these. May be repeated.", metavar="NAME")
     ] = (),
     schema: Annotated[str, Help("Only skills that take this payload version.", metavar="VERSION")] = "",
-    text: Annotated[
-        str, Help("Only skills whose description contains all these words.", metavar="TEXT")
-    ] = "",
     autonomous: Annotated[bool, Help("Prefer skills that work without supervision.")] = False,
     top: Annotated[int | None, Help("Show at most N (default: three to five).", metavar="N")] = None,
     all: Annotated[bool, Help("Include skills that do not fit or were left out, and why.")] = False,  # noqa: A002
@@ -79,7 +76,6 @@ def find_skills(
         work.skill if work else from_,
         schema,
         input,
-        text,
         not autonomous,
         environment.handoffs.receivers(),
         chain_of(work) if work else (),

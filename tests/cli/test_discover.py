@@ -144,7 +144,7 @@ def test_no_command_is_printed_for_a_target_that_would_be_refused() -> None:
         ours(name)
     taken = receive(send("b", source_session("a"))).data["step"]["session"]
 
-    out = flow("discover", "--session", taken, "--text", "does").out
+    out = flow("discover", "--session", taken, "--category", "research").out
     offers = {offer["skill"]: offer for offer in told("discover", "--session", taken)["candidates"]}
 
     assert offers["a"]["command"] is None

@@ -80,8 +80,11 @@ def test_git_says_what_a_submodule_is_however_gitmodules_is_written(tree: Path, 
     else:
         (outer / ".gitmodules").write_text(modules)
 
-    assert look(str(inner), "/nowhere", os.environ).superproject == str(outer)
-    assert look(str(clone), "/nowhere", os.environ).superproject is None
+    tops = {root.path: root.origin for root in look(str(inner), "/nowhere", os.environ).roots}
+    assert tops[str(outer / ".claude/skills")] == "superproject"
+    assert str(outer / ".claude/skills") not in {
+        root.path for root in look(str(clone), "/nowhere", os.environ).roots
+    }
 
 
 @pytest.mark.parametrize("program", [None, "#!/bin/sh\nsleep 60 & sleep 60\n", "#!/bin/sh\nexit 1\n"])
@@ -100,7 +103,6 @@ def test_a_git_that_is_missing_or_hangs_costs_seconds_and_a_debug_message(
     found = look(str(inner), "/nowhere", os.environ)
 
     assert [root.path for root in found.usable] == [str(inner / ".claude/skills")]
-    assert found.superproject is None
     assert [record.levelname for record in caplog.records] == ["DEBUG"]
 
 

@@ -147,12 +147,12 @@ QUERY_CASES: list[tuple[Query, dict[str, Any], int]] = [
     (Query(schema_version="3.0"), {"schema_version": "2.0", "schema_type": "universal"}, 10),
     (Query(chain=("a-skill",)), {}, -30),
     (
-        Query(("research",), "", "", ("spec",), "", True, ("a-skill",)),
+        Query(("research",), "", "", ("spec",), True, ("a-skill",)),
         {"schema_version": "3.0", "input_requirements": ("spec",), "autonomous": False},
         100,
     ),
     (
-        Query(("research",), "", "", ("spec",), "", True, ("a-skill",), ("a-skill",)),
+        Query(("research",), "", "", ("spec",), True, ("a-skill",), ("a-skill",)),
         {"schema_version": "3.0", "input_requirements": ("spec",), "autonomous": False},
         70,
     ),
@@ -188,7 +188,6 @@ def test_a_shortlist_has_three_and_two_more_if_they_score() -> None:
         (Query(source="a-skill"), False),
         (Query(schema_version="v2"), True),
         (Query(schema_version="3.0"), False),
-        (Query(text="DIGS deeper"), True),
     ],
 )
 def test_a_query_is_answered_by_what_it_asks_for(query: Query, expected: bool) -> None:

@@ -48,7 +48,7 @@ def test_no_text_of_a_skill_can_touch_a_terminal(
 ) -> None:
     places = Locations((Root(path, Scope.EXTRA, "--root", "missing"),))
     discovery = Discovery(tuple(candidates), tuple(skipped), places)
-    for asked in (Query(text=word), Query(synthesis=Synthesis(word))):
+    for asked in (Query((word,)), Query(synthesis=Synthesis(word))):
         page = text(discovery, asked, everything=True)
         lettered = plain_text(menu.options(offer(discovery, asked), everything=True))
 
