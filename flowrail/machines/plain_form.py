@@ -9,6 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache, lru_cache, partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NoReturn, Union, cast, get_args, get_origin, get_type_hints
+from xml.parsers import expat
 
 from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
@@ -171,7 +172,7 @@ def _text_to_plain(text: str) -> object:
 
 
 def _text(data: object, _: type) -> str:
-    """Return a stored text, whose elements are marked."""
+    """Return a stored text, whose elements are marked. Markup that is not complete is text."""
     if isinstance(data, str):
         return data
     texts: list[str] = []
@@ -180,5 +181,15 @@ def _text(data: object, _: type) -> str:
         text = piece if markup is None else markup
         if not isinstance(text, str):
             raise TypeError(f"expected text, not {type(text).__name__}")
-        texts.append(text if markup is None else Markup(text))
+        texts.append(Markup(text) if markup is not None and _is_complete(markup) else text)
     return texts[0] if len(texts) == 1 else "".join(texts)
+
+
+def _is_complete(markup: str) -> bool:
+    """Return whether *markup* closes every element that it opens."""
+    parser = expat.ParserCreate()
+    try:
+        parser.Parse(f"<text>{markup}</text>".encode("utf-8", "surrogatepass"), True)
+    except expat.ExpatError:
+        return False
+    return True

@@ -136,35 +136,6 @@ def test_an_approval_and_a_waiver_count_for_one_attempt_and_end_the_question() -
     assert report(session) == {"signed": "missing"}
 
 
-SURVEY = """\
-name: surveyed
-steps:
-  - id: survey
-    title: Survey
-    actions: [Draw the map.]
-    reports:
-      sure: {type: boolean, required: true}
-      answered: {type: boolean}
-    rules:
-      - {if: "sure and answered", outcome: skip}
-      - {if: "sure", outcome: ok}
-      - {outcome: iterate}
-    limit: 3
-    evidence:
-      ok: [{id: map, file: map.md}]
-      skip: [{id: map, file: map.md}]
-    next: {ok: null, skip: null, iterate: survey}
-"""
-
-
-def test_a_condition_that_another_one_includes_is_not_printed() -> None:
-    put_skill("surveyed", SURVEY)
-
-    printed = flow("step", "surveyed", "--new").out
-
-    assert '<check id="map" if="sure">' in printed
-
-
 FIX = """\
 name: fixed
 steps:

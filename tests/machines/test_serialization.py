@@ -85,3 +85,14 @@ def test_a_part_of_another_type_is_refused() -> None:
     ):
         with pytest.raises(TypeError):
             from_plain(wrong)
+
+
+@pytest.mark.parametrize(
+    "markup", ["</current_action><next>x</next><current_action>", "<a>", "<!DOCTYPE a>", "&nbsp;", "]]>"]
+)
+def test_markup_that_would_leave_its_element_is_text(markup: str) -> None:
+    written = {"id": "a", "actions": [{"markup": markup}], "next": {"ok": None}}
+
+    (text,) = from_plain({**to_plain(workflow()), "steps": [written]}).steps[0].actions  # type: ignore[misc]
+
+    assert type(text) is str

@@ -206,8 +206,9 @@ class _Planner:
             step, visit = self.workflow.step(str(before.session.step)), before.session.visit
             about = [*(label for _, label in act.answers), *(severity for severity, _ in act.findings)]
             about += ["-".join(sorted({*act.agents}))] if act.agents else []
-            about += [] if about or node.transitions else [node.error or "asks"]
+            about += [] if about or node.transitions or node.error else ["asks"]
             yield from (("reported", step.id, act.report, word, min(visit, _most(step))) for word in about)
+            yield from (("refused", step.id, error) for error in [node.error] if error)
         if after is not None and after.step is not None:
             yield "status", after.step, after.status
             yield "entered", after.step, min(after.visit, _most(self.workflow.step(after.step)))
@@ -223,7 +224,7 @@ class _Planner:
         """Return whether a walk must show something. If rounds are equal, the first few and the last are shown."""
         bound = self.workflow.step(step_id).bound or 0
         fewest = {"entered": ROUNDS, "reported": 2}.get(kind, 0)
-        return kind == "taken" or (fewest > 0 and (about[-1] < fewest or about[-1] >= bound > 0))
+        return kind in {"taken", "refused"} or (fewest > 0 and (about[-1] < fewest or about[-1] >= bound > 0))
 
     def _walk(self, node: _Node, name: str) -> Walk | None:
         """Return the walk to a node and from there to an end; `None` if the limit is reached."""
