@@ -251,6 +251,20 @@ def test_what_proves_a_person_is_neither_read_nor_written_by_an_agent(
 @pytest.mark.parametrize(
     ("tool", "tool_input"),
     [
+        ("shell", {"command": ["bash", "-lc", "flow approve x"]}),
+        ("shell", {"command": ["flow", "approve", "x"]}),
+        ("exec_command", {"cmd": "flow approve x"}),
+    ],
+)
+def test_every_form_of_a_shell_tool_is_read(tool: str, tool_input: dict[str, Any]) -> None:
+    said = claude_code("pre-tool-use", tool_name=tool, tool_input=tool_input)
+
+    assert "is a person's decision" in denied(hook("pre-tool-use", said))
+
+
+@pytest.mark.parametrize(
+    ("tool", "tool_input"),
+    [
         ("Read", {"file_path": JOURNAL}),
         ("Write", {"file_path": "docs/a.md", "content": f"flow approve x\n{STATE}/key\n{JOURNAL}\n"}),
         ("Write", {"file_path": ".flow/sessions/x-aaaaaa/work/journal.md", "content": JOURNAL}),
