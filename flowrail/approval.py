@@ -175,7 +175,7 @@ def approve(
     at: str,
     programs: Mapping[str, Program] | None = None,
     edits: bool = False,
-) -> Approval:
+) -> None:
     """Approve exactly this content and these programs in *project*; with *edits*, also later edits by the folder's owner."""
     owner = os.stat(content.folder).st_uid if edits else None
     if owner is not None and not _is_only_of(owner, content):
@@ -186,7 +186,6 @@ def approve(
     path = _path(state, content.folder, project)
     storage_files.make_private_dir(os.path.dirname(path))
     storage_files.write_atomic(path, json.dumps(asdict(approval), indent=1).encode() + b"\n")
-    return approval
 
 
 def revoke(folder: str, project: str, state: str) -> bool:

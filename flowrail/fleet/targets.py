@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowrail.machines.agents import DispatchGoneError, parent_of, piece_of
-from flowrail.machines.session import AskedQuestion, Session
+from flowrail.machines.session import Session
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps.dispatched_work import children_of
 
@@ -60,14 +60,9 @@ def unfinished_children(environment: Environment, session: Session) -> dict[str,
     return {child: child in children for child in ids if child not in children or children[child].is_open}
 
 
-def open_question(session: Session) -> AskedQuestion | None:
-    """Return the first question that is open."""
-    return next((question for question in session.questions if question.is_open), None)
-
-
 def waits_for_person(session: Session) -> bool:
     """Return whether the session waits for a person: for an answer, or by its status."""
-    return session.needs_person or open_question(session) is not None
+    return session.needs_person or any(question.is_open for question in session.questions)
 
 
 def waits(environment: Environment, session: Session) -> bool:

@@ -37,7 +37,7 @@ from flowrail.operations.steps.dispatched_work import (
 )
 from flowrail.operations.steps.held_session import hold
 from flowrail.operations.steps.new_session import start_session
-from flowrail.operations.steps.shown_step import ShownStep, commit_shown, show_record
+from flowrail.operations.steps.shown_step import ShownStep, commit_shown
 from flowrail.skills.opened_workflow import OpenedWorkflow
 from flowrail.text.phrases import in_words
 
@@ -51,12 +51,12 @@ def start_if_reserved(environment: Environment, session_id: str, *, is_given_up:
     """Start a session that is reserved for a sub-agent, and return whether it had not been started."""
     if parent_of(session_id) is None or environment.store.find(session_id) is not None:
         return False
-    start_child(environment, session_id, is_given_up=is_given_up)
+    _start_reserved(environment, session_id, is_given_up=is_given_up)
     return True
 
 
-def start_child(environment: Environment, child_id: str, *, is_given_up: bool) -> ShownStep:
-    """Start the session that is reserved for a sub-agent, and return its first step.
+def _start_reserved(environment: Environment, child_id: str, *, is_given_up: bool) -> None:
+    """Start the session that is reserved for a sub-agent, unless another agent starts it first.
 
     If it *is_given_up*, it gets a workflow of one step, which can always be started.
     """
@@ -64,9 +64,8 @@ def start_child(environment: Environment, child_id: str, *, is_given_up: bool) -
         parent = change.kept.session
         check_dispatched(parent, child_id)
         check_still_dispatched(environment.store, parent)
-        started = environment.store.find(child_id)
-        if started is not None:  # another agent has just started it
-            return show_record(environment, started)
+        if environment.store.find(child_id) is not None:
+            return
         if os.path.lexists(environment.store.folder(child_id)):
             environment.store.delete(child_id)  # its start was interrupted
         above = session_workflow.open_session(environment, parent)
@@ -87,7 +86,7 @@ def start_child(environment: Environment, child_id: str, *, is_given_up: bool) -
             }
             opened = session_workflow.open_beside(environment, str(work.workflow), above.definition)
         try:
-            return start_session(
+            start_session(
                 environment,
                 opened,
                 child_id,
