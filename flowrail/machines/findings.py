@@ -142,8 +142,12 @@ class WorkflowError(FlowError):
         self.findings = tuple(findings)
 
 
+def errors_in(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings because of which no session may start."""
+    return [finding for finding in findings if finding.severity == "error"]
+
+
 def raise_errors(name: str, findings: Sequence[Finding]) -> None:
     """Raise one `WorkflowError` if any finding is an error."""
-    errors = [finding for finding in findings if finding.severity == "error"]
-    if errors:
+    if errors := errors_in(findings):
         raise WorkflowError(name, errors)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from flowrail.errors import FlowError
+from flowrail.machines.findings import errors_in
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.walks.plan import Walk
 from flowrail.operations.environment import Environment
@@ -126,8 +127,7 @@ class WorkflowFileItems(pytest.File):
         """Return every error of `flow check`."""
         path = os.path.join(self.file.folder, self.file.path)
         reports = check.check([path], self.collector.environment.loader, self.collector.top)
-        findings = [finding for report in reports for finding in report.findings]
-        return [finding.line for finding in findings if finding.severity == "error"]
+        return [finding.line for report in reports for finding in errors_in(report.findings)]
 
     def _play(self, walk: Walk) -> list[str]:
         """Play a walk through the real engine, store and formatters, and return what is wrong."""

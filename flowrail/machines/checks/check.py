@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowrail.machines.checks.table import findings_of
 from flowrail.machines.checks.validation import part_of, raw_findings
 from flowrail.machines.checks.warning_checks import GRAPH_WARNINGS, WARNINGS
-from flowrail.machines.findings import Finding, Locate, step_index
+from flowrail.machines.findings import Finding, Locate, errors_in, step_index
 from flowrail.machines.reader import type_findings
 from flowrail.machines.workflow import Workflow
 
@@ -20,7 +20,7 @@ def check(workflow: Workflow, *, locate: Locate | None = None, advice: bool = Fa
     where = locate or part_of(workflow)
     raws = sorted(type_findings(workflow), key=step_index) or raw_findings(workflow)
     findings = [raw.at(where(raw.path)) for raw in raws]
-    if advice and not any(finding.severity == "error" for finding in findings):
+    if advice and not errors_in(findings):
         findings += advise(workflow, where)
     return findings
 

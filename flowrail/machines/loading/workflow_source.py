@@ -15,6 +15,7 @@ from flowrail.machines.findings import (
     Path,
     Place,
     WorkflowError,
+    errors_in,
     in_order,
     in_steps,
     raise_errors,
@@ -44,6 +45,11 @@ class LoadedWorkflow:
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong. A command that does not ask for it takes less time."""
         return tuple(in_order(self.find()))
+
+    @property
+    def errors(self) -> list[Finding]:
+        """The findings because of which no session may start."""
+        return errors_in(self.findings)
 
     @property
     def digests(self) -> dict[str, str]:

@@ -116,12 +116,14 @@ def _renderer(file: str) -> Callable[[Picture], str]:
 def _of_skill(environment: Environment, skill: str) -> Picture:
     """Return the picture of a skill's workflow as far as it can be read, and say what is missing."""
     loaded = environment.loader.load(skill)
-    workflow, findings = loaded.definition, loaded.findings
+    workflow = loaded.definition
     if not workflow.steps:
-        raise_errors(workflow.name, findings)
-    if errors := sum(finding.severity == "error" for finding in findings):
+        raise_errors(workflow.name, loaded.findings)
+    if errors := loaded.errors:
         line = Command("check", skill)
-        environment.tell(f"`{skill}` has {count(errors, 'error')} and is drawn as far as possible: {line}")
+        environment.tell(
+            f"`{skill}` has {count(len(errors), 'error')} and is drawn as far as possible: {line}"
+        )
     return picture(workflow)
 
 

@@ -186,7 +186,7 @@ def _checked(file: WorkflowFile, reader: WorkflowReader) -> CheckedWorkflow:
             return CheckedWorkflow(file.address, file.folder, findings)
         referring, beside = check_skill(file, loaded, reader, fence_problems)
         findings = (*in_order((*loaded.findings, *_advice(loaded), *referring)), *beside)
-        proved = () if _has_errors(loaded) else proofs(loaded.definition)
+        proved = () if loaded.errors else proofs(loaded.definition)
         return CheckedWorkflow(file.address, file.folder, findings, order=proved)
     except DocumentError as error:
         inside = error.place.removeprefix(os.path.join(file.folder, ""))  # the report names the folder
@@ -195,10 +195,6 @@ def _checked(file: WorkflowFile, reader: WorkflowReader) -> CheckedWorkflow:
     return CheckedWorkflow(file.address, file.folder, findings)
 
 
-def _has_errors(loaded: LoadedWorkflow) -> bool:
-    return any(finding.severity == "error" for finding in loaded.findings)
-
-
 def _advice(loaded: LoadedWorkflow) -> list[Finding]:
     """Return the warnings about a workflow that has no errors, and its broken order rules."""
-    return [] if _has_errors(loaded) else advise(loaded.definition, loaded.locate)
+    return [] if loaded.errors else advise(loaded.definition, loaded.locate)
