@@ -66,6 +66,8 @@ class Transcript:
     unreadable: list[int] = field(default_factory=list)
     """The lines that could not be read."""
     cwd: str = "/"
+    ids: set[str] = field(default_factory=set)
+    """The ids of the calls. Codex also lists a command that a call ran, under the same id."""
 
     def read(self) -> Iterator[Call]:
         """Yield the calls of the file in their order, each when its result and those before it are known."""
@@ -73,6 +75,9 @@ class Transcript:
         with open(self.path, "rb") as file:
             for number, entry in self._entries(file):
                 for call_id, call in self._calls(entry, number):
+                    if call_id and call_id in self.ids:
+                        continue
+                    self.ids.add(call_id)
                     self.calls += 1
                     pending[call_id or f"line {self.calls}"] = call
                 for call_id, text, status, is_error in self._results(entry):
@@ -121,6 +126,8 @@ class Transcript:
                         self.unreadable.append(line)
             name = _text(item.get("name")) or "local_shell"
             yield _text(item.get("call_id")) or _text(item.get("id")), self._call(line, at, name, arguments)
+        elif item.get("type") == "item_completed":
+            yield from self._executed(item, line, at)
         elif isinstance(entry.get("name"), str) and "arguments" in entry and "type" not in entry:
             self.format = NEUTRAL
             call = self._call(line, at, entry["name"], entry["arguments"])
@@ -128,6 +135,28 @@ class Transcript:
             if "result" in entry:
                 call = _ended(call, _string(entry["result"]), status, is_error=bool(entry.get("denied")))
             yield "", replace(call, was_refused=entry.get("denied") is True)
+
+    def _executed(self, item: Mapping[str, Any], line: int, at: str) -> Iterator[tuple[str, Call]]:
+        """Yield what Codex did for a program of its agent. The program itself is text that is not read."""
+        done = item.get("item")
+        if not isinstance(done, dict):
+            return
+        workdir = _text(done.get("cwd")).removeprefix("file://")
+        if done.get("type") == "CommandExecution":
+            given = {"command": done.get("command"), "workdir": workdir}
+            call = self._call(line, at, "exec_command", given)
+        elif done.get("type") == "FileChange" and isinstance(done.get("changes"), dict):
+            patch = "".join(f"*** Update File: {path}\n" for path in done["changes"])
+            call = self._call(line, at, "apply_patch", {"input": patch})
+        else:
+            return
+        self.format = CODEX
+        status = done.get("exit_code", {"completed": 0, "failed": 1}.get(_text(done.get("status"))))
+        printed = _text(done.get("aggregated_output", done.get("stdout")))[:LONGEST_RESULT]
+        is_known = isinstance(status, int)
+        was_refused = done.get("status") == "declined"
+        call = replace(call, result=printed if is_known else None, status=status, was_refused=was_refused)
+        yield _text(done.get("id")), call
 
     def _call(self, line: int, at: str, name: str, arguments: object) -> Call:
         given = arguments if isinstance(arguments, dict) else {}

@@ -5,6 +5,7 @@ The transcripts were written by hand after public descriptions of the hosts' for
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -79,6 +80,54 @@ def test_a_transcript_is_judged_in_each_form(scenario: str, form: str) -> None:
     assert letters(run) == SCENARIOS[scenario], run["rules"]
     assert run["format"] in {form, ""}
     assert bool(run["unreadable"]) == (scenario == "truncated")
+
+
+@pytest.mark.parametrize(("name", "verdicts"), [("code-mode", "kkkkk"), ("code-mode-pushed-twice", "kkkbk")])
+def test_commands_that_a_program_of_codex_ran_are_judged(name: str, verdicts: str) -> None:
+    [run] = judged(TRANSCRIPTS / "codex" / f"{name}.jsonl")["runs"]
+
+    assert letters(run) == verdicts, run["rules"]
+
+
+def test_a_command_that_codex_lists_under_the_id_of_its_call_counts_once(tmp_path: Path) -> None:
+    text = (TRANSCRIPTS / "codex" / "code-mode.jsonl").read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    call: dict[str, Any] = {}
+    for payload in (line["payload"] for line in lines):
+        if payload.get("name") == "exec":
+            call = payload
+        elif "item" in payload:
+            arguments = json.dumps({"command": payload["item"]["command"]})
+            call |= {"type": "function_call", "name": "shell", "arguments": arguments}
+            payload["item"]["id"] = call["call_id"]
+    (tmp_path / "twice.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    [run] = judged(tmp_path / "twice.jsonl")["runs"]
+
+    assert letters(run) == "kkkkk", run["rules"]
+
+
+def test_a_patch_of_a_program_of_codex_is_recognised_by_its_files(tmp_path: Path) -> None:
+    changed = {
+        "type": "FileChange",
+        "id": "patch-1",
+        "status": "completed",
+        "changes": {"CHANGES.md": {"type": "add"}},
+    }
+    ran = {
+        "type": "CommandExecution",
+        "id": "exec-1",
+        "command": ["bash", "-lc", "make test"],
+        "exit_code": 0,
+    }
+    meta = {"type": "session_meta", "payload": {"id": "5f0c6a1e", "cwd": "/srv/shop"}}
+    items = ({"type": "item_completed", "item": item} for item in (changed, ran))
+    lines = [meta, *({"type": "event_msg", "payload": payload} for payload in items)]
+    (tmp_path / "patch.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    [run] = judged(tmp_path / "patch.jsonl")["runs"]
+
+    assert {rule["rule"]: rule["verdict"] for rule in run["rules"]}["verify after fix"] == "kept"
 
 
 def test_the_first_deviation_is_named_with_its_line() -> None:
