@@ -69,6 +69,11 @@ def task_named(name: str) -> Task:
     )
 
 
+def task_names() -> list[str]:
+    """Return the names of all tasks."""
+    return sorted(folder.name for folder in TASKS.iterdir())
+
+
 def simulated_environment(folder: Path) -> dict[str, str]:
     """Return the environment of a simulated host, with a home of its own in *folder*."""
     home = folder / "home"

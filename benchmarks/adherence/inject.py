@@ -19,7 +19,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agents import AGENTS, Diligent, NeverStarts
-from arms import ARMS, EVIDENCE, GUARDS, HOOKS, STEPS, TEXT, Task, set_up, simulated_environment, task_named
+from arms import (
+    ARMS,
+    EVIDENCE,
+    GUARDS,
+    HOOKS,
+    STEPS,
+    TEXT,
+    Task,
+    set_up,
+    simulated_environment,
+    task_named,
+    task_names,
+)
 from guides import guide_for
 from host import Host
 
@@ -53,6 +65,7 @@ class Run(NamedTuple):
     bytes: int
     broken: tuple[str, ...] = ()
     """The order rules that the transcript of the run breaks."""
+    task: str = TASK
 
     @property
     def gets_through(self) -> bool:
@@ -60,9 +73,9 @@ class Run(NamedTuple):
         return bool(self.defects) and not self.asks_user
 
 
-def run(agent: type[Diligent], arm: str, seed: int) -> Run:
-    """Let an agent carry out the release in a new project, and grade the project."""
-    task = task_named(TASK)
+def run(agent: type[Diligent], arm: str, seed: int, name: str = TASK) -> Run:
+    """Let an agent carry out a task in a new project, and grade the project."""
+    task = task_named(name)
     with tempfile.TemporaryDirectory(prefix="adherence") as folder:
         root = Path(folder).resolve()
         project = set_up(task, arm, root, simulated_environment(root))
@@ -84,6 +97,7 @@ def run(agent: type[Diligent], arm: str, seed: int) -> Run:
         host.hook_calls,
         host.bytes,
         broken,
+        name,
     )
 
 
@@ -101,15 +115,20 @@ def _broken_rules(task: Task, host: Host, folder: Path) -> tuple[str, ...]:
 
 
 def run_all(names: Sequence[str], arms: Sequence[str]) -> Iterator[Run]:
-    """Run the agents with all seeds in these arms; the diligent agent needs no seeds, and few agents meet guards."""
-    jobs = [
-        (agent, arm, seed)
+    """Run the agents with all seeds in these arms; the diligent agent needs no seeds, and few agents meet guards.
+
+    With guards, the diligent agent carries out all tasks.
+    """
+    jobs: list[tuple[type[Diligent], str, int, str]] = [
+        (agent, arm, seed, TASK)
         for agent in AGENTS
         if not names or agent.__name__ in names
         for seed in range(1 if agent is Diligent else SEEDS)
         for arm in arms
         if arm != GUARDS or agent in {Diligent, NeverStarts}
     ]
+    if GUARDS in arms and (not names or Diligent.__name__ in names):
+        jobs += [(Diligent, GUARDS, 0, name) for name in task_names() if name != TASK]
     with ThreadPoolExecutor(2) as pool:
         for number, done in enumerate(pool.map(lambda job: run(*job), jobs), 1):
             print(f"\r{number} of {len(jobs)} runs", end="", file=sys.stderr, flush=True)
@@ -131,7 +150,7 @@ def save(runs: Iterable[Run]) -> None:
 
 def check(names: Sequence[str]) -> int:
     """Repeat a few recorded runs, of these agents or of all, and report every difference."""
-    recorded = {(run.agent, run.arm, run.seed): run for run in load()}
+    recorded = {(run.agent, run.arm, run.seed): run for run in load() if run.task == TASK}
     agents = {agent.__name__: agent for agent in AGENTS}
     sample = [job for job in SAMPLE if not names or job[0] in names]
     status = 0
@@ -168,8 +187,24 @@ def overhead_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
     """Yield the cost of the diligent agent's run in each arm."""
     yield ("Arm", "Tool calls", "kB in the context", "Calls of hooks")
     for arm, title in ARMS.items():
-        (done,) = (run for run in runs if (run.agent, run.arm) == (Diligent.__name__, arm))
+        (done,) = (run for run in runs if (run.agent, run.arm, run.task) == (Diligent.__name__, arm, TASK))
         yield title, str(done.calls), f"{done.bytes / 1000:.1f}", str(done.hook_calls)
+
+
+def clean_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
+    """Yield what guards and order rules deny an agent that makes no mistake, for each task."""
+    yield ("Task", "Guards", "Order rules", "Tool calls", "Calls of hooks", "Denied or refused", "Defects")
+    for done in (run for run in runs if (run.agent, run.arm) == (Diligent.__name__, GUARDS)):
+        workflow = task_named(done.task).workflow
+        yield (
+            f"`{done.task}`",
+            str(len(workflow["guards"])),
+            str(len(workflow["order"])),
+            str(done.calls),
+            str(done.hook_calls),
+            str(done.refused),
+            str(len(done.defects)),
+        )
 
 
 def forgeries_table(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
@@ -219,12 +254,12 @@ def main() -> int:
     if words.check:
         return check(words.agents)
     done = list(run_all(words.agents, words.arms))
-    repeated = {(run.agent, run.arm, run.seed) for run in done}
-    others = [run for run in load() if (run.agent, run.arm, run.seed) not in repeated]
+    repeated = {(run.agent, run.arm, run.seed, run.task) for run in done}
+    others = [run for run in load() if (run.agent, run.arm, run.seed, run.task) not in repeated]
     order = [agent.__name__ for agent in AGENTS]
     arms = list(ARMS)
     save(sorted([*others, *done], key=lambda run: (order.index(run.agent), run.seed, arms.index(run.arm))))
-    for table in (mistakes_table, overhead_table, forgeries_table, rules_table):
+    for table in (mistakes_table, overhead_table, clean_table, forgeries_table, rules_table):
         for row in table(load()):
             print("  ".join(f"{cell:<26}" for cell in row))
         print()
