@@ -75,6 +75,7 @@ class FileLines(Lines):
         with self._locked(key, _LOCK_SECONDS), journal.opened(self.place(key), journal.CREATE) as opened:
             if opened.last_line():
                 raise self._kind.exists_already(key)
+            self._ends.forget(opened.path)  # of a journal with this id that was deleted by hand
             self._append(opened, b"".join(lines))
             journal.flush_names(folder)
 
