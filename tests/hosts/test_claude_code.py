@@ -142,16 +142,16 @@ def guarding() -> None:
 
 
 @pytest.mark.usefixtures("guarding")
-def test_a_guarded_command_is_denied_until_the_skill_allows_it() -> None:
+def test_a_guarded_command_is_denied_until_the_skill_allows_it_and_the_transcript_shows_so() -> None:
     model = converse(
         {
             "Push it": [
                 bash("git push --dry-run"),
-                bash("flow step release --format text"),
+                bash("flow step release"),
                 call("Write", file_path=str(Path.cwd() / "new.txt"), content="x"),
-                bash("flow step release ok --format text"),
+                bash("flow step release ok"),
                 bash("git push --dry-run"),
-                bash("flow step release ok --format text"),
+                bash("flow step release ok"),
                 say("Pushed."),
             ]
         },
@@ -162,13 +162,16 @@ def test_a_guarded_command_is_denied_until_the_skill_allows_it() -> None:
 
     results = tool_results(model.messages["Push it"])
     assert "Skill `release` guards `Bash(git push*)`" in results[0]
-    assert "step 1 of 2" in results[1]
+    assert '<step_header id="verify"' in results[1]
     assert "does not use `Write`" in results[2]
     assert not Path("new.txt").exists()
-    assert "step 2 of 2" in results[3]
+    assert '<step_header id="publish"' in results[3]
     assert "guards" not in results[4], "git itself answers, because the folder has no remote"
-    assert "completed" in results[5]
+    assert 'status="completed"' in results[5]
     assert "before it, run `flow step release`" in text_of(model.messages["Push it"])
+    judged = flow("conform", "release", str(Path(os.environ["HOME"], ".claude", "projects")))
+    assert judged.status == 0
+    assert "Bash(git push*) only at publish: 1 kept, 0 broken, 0 unknown" in judged.out
 
 
 @pytest.mark.usefixtures("guarding")

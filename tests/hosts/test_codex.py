@@ -76,11 +76,11 @@ def test_a_guard_is_kept_and_the_agent_is_sent_back_until_its_workflow_has_ended
     assert flow("setup", "--host", "codex").status == 0
     turns = [
         bash("git push --dry-run"),
-        bash("flow step release --format text"),
+        bash("flow step release"),
         say("Done."),
-        bash("flow step release ok --format text"),
+        bash("flow step release ok"),
         bash("git push --dry-run"),
-        bash("flow step release ok --format text"),
+        bash("flow step release ok"),
         say("Pushed."),
     ]
 
@@ -92,9 +92,12 @@ def test_a_guard_is_kept_and_the_agent_is_sent_back_until_its_workflow_has_ended
     assert "release: Publish the shop." in text_of(messages), "Codex lists the skill"
     assert "before it, run `flow step release`" in text_of(messages)
     assert "Skill `release` guards `Bash(git push*)`" in results[0]
-    assert "step 1 of 2" in results[1]
+    assert '<step_header id="verify"' in results[1]
     assert re.search(r"You are not finished: .*step 1 of 2.*flow resume release-", text_of(messages))
     assert "guards" not in results[3], "git itself answers, because the folder has no remote"
     (session,) = told("sessions", "--all")["sessions"]
     assert session["status"] == "completed"
     assert session["conversation"]
+    judged = flow("conform", str(folder), str(Path(os.environ["HOME"], ".codex", "sessions")))
+    assert judged.status == 0
+    assert "Bash(git push*) only at publish: 1 kept, 0 broken, 0 unknown" in judged.out
