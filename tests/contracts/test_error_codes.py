@@ -46,9 +46,11 @@ def raised_with_a_code() -> Iterator[tuple[str, str]]:
                 and isinstance(node.func, ast.Name)
                 and (node.func.id.endswith("Error") or node.func.id == "unknown")
             ):
-                for given in (keyword.value for keyword in node.keywords if keyword.arg == "code"):
-                    if isinstance(given, ast.Constant):
-                        yield node.func.id.replace("unknown", "UsageError"), str(given.value)
+                for value in (keyword.value for keyword in node.keywords if keyword.arg == "code"):
+                    choices = (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,)
+                    for given in choices:
+                        if isinstance(given, ast.Constant):
+                            yield node.func.id.replace("unknown", "UsageError"), str(given.value)
 
 
 def test_every_code_has_its_status_in_one_list() -> None:
