@@ -49,13 +49,12 @@ class Terminal(NamedTuple):
     def rendered(self, report: Report) -> str:
         """Return a report as this terminal shows it."""
         environment = Environment()
-        view = View(environment.now, environment.cwd, environment.home)
         target = self._buffered()
         for part in report:
             if isinstance(part, Table):
-                _put_table(target, part, view)
+                _put_table(target, part, environment)
             else:
-                _put_line(target, part, view)
+                _put_line(target, part, environment)
         return _without_trailing_blanks(target)
 
     def live(self) -> rich_console.Console:
@@ -79,22 +78,15 @@ class Terminal(NamedTuple):
         )
 
 
-class View(NamedTuple):
-    """Where and when a report is read, on which short paths and relative times depend."""
-
-    now: str
-    cwd: str
-    home: str
-
-    def part(self, part: Part) -> Text:
-        """Return a part of a report as one styled line."""
-        if isinstance(part, Span):
-            return Text(visible(part.text), COLOURS[part.style])
-        if isinstance(part, Moment):
-            return Text(ago(part.at, self.now) if part.at else "")
-        if isinstance(part, FilePath):
-            return Text(one_line(short_path(part.path, self.cwd, self.home)))
-        return Text(visible(part))
+def _shown(part: Part, environment: Environment) -> Text:
+    """Return a part of a report as one styled line, with short paths and relative times."""
+    if isinstance(part, Span):
+        return Text(visible(part.text), COLOURS[part.style])
+    if isinstance(part, Moment):
+        return Text(ago(part.at, environment.now) if part.at else "")
+    if isinstance(part, FilePath):
+        return Text(one_line(short_path(part.path, environment.cwd, environment.home)))
+    return Text(visible(part))
 
 
 def _without_trailing_blanks(target: rich_console.Console) -> str:
@@ -102,11 +94,13 @@ def _without_trailing_blanks(target: rich_console.Console) -> str:
     return "".join(f"{shown.rstrip()}\n" for shown in target.file.getvalue().split("\n")[:-1])
 
 
-def _put_line(target: rich_console.Console, line: str | Line, view: View) -> None:
+def _put_line(target: rich_console.Console, line: str | Line, environment: Environment) -> None:
     parts = line.parts if isinstance(line, Line) else (line,)
-    text = Text.assemble(*map(view.part, parts))
+    text = Text.assemble(*(_shown(part, environment) for part in parts))
     room = target.width - _GAP
-    has_long_path = any(isinstance(part, FilePath) and len(view.part(part)) > room / 2 for part in parts)
+    has_long_path = any(
+        isinstance(part, FilePath) and len(_shown(part, environment)) > room / 2 for part in parts
+    )
     if has_long_path or (
         isinstance(line, Line) and not line.wraps
     ):  # the terminal breaks it, and it can be copied
@@ -122,8 +116,8 @@ def _put_line(target: rich_console.Console, line: str | Line, view: View) -> Non
             target.print(Text(" " * hanging) + row, soft_wrap=True)
 
 
-def _put_table(target: rich_console.Console, table: Table, view: View) -> None:
-    cells = [[_cell(part, view) for part in row] for row in table.rows]
+def _put_table(target: rich_console.Console, table: Table, environment: Environment) -> None:
+    cells = [[_cell(part, environment) for part in row] for row in table.rows]
     numbers = range(len(table.columns))
     shown = [number for number in numbers if not cells or any(row[number].plain for row in cells)]
     has_titles = any(column.title for column in table.columns)
@@ -139,7 +133,7 @@ def _put_table(target: rich_console.Console, table: Table, view: View) -> None:
     target.print(Padding(grid, (0, 0, 0, table.indent)))
 
 
-def _cell(part: Part, view: View) -> Text:
+def _cell(part: Part, environment: Environment) -> Text:
     if isinstance(part, Span):
         part = part._replace(text=shortened(part.text, LONGEST_LINE))
-    return view.part(shortened(part, LONGEST_LINE) if isinstance(part, str) else part)
+    return _shown(shortened(part, LONGEST_LINE) if isinstance(part, str) else part, environment)

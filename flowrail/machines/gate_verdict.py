@@ -116,7 +116,6 @@ def record(
     severity: str,
     text: str,
     place: str | None = None,
-    item: str | None = None,
     at: str = "",
     by: str = "",
 ) -> tuple[Session, RecordedFinding]:
@@ -135,11 +134,10 @@ def record(
     if not text.strip():
         raise UsageError("the finding has no text", code="BAD_FINDING", hint="describe the problem")
     review = _review_at_hand(workflow, session)
-    same = (word, text.strip(), item, place, by)
+    same = (word, text.strip(), place, by)
     for finding in round_findings(session, review) if review else ():
-        if same == (finding.severity, finding.text, finding.item, finding.place, finding.by):
+        if same == (finding.severity, finding.text, finding.place, finding.by):
             return session, finding
-    earlier = [finding for finding in known if item is not None and finding.item == item]
     finding = RecordedFinding(
         id=f"F{len(known) + 1}",
         severity=word,
@@ -147,9 +145,7 @@ def record(
         review=review,
         round=session.visits.get(review, 0) if review else 0,
         revision=session.revision,
-        item=item,
         place=place,
-        version=len(earlier) + 1,
         at=at,
         by=by,
     )

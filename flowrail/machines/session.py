@@ -176,9 +176,7 @@ class RecordedFinding:
     review: str | None = None
     round: int = 1
     revision: int = 0
-    item: str | None = None
     place: str | None = None
-    version: int = 1
     at: str = ""
     by: str = ""
     resolved_at: str | None = None

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from flowrail.discovery.index import discover
-from flowrail.discovery.registry_sync import Sync, apply, plan
-from flowrail.formatters.reports import registry as page
+from flowrail.discovery.registry_sync import FieldChange, Sync, apply, plan
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
-from flowrail.text.report import Report
+from flowrail.text.phrases import joined
+from flowrail.text.report import FilePath, Report, line
+from flowrail.text.safe_text import shortened, visible
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,25 @@ class SyncedRegistry(Sync):
 
     def report(self) -> Report:
         """Return what a person reads."""
-        return page.report(self)
+        names = joined((*self.added, *self.updated))
+        idle = (
+            "up to date"
+            if self.exists
+            else "not written, because no skill in your home folder accepts handoffs"
+        )
+        done = "wrote" if self.written else "would write" if self.changes else idle
+        yield line(FilePath(self.path), f": {done}{names and f' {names}'}")
+        for change in self.replaced:
+            yield f"  {_field(change)}: {_value(change.registry)} → {_value(change.declared)}"
+        for change in self.edited:
+            kept = (
+                f"{_value(change.registry)}, which you edited; the skill declares {_value(change.declared)}"
+            )
+            yield f"  kept {_field(change)}: {kept}"
+        if self.stale:
+            yield f"  kept, though the skill is gone: {joined(self.stale)}"
+        if self.changes and not self.written:
+            yield visible(self.difference).rstrip("\n")
 
 
 @operation("registry sync", "flow registry sync --check")
@@ -46,3 +65,13 @@ def sync(
     discovery = discover(environment.cwd, environment.home, environment.environ)
     planned = plan(discovery, home=environment.home, now=environment.moment)
     return SyncedRegistry(**vars(planned.sync if check else apply(planned)), checked=check)
+
+
+def _field(change: FieldChange) -> str:
+    return f"{shortened(change.skill)}.{change.field}"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return shortened(f"[{', '.join(map(str, value))}]", 120)
+    return "(nothing)" if value is None else shortened(str(value), 120)

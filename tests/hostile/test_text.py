@@ -225,7 +225,7 @@ def test_text_of_an_adopted_session_is_visible_and_adds_no_command(text: str) ->
     words = {"state": {line: line}, "topic": line, "started_at": line}
     notes = [{"text": line, "step": line, "revision": 0, "at": line, "source": line}]
     of_question = dict.fromkeys(("header", "text", "reason"), line)
-    finding = dict.fromkeys(("text", "item", "place", "at", "by"), line) | {"id": "F1", "severity": "MUST"}
+    finding = dict.fromkeys(("text", "place", "at", "by"), line) | {"id": "F1", "severity": "MUST"}
     parts = {
         "params": {"a": line},
         "notes": notes,

@@ -49,10 +49,10 @@ class Findings:
     def report(self) -> Report:
         """Return a line for each finding."""
         for finding in self.findings:
-            about = " ".join(filter(None, [finding.item, finding.place]))
             state = Span("open", Style.WARNING) if finding.open else Span("resolved", Style.GOOD)
+            place = f" {one_line(finding.place)}" if finding.place else ""
             head = f"{finding.id} {finding.severity} (round {finding.round}) "
-            yield line(head, state, f"{about and f' {one_line(about)}'}: {one_line(finding.text)}")
+            yield line(head, state, f"{place}: {one_line(finding.text)}")
         if not self.findings:
             yield f"no findings in {self.session}"
 
@@ -65,9 +65,6 @@ def add_finding(
     severity: Annotated[str, Help("How severe it is.", metavar="MUST|SHOULD|COULD")],
     text: Annotated[str, Help("What is wrong.", metavar="T", file_option="--file")] = "",
     place: Annotated[str | None, Help("Where.", metavar="FILE:LINE")] = None,
-    item: Annotated[
-        str | None, Help("What it is about. The same item again records a new version.", metavar="NAME")
-    ] = None,
 ) -> ShownFinding:
     """Record one finding"""
     if not text:
@@ -75,7 +72,7 @@ def add_finding(
     with _review_of(environment, session) as (held, finder):
         before, now = held.session, environment.now
         after, finding = gate_verdict.record(
-            held.workflow, before, severity=severity, text=text, place=place, item=item, at=now, by=finder
+            held.workflow, before, severity=severity, text=text, place=place, at=now, by=finder
         )
         if after != before:
             held.commit(after, "finding", at=now, finding=finding.id)
