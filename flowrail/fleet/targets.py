@@ -62,7 +62,7 @@ def unfinished_children(environment: Environment, session: Session) -> dict[str,
 
 def waits_for_person(session: Session) -> bool:
     """Return whether the session waits for a person: for an answer, or by its status."""
-    return session.needs_person or any(question.is_open for question in session.questions)
+    return session.needs_person or bool(session.open_questions)
 
 
 def waits(environment: Environment, session: Session) -> bool:

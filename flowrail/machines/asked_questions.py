@@ -175,7 +175,7 @@ def _cut(text: str, longest: int) -> str:
 
 def check_answered(session: Session, step: StepDef) -> None:
     """Refuse a report while a question is open."""
-    waiting = {question.id: question for question in session.questions if question.is_open}
+    waiting = {question.id: question for question in session.open_questions}
     if waiting:
         first = next(iter(waiting.values()))
         options = phrases.listed(option.label for option in first.options) or "in free text"

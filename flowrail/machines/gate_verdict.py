@@ -55,7 +55,7 @@ def round_findings(session: Session, review: str) -> tuple[RecordedFinding, ...]
     if review not in session.entered:
         return ()
     since = session.entered[review]
-    return tuple(finding for finding in session.findings if finding.is_open and finding.revision >= since)
+    return tuple(finding for finding in session.open_findings if finding.revision >= since)
 
 
 def blocking_now(gate: GateConfig, session: Session, step_id: str) -> frozenset[str]:

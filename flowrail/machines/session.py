@@ -411,6 +411,16 @@ class Session:
         return newest if counts else None
 
     @property
+    def open_questions(self) -> tuple[AskedQuestion, ...]:
+        """The questions that wait for an answer."""
+        return tuple(question for question in self.questions if question.is_open)
+
+    @property
+    def open_findings(self) -> tuple[RecordedFinding, ...]:
+        """The findings that are not resolved."""
+        return tuple(finding for finding in self.findings if finding.is_open)
+
+    @property
     def limit_question(self) -> AskedQuestion | None:
         """The question that the current step's limit raised, if it did."""
         return next((question for question in self.questions if question.source == BY_LIMIT), None)

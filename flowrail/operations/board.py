@@ -199,7 +199,7 @@ def position_in(store: Store, session: Session) -> CurrentStep | None:
 
 def _row(record: Record, position: CurrentStep | None, store: str | None) -> ListedSession:
     session, evidence = record.session, record.session.evidence
-    questions = tuple(question for question in session.questions if question.is_open)
+    questions = session.open_questions
     group, reason = Group.RUNNING, ""
     if not session.is_open:
         group = Group.ENDED
@@ -229,7 +229,7 @@ def _row(record: Record, position: CurrentStep | None, store: str | None) -> Lis
         parent=session.parent.session if session.parent else None,
         questions=questions if session.is_open else (),
         children=tuple(dispatch.child for dispatch in session.dispatches) if session.is_open else (),
-        findings=sum(finding.is_open for finding in session.findings),
+        findings=len(session.open_findings),
         evidence=_lacking(evidence) if session.is_open else "",
         queued=group is Group.RUNNING and session.owner == FLEET_OWNER,
         command=Command("resume", session.id, store=store) if session.is_open else None,

@@ -176,7 +176,7 @@ def questions_of(
     yield from (_question(asked, session, store) for asked in session.questions)
     for agent in children.values():
         if agent.is_open:
-            yield from (_question(asked, agent, address) for asked in agent.questions if asked.is_open)
+            yield from (_question(asked, agent, address) for asked in agent.open_questions)
 
 
 def _question(asked: AskedQuestion, session: Session, store: str | None) -> QuestionToUser:

@@ -176,8 +176,9 @@ class _Report(NamedTuple):
             except ReviewPendingError:
                 return None
         if step.questions:
-            is_open = any(question.is_open for question in self.session.questions)
-            return None if is_open else Outcome(asked_questions.decided_by_answers(self.session.questions))
+            if self.session.open_questions:
+                return None
+            return Outcome(asked_questions.decided_by_answers(self.session.questions))
         decided = decided_outcomes(step, self._holds)
         return Outcome(*decided) if len(decided) == 1 else None
 

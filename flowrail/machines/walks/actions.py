@@ -182,7 +182,7 @@ def _combined(tried: Mapping[str, list[object]]) -> Iterator[Frozen[str, object]
 
 
 def _answers(session: Session) -> Iterator[tuple[tuple[str, str], ...]]:
-    waiting = [question for question in session.questions if question.is_open]
+    waiting = session.open_questions
     choices = [
         [*(option.label for option in question.options), *([OTHER] if question.other else [])]
         for question in waiting

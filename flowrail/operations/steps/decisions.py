@@ -131,7 +131,7 @@ def decision(environment: Environment, session_id: str, asked: Sequence[Question
         },
         targets={outcome: _target(workflow, session, step, Outcome(outcome)) for outcome in step.transitions},
         files=_files(environment, workflow, session, [move.step for move in reversed(moves)]),
-        findings=[finding for finding in session.findings if finding.is_open],
+        findings=session.open_findings,
         runs=[
             (
                 describe_run(environment, run, is_repeated=False),

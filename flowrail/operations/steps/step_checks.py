@@ -79,7 +79,7 @@ def results_of(
         session=session.id,
         run_of=run_of,
         is_reviewed=recorded or evidence.nothing_found,
-        open_findings=tuple(finding.id for finding in session.findings if finding.is_open),
+        open_findings=tuple(finding.id for finding in session.open_findings),
         store=environment.shown_store,
     )
     return evaluate(step.checks.values(), context)

@@ -153,7 +153,7 @@ def ask_user(
     with hold(environment, session_id) as held:
         session, step = held.session, held.step
         asked = tuple(_from_agent(question, session.questions) for question in questions)
-        open_ones = {question.id: question for question in session.questions if question.is_open}
+        open_ones = {question.id: question for question in session.open_questions}
         if all(open_ones.get(question.id) == question for question in asked):
             return _pending(environment, session, asked)
         taken = sorted(question.id for question in asked if question.id in open_ones)
