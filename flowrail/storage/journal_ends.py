@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from flowrail.storage.files import sha256_hex
 
-_LONGEST = 64
+_DIGITS = 20
 
 
 class JournalEnds:
@@ -22,17 +22,21 @@ class JournalEnds:
 
     def note(self, journal: str, *, before: int, after: int) -> None:
         """Note that *journal* had *before* bytes and has *after* now. Bytes that were missing stay noted as lost."""
-        path, lost = self._path(journal), self.lost_bytes(journal, before)
+        lost = self.lost_bytes(journal, before)
         with suppress(OSError):
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            with open(path, "w", encoding="ascii") as file:
-                file.write(f"{after} {lost}")
+            file = os.open(self._path(journal), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                # In place: after a truncation, some file systems flush the file when it is closed.
+                os.pwrite(file, f"{after:0{_DIGITS}} {lost:0{_DIGITS}}".encode(), 0)
+            finally:
+                os.close(file)
 
     def lost_bytes(self, journal: str, size: int) -> int:
         """Return how many bytes were removed from the end of *journal*, which has *size* bytes."""
         known, lost = 0, 0
         with suppress(OSError, ValueError), open(self._path(journal), encoding="ascii") as file:
-            known, lost = map(int, file.read(_LONGEST).split())
+            known, lost = map(int, file.read(2 * _DIGITS + 1).split())
         return max(known - size, lost)
 
     def forget(self, journal: str) -> None:
