@@ -64,8 +64,8 @@ def overview(indexes: Sequence[GuardIndex]) -> str:
 
 def _broken(skill: str) -> str:
     return (
-        f"The workflow of skill `{quotable(skill)}` has errors, so that no session can start, and its last guards hold: "
-        f"{_command('check', skill)} shows them"
+        f"No session of skill `{quotable(skill)}` can start, because its workflow has errors or is not approved. "
+        f"Its last guards hold. {_command('check', skill)} shows errors, {_command('step', skill)} a missing approval"
     )
 
 

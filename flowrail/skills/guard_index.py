@@ -1,7 +1,7 @@
 """The guards of a project's skills, as an index that hooks read for every tool that an agent uses.
 
 The index is plain JSON in the user's state folder. It names every file and folder that it was made from; if one of
-them changed, the skills are scanned again. A workflow with errors keeps the guards that it had before.
+them changed, the skills are scanned again. A workflow of which no session can start keeps the guards that it had.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Guard:
         self.steps = steps
         """The steps that allow them."""
         self.is_broken = is_broken
-        """Whether the workflow has errors now, so that no session can start."""
+        """Whether no session of the workflow can start: it has errors, or is not approved."""
 
 
 class GuardIndex:
@@ -41,7 +41,7 @@ class GuardIndex:
     def __init__(self, guards: Iterable[Guard], broken: Iterable[str], *, is_current: bool = True) -> None:
         self.guards = tuple(guards)
         self.broken = tuple(broken)
-        """The addresses of the workflows with errors."""
+        """The addresses of the workflows of which no session can start."""
         self.is_current = is_current
         """Whether no file has changed since it was made."""
 

@@ -43,12 +43,14 @@ def guards_of(project: str, *, state: str, environ: Mapping[str, str], home: str
 
 
 def _guards(skill: Skill, file: WorkflowFile, loader: Loader, known: list[Guard]) -> tuple[list[Guard], bool]:
-    """Return the guards of a workflow, and whether it has errors: then the *known* ones hold, as far as there are any.
+    """Return the guards of a workflow, and whether no session of it can start: then the guards that were *known* hold.
 
-    Python that was never approved, or is no longer, guards nothing.
+    If none were, those hold that can be read, or those of the user's own skill that a project's skill hides without
+    approval. Python that was never approved, or is no longer, guards nothing.
     """
     guards: list[Guard] = []
     try:
+        loader.allowed(skill, file)
         loaded = loader.read(file)
         guards = [
             Guard(file.address, pattern, tuple(steps))
@@ -57,13 +59,21 @@ def _guards(skill: Skill, file: WorkflowFile, loader: Loader, known: list[Guard]
         ]
         loaded.workflow()
     except TrustError:
-        if approval_of(skill.folder, loader.project, loader.state) is None:
+        if skill.hides_own and not known:
+            guards = [guard for own in skill.hides for guard in _hidden(own, file.address, loader)]
+        elif file.is_python and approval_of(skill.folder, loader.project, loader.state) is None:
             return [], False
     except FlowError:
         pass
     else:
         return guards, False
     return [Guard(each.skill, each.pattern, each.steps, is_broken=True) for each in known or guards], True
+
+
+def _hidden(skill: Skill, address: str, loader: Loader) -> list[Guard]:
+    """Return the guards of a workflow in the user's own skill, which another skill hides."""
+    files = (file for file in workflows(skill) if file.address == address)
+    return [guard for file in files for guard in _guards(skill, file, loader, [])[0]]
 
 
 def _files(skill: Skill) -> Iterator[str]:

@@ -15,6 +15,8 @@ from support.sandbox import (
     as_person,
     decided,
     flow,
+    home_skills,
+    project_skills,
     put_skill,
     refused,
     sessions_folder,
@@ -159,12 +161,13 @@ def test_a_workflow_with_errors_keeps_its_guards_and_the_agent_reads_how_to_find
     (skill / "workflow.yaml").write_text(broken)
 
     told = (
-        "The workflow of skill `release` has errors, so that no session can start, and its last guards hold: "
+        "No session of skill `release` can start, because its workflow has errors or is not approved. "
+        "Its last guards hold. `flow check release` shows errors, `flow step release` a missing approval."
     )
-    assert told + "`flow check release` shows them." in push()
+    assert told in push()
     said = context(hook("session-start", claude_code("session-start")))
     assert "- `Bash(git push*)`: before it, run `flow step release`.\n- `Bash(git push" in said
-    assert f"{told}`flow check release` shows them. Tell the user." in said
+    assert f"{told} Tell the user." in said
     (skill / "workflow.yaml").write_text(RELEASE.replace("NAME", "release"))
     assert push() == before
 
@@ -186,7 +189,7 @@ def test_a_workflow_that_was_never_read_is_named_when_a_conversation_begins() ->
 
     said = context(hook("session-start", claude_code("session-start")))
 
-    assert "`flow check release` shows them" in said
+    assert "`flow check release` shows errors" in said
 
 
 def test_changed_python_keeps_its_guards_until_its_approval_is_removed() -> None:
@@ -199,6 +202,34 @@ def test_changed_python_keeps_its_guards_until_its_approval_is_removed() -> None
 
     flow("trust", "release", "--remove")
     assert push() == ""
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_projects_skill_does_not_remove_the_guards_of_the_users_own_before_its_approval(
+    is_known: bool,
+) -> None:
+    put_skill("release", RELEASE, where=home_skills())
+    assert not is_known or push()
+
+    put_skill("release", RELEASE.replace("git push", "git pull"))
+    assert "`flow check release` shows errors" in push()
+
+    allow("release")
+    assert push() == ""
+    assert push(line="git pull")
+
+
+def test_an_edited_copy_of_a_bundled_skill_keeps_its_guards() -> None:
+    flow("setup", "refactor", "--host", "claude-code")
+    line = "python3 .claude/skills/refactor/scripts/sample.py draw 3"
+    assert push(line=line)
+
+    file = project_skills() / "refactor" / "workflow.yaml"
+    file.write_text(
+        file.read_text().replace("guards:", "guards: {}\nx-guards:", 1).replace("x-guards:", "# ")
+    )
+
+    assert push(line=line)
 
 
 def test_a_session_that_came_with_the_repository_allows_nothing() -> None:
