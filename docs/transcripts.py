@@ -24,12 +24,6 @@ from flowrail.cli.main import main as run_without_evidence
 from flowrail.discovery.locations import bundled_folder
 
 WIDEST = 150
-LONG_RUNS = {"planner": 3, "write-workflow": 2}
-"""Skills whose runs are left after so many reports, because the rest takes seconds."""
-
-
-class LeftError(Exception):
-    """The rest of a long run is not made."""
 
 
 class Sure(Habit):
@@ -46,7 +40,6 @@ class Recorder(Team):
     """Agents of one run. Notes what the main one runs, with the first line of each answer, and counts the rest."""
 
     habit: Habit = field(default_factory=Sure)
-    skill: str = ""
     session: str = ""
     shown: list[list[str]] = field(default_factory=list)
     reports: int = 0
@@ -66,8 +59,6 @@ class Recorder(Team):
         elif is_report and ran.status == 0:
             self.reports += 1
             self._show(line)
-            if self.reports == LONG_RUNS.get(self.skill):
-                raise LeftError
         return ran
 
     def _show(self, line: str) -> None:
@@ -83,19 +74,16 @@ class Recorder(Team):
 
 def record(skill: str, first: str) -> str:
     """Run *skill* from its *first* command on, and return the transcript."""
-    team = Recorder(runs=as_user, skill=skill)
-    try:
-        team.run(first)
-        is_left = False
-    except LeftError:
-        is_left = True
+    team = Recorder(runs=as_user)
+    team.run(first)
     start, refused, accepted, *more = team.shown
     lines = [*start, *refused, "# the agent does the work of the step and writes it down", *accepted]
-    if is_left:
-        lines.append("…")
-    elif more:
+    if more:
         by_agents = f", and {team.by_agents} commands of sub-agents" if team.by_agents else ""
-        lines += [f"… {len(more)} more reports{by_agents} …", more[-1][-1]]
+        lines += [
+            f"# {len(more)} more reports{by_agents}; the answer to each begins with",
+            *(head for _, head in more),
+        ]
     return "\n".join(short(line, skill) for line in lines)
 
 
