@@ -125,7 +125,8 @@ def _step(read: Callable[[Any, Any], StepDef], data: Mapping[str, Any], _: objec
     code: dict[str, Any] = {
         name: code_not_stored for name in ("handler", "when") if name in data.get(CODE, ())
     }
-    return replace(read(plain, StepDef), **code)
+    step = read(plain, StepDef)
+    return replace(step, **code) if code else step
 
 
 def _workflow(converter: Converter, data: Mapping[str, Any], _: object) -> Workflow:

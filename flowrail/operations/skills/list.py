@@ -38,7 +38,7 @@ class ListedSkill(Skill):
     needs_approval: str = ""
     """How a person approves it, if it is Python that may not run yet."""
     errors: int = 0
-    """How many errors `flow check` finds."""
+    """How many errors `flow check` finds; for a bundled skill, only whether it can be read."""
 
     @property
     def row(self) -> list[Part]:
