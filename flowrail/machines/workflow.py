@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from flowrail.machines.frozen import TEXT, Definition, Frozen, NotInFiles, freeze_items, put
-from flowrail.machines.step import StepDef, handler_args
+from flowrail.machines.step import StepDef, fact_args, handler_args
 from flowrail.machines.values import Arg
 from flowrail.rules.order_rule import OrderRule, OrderSyntaxError, parse_rule
 
@@ -123,6 +123,11 @@ class Workflow(Definition):
         """The names in the `reports` of any step. A report may change them, even if they are parameters."""
         reports = (step.reports for step in self.steps if isinstance(step, StepDef))
         return frozenset(name for names in reports if isinstance(names, Mapping) for name in names)
+
+    @property
+    def fact_args(self) -> dict[str, Arg]:
+        """The facts that the reports of all steps may contain."""
+        return {name: arg for step in self.steps for name, arg in fact_args(step).items()}
 
     @cached_property
     def order_rules(self) -> tuple[OrderRule, ...]:

@@ -35,7 +35,7 @@ def extract_schema(workflow: Workflow) -> Schema:
     ``iteration`` if it can be repeated. Nothing is guessed: an optional value without choices, bounds, default or
     example is left out, and a required one is refused.
     """
-    reported = {name: arg for step in workflow.steps for name, arg in fact_args(step).items()}
+    reported = workflow.fact_args
     return {
         step.id: {
             STEP: Constant(number),
@@ -53,10 +53,7 @@ def extract_schema(workflow: Workflow) -> Schema:
 
 def without_example(workflow: Workflow) -> list[str]:
     """Return the parameters and facts of which no value to try is known: they have no choices, bounds, default or example."""
-    declared = {
-        **workflow.params,
-        **{n: arg for step in workflow.steps for n, arg in fact_args(step).items()},
-    }
+    declared = {**workflow.params, **workflow.fact_args}
     return [name for name, arg in declared.items() if domain_of(arg) is None]
 
 

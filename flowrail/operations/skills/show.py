@@ -16,7 +16,7 @@ from flowrail.machines.guidance.guide import guide
 from flowrail.machines.outcome_decision import NO_SESSION
 from flowrail.machines.reported_values import read_values
 from flowrail.machines.session import Session
-from flowrail.machines.step import StepDef, fact_args
+from flowrail.machines.step import StepDef
 from flowrail.machines.transition import entered
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
@@ -139,9 +139,7 @@ def _session(
     visit: int,
 ) -> Session:
     """Return a session that is at *step*, with these values."""
-    known: dict[str, Arg] = {
-        name: arg for declared in workflow.steps for name, arg in fact_args(declared).items()
-    }
+    known = workflow.fact_args
     usual = {name: arg.default if arg.has_default else arg.example for name, arg in workflow.params.items()}
     usual = {name: value for name, value in usual.items() if value is not None}
     takes_any_fact = any(callable(declared.handler) for declared in workflow.steps)
