@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from flowrail.storage.files import sha256_hex
 
-_DIGITS = 20
+_BYTES = 41
 
 
 class JournalEnds:
@@ -19,30 +19,50 @@ class JournalEnds:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
+        self._real: dict[str, str] = {}
 
     def note(self, journal: str, *, before: int, after: int) -> None:
         """Note that *journal* had *before* bytes and has *after* now. Bytes that were missing stay noted as lost."""
-        lost = self.lost_bytes(journal, before)
         with suppress(OSError):
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            file = os.open(self._path(journal), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = self._opened(self._path(journal))
             try:
+                lost = _lost(os.pread(file, _BYTES, 0), before)
                 # In place: after a truncation, some file systems flush the file when it is closed.
-                os.pwrite(file, f"{after:0{_DIGITS}} {lost:0{_DIGITS}}".encode(), 0)
+                os.pwrite(file, b"%020d %020d" % (after, lost), 0)
             finally:
                 os.close(file)
 
     def lost_bytes(self, journal: str, size: int) -> int:
         """Return how many bytes were removed from the end of *journal*, which has *size* bytes."""
-        known, lost = 0, 0
-        with suppress(OSError, ValueError), open(self._path(journal), encoding="ascii") as file:
-            known, lost = map(int, file.read(2 * _DIGITS + 1).split())
-        return max(known - size, lost)
+        noted = b""
+        with suppress(OSError), open(self._path(journal), "rb") as file:
+            noted = file.read(_BYTES)
+        return _lost(noted, size)
 
     def forget(self, journal: str) -> None:
         """Remove the note about a journal that is deleted."""
         with suppress(OSError):
             os.unlink(self._path(journal))
 
+    def _opened(self, path: str) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            return os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            return os.open(path, flags, 0o600)
+
     def _path(self, journal: str) -> str:
-        return os.path.join(self._folder, sha256_hex(os.fsencode(os.path.realpath(journal)))[:32])
+        folder, name = os.path.split(os.path.dirname(journal))
+        if folder not in self._real:
+            self._real[folder] = os.path.realpath(folder)
+        return os.path.join(self._folder, sha256_hex(os.fsencode(f"{self._real[folder]}/{name}"))[:32])
+
+
+def _lost(noted: bytes, size: int) -> int:
+    """Return how many bytes are lost, given a note and the *size* of its journal."""
+    try:
+        known, lost = map(int, noted.split())
+    except ValueError:  # not noted yet
+        return 0
+    return max(known - size, lost)
