@@ -15,7 +15,7 @@ MOST_PRINTED = 140_000
 
 
 PROJECT = "/home/ada/project"
-"""Stands for the folder of the project, so that the length of its path does not count."""
+"""Printed in place of the folder of the project, so that the length of its path does not count."""
 START = "flow step planner -p task='add rate limiting'"
 CHEAPER = f"{START} -p policy='none / 1-4 / 5+'"
 
