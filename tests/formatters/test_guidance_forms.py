@@ -135,7 +135,7 @@ def test_all_forms_contain_the_same_transitions(
             assert shlex.split(transition["command"])[:2] == ["flow", "step"]
         for case, transition in zip(cases, data["next"], strict=True):
             is_question_open = any(question["answer"] is None for question in data["questions"])
-            decided_by = "decided by the user's answer" if is_question_open else "decided by flowrail"
+            decided_by = "what the user's answer decides" if is_question_open else "what flowrail decides"
             undecided = "the user decides" if transition["capped"] else decided_by
             target = transition["to"] or ("(end)" if transition["ends"] else undecided)
             assert case.get("to") == target

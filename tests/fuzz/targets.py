@@ -111,7 +111,7 @@ def instructions(data: bytes) -> None:
     from flowrail.text.safe_text import content
 
     text = data.decode("utf-8", "replace")
-    fence_problems(text)
+    list(fence_problems(text))
     ET.fromstring("<a>" + "\n".join(map(content, with_blocks(text, str))) + "</a>")  # noqa: S314 - made here
 
 

@@ -34,14 +34,6 @@ KNOWN_FENCES = (*_BLOCKS, RESOURCE)
 LONGEST_QUOTE = 40
 
 
-class FenceProblem(NamedTuple):
-    """Why a ``flow:`` fence stays text; ``line`` counts from 1."""
-
-    line: int
-    name: str
-    message: str
-
-
 class _Block(NamedTuple):
     """A ``flow:`` fence: its source, its first line, and its items."""
 
@@ -72,10 +64,11 @@ def with_blocks(text: str, resources: Resources) -> list[str | Markup]:
     return pieces
 
 
-def fence_problems(text: str) -> tuple[FenceProblem, ...]:
-    """Return every ``flow:`` fence that stays text, with the reason."""
-    blocks = (part for part in _parts(text) if isinstance(part, _Block))
-    return tuple(FenceProblem(block.line, block.name, block.problem) for block in blocks if block.problem)
+def fence_problems(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the line, the name and the problem of every ``flow:`` fence that stays text. Lines count from 1."""
+    for part in _parts(text):
+        if isinstance(part, _Block) and part.problem:
+            yield part.line, part.name, part.problem
 
 
 def _block_pieces(block: _Block, resources: Resources) -> list[str | Markup]:

@@ -254,4 +254,4 @@ def _destination(guidance: Guidance, offer: OfferedTransition) -> str:
     if offer.is_known:
         return offer.to or ("(end)" if offer.ends else "the user decides")
     asks = guidance.open_questions or any(question.source == BY_LIMIT for question in guidance.questions)
-    return "decided by the user's answer" if asks else "decided by flowrail"
+    return "what the user's answer decides" if asks else "what flowrail decides"
