@@ -166,14 +166,17 @@ def flow(*words: str, stdin: bytes = b"", terminal: bool = False) -> Ran:
 
 @contextmanager
 def copy_of_the_store() -> Iterator[None]:
-    """Undo every change to the project's store."""
-    store, kept = Path(".flow").resolve(), Path("../kept").resolve()
-    shutil.copytree(store, kept)
+    """Undo every change to the project's store, and to the user's state, which knows the lengths of journals."""
+    state = Path.home() / ".local" / "state" / "flowrail"
+    folders = [(Path(".flow").resolve(), Path("../kept").resolve()), (state, Path("../kept-state").resolve())]
+    for folder, kept in folders:
+        shutil.copytree(folder, kept)
     try:
         yield
     finally:
-        shutil.rmtree(store)
-        kept.rename(store)
+        for folder, kept in folders:
+            shutil.rmtree(folder)
+            kept.rename(folder)
 
 
 def told(*words: str, stdin: bytes = b"") -> Any:
