@@ -35,6 +35,7 @@ INSTEAD = {
     r"` is no (?:\w+)\b": "unknown step `x`",
     r"\bthere is none\b|\bis not there\b": "not found, missing",
     r"\bleas(?:es?|ed)\b": "nothing: a child session stays open until it ends",
+    r"\b(?:claim|adopt)(?:s|ed|ing)? (?:it|them|their work|the (?:dispatch|payload|session|work))\b": "receive, take over",
 }
 """Each pattern, and what to write instead. `words.md` of the style guide has the same table."""
 
