@@ -110,10 +110,9 @@ def _command(command: click.Command, parent: click.Context, name: str, level: in
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)[1:]])
     first, *others = inspect.cleandoc(command.help or "").replace("\b\n", "").split("\n\n")
     out(f"{'#' * level} {context.command_path}", "", f"`{usage}`: {_prose(first)}", *map(_prose, others))
-    rows = list(_option_rows(command, context, shared=False))
-    if rows:
-        table("Option", "Meaning", rows=rows)
-        out("")
+    options = [f"- {name}: {cell(meaning)}" for name, meaning in _option_rows(command, context, shared=False)]
+    if options:
+        out(*options, "")
     if command.epilog:
         lines = [line.strip() for line in command.epilog.splitlines() if line.startswith("  ")]
         out(*([f"For example: `{lines[0]}`", ""] if len(lines) == 1 else ["```shell", *lines, "```", ""]))

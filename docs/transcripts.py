@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 import tempfile
+import textwrap
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,9 +81,12 @@ def record(skill: str, first: str) -> str:
     lines = [*start, *refused, "# the agent does the work of the step and writes it down", *accepted]
     if more:
         by_agents = f", and {team.by_agents} commands of sub-agents" if team.by_agents else ""
+        *between, (_, end) = more
+        titles = " → ".join(re.sub(r"^\S+ · step (\d+) of \d+ · ", r"\1 ", head) for _, head in between)
         lines += [
-            f"# {len(more)} more reports{by_agents}; the answer to each begins with",
-            *(head for _, head in more),
+            f"# {len(more)} more reports{by_agents}, to these steps",
+            *textwrap.wrap(titles, WIDEST - 2),
+            end,
         ]
     return "\n".join(short(line, skill) for line in lines)
 

@@ -256,3 +256,9 @@ def test_every_decision_has_a_number_of_its_own() -> None:
     assert len(set(numbers)) == len(numbers)
     for page in pages:
         assert page.read_text(encoding="utf-8").startswith(f"# {page.name[:4]}. ")
+
+
+def test_the_documentation_stays_short_enough_to_be_read() -> None:
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts]
+
+    assert sum(len(page.read_text(encoding="utf-8").splitlines()) for page in pages) <= 9000
