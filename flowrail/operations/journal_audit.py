@@ -16,12 +16,7 @@ from flowrail.handoff.timelines import audit as audit_journals
 from flowrail.machines.session_record import Record
 from flowrail.operations.environment import Environment
 from flowrail.operations.handoffs.send import answer_of
-from flowrail.operations.handoffs.verify import (
-    cut_journals,
-    handoff_findings,
-    received_findings,
-    unsent_copies,
-)
+from flowrail.operations.handoffs.verify import handoff_findings, received_findings, unsent_copies
 from flowrail.operations.operation import Help, operation
 from flowrail.text.phrases import count, duration, seconds_between
 from flowrail.text.report import (
@@ -236,10 +231,6 @@ def _verify(environment: Environment, wanted: str | None) -> Verification:
         findings += handoff_findings(store, timeline)
     if wanted is None:
         findings += unsent_copies(store, {timeline.handoff.sha256 for timeline in found.handoffs})
-    findings += cut_journals(store, [records[-1].session.id for records in found.sessions])
-    findings += cut_journals(
-        environment.handoffs.entries, [timeline.handoff.id for timeline in found.handoffs]
-    )
     journals = [*found.sessions, *(timeline.records for timeline in found.handoffs)]
     return Verification(
         handoffs=len(found.handoffs),

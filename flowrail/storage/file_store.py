@@ -27,7 +27,6 @@ class FileLines(Lines):
         self.path = path
         self.folders = os.path.join(path, f"{kind.noun}s")
         self.owner = owner
-        self._ends = owner.ends
         self._kind = kind
         self._first: tuple[str, bytes] = ("", b"")
         """The first line of the journal that was read last, so that its definition is read with it."""
@@ -75,8 +74,7 @@ class FileLines(Lines):
         with self._locked(key, _LOCK_SECONDS), journal.opened(self.place(key), journal.CREATE) as opened:
             if opened.last_line():
                 raise self._kind.exists_already(key)
-            self._ends.forget(opened.path)  # of a journal with this id that was deleted by hand
-            self._append(opened, b"".join(lines))
+            opened.append(b"".join(lines))
             journal.flush_names(folder)
 
     def newest(self, key: str) -> bytes:
@@ -108,26 +106,15 @@ class FileLines(Lines):
         """
         with self._journal(key, journal.CHANGE) as opened, self._locked(key, wait):
             newest, size = self._newest(opened, key), opened.size
-            yield HeldLines(newest, size, opened.torn, lambda text, _: self._append(opened, text))
+            yield HeldLines(newest, size, opened.torn, lambda text, _: opened.append(text))
             if opened.size == size:
                 opened.flush()
-
-    def lost_bytes(self, key: str) -> int:
-        """Return how many bytes were removed from the end of a journal."""
-        place = self.place(key)
-        return self._ends.lost_bytes(place, os.stat(place).st_size)
-
-    def _append(self, opened: Journal, text: bytes) -> None:
-        before = opened.size
-        opened.append(text)
-        self._ends.note(opened.path, before=before, after=opened.size)
 
     def delete(self, key: str) -> None:
         """Delete a session or handoff with all its files: rename its folder in one step, then remove it."""
         folder = self.folder(key)
         aside = os.path.join(self.folders, f"{_REMOVED}{key}-{os.urandom(4).hex()}")
         with files.writing(folder, "could not be deleted"):
-            self._ends.forget(self.place(key))
             os.rename(folder, aside)
             files.sync_dir(self.folders)
             remove_folder(aside)

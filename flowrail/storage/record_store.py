@@ -196,11 +196,6 @@ class Lines(Protocol):
     def change(self, key: str, *, wait: float) -> AbstractContextManager[HeldLines]:
         """Hold the lock for *wait* seconds at most, and yield the lines; `LockTimeoutError` if it is not free."""
 
-    def lost_bytes(self, key: str) -> int:
-        """Return how many bytes were removed from the end of the lines, as far as that can be known."""
-        del key
-        return 0
-
     def delete(self, key: str) -> None:
         """Delete all lines, and all files."""
 
@@ -250,7 +245,6 @@ class RecordStore(Generic[T]):
     def __init__(self, lines: Lines, kind: Kind[T]) -> None:
         self._lines, self._kind = lines, kind
         self.exists, self.delete_leftovers = lines.exists, lines.delete_leftovers
-        self.lost_bytes = lines.lost_bytes
 
     def ids(self, labels: Mapping[str, Collection[str]] = NO_LABELS, since: str = "") -> list[str]:
         """Return the ids that `stamps` would return, in order."""
@@ -335,8 +329,6 @@ class RecordStore(Generic[T]):
         """Make records of another user this user's own, with a record that says so."""
         with self._lines.change(key, wait=_ACCEPT_SECONDS) as held:
             records = [*self.records(key, foreign=True)]
-            if self._lines.owner is not None:
-                self._lines.owner.ends.forget(self._lines.place(key))
             held.write(*self._encode(key, self._kind.accepted(records, at, by)))
 
     def _newest(self, key: str, text: bytes) -> T:

@@ -9,7 +9,6 @@ import os
 from flowrail.errors import DocumentError
 from flowrail.storage import files
 from flowrail.storage.files import sha256_hex
-from flowrail.storage.journal_ends import JournalEnds
 from flowrail.storage.lock import locked
 
 KEY_BYTES = 32
@@ -20,7 +19,6 @@ class Owner:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.ends = JournalEnds(os.path.join(folder, "ends"))
         self._key = b""
         self._real: dict[str, str] = {}
 

@@ -7,8 +7,7 @@ handoff ended is not.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
 
 from flowrail.handoff.handoff import DISCOVERY, INVOCATION
 from flowrail.handoff.lifecycle import phases_after
@@ -19,7 +18,6 @@ from flowrail.handoff.timelines import HandoffTimeline, JournalFinding
 from flowrail.machines.session import Session
 from flowrail.machines.session_store import Store
 from flowrail.storage.files import sha256_hex
-from flowrail.storage.record_store import RecordStore
 
 
 def handoff_findings(store: Store, timeline: HandoffTimeline) -> Iterator[JournalFinding]:
@@ -52,14 +50,6 @@ def _out_of_order(records: Sequence[HandoffRecord]) -> Iterator[JournalFinding]:
             message = f"record {record.seq}: {events} cannot lead from {phase} to {record.handoff.phase}"
             yield JournalFinding(record.handoff.id, "PHASES_OUT_OF_ORDER", message)
         phase = record.handoff.phase
-
-
-def cut_journals(entries: RecordStore[Any], ids: Iterable[str]) -> Iterator[JournalFinding]:
-    """Yield a finding for each journal whose last records were removed."""
-    for journal_id in ids:
-        lost = entries.lost_bytes(journal_id)
-        if lost:
-            yield JournalFinding(journal_id, "RECORDS_GONE", f"its last records were removed ({lost} bytes)")
 
 
 def unsent_copies(store: Store, digests: Collection[str]) -> Iterator[JournalFinding]:

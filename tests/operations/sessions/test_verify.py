@@ -42,28 +42,6 @@ def test_a_session_that_is_as_it_was_written_passes_and_is_not_touched(session: 
     assert bytes_below(sessions_folder()) == before
 
 
-@pytest.mark.parametrize("is_continued", [False, True])
-def test_records_that_were_removed_from_the_end_are_noticed(session: str, is_continued: bool) -> None:
-    lines = journal(session).read_bytes().splitlines(keepends=True)
-
-    journal(session).write_bytes(b"".join(lines[:-1]))
-    if is_continued:
-        told("step", "small", "ok")
-
-    (finding,) = findings(session)
-    assert finding["code"] == "RECORDS_GONE"
-    assert finding["message"] == f"its last records were removed ({len(lines[-1])} bytes)"
-
-
-def test_a_session_that_was_deleted_by_hand_and_copied_back_passes(session: str) -> None:
-    assert flow("store", "copy", ".flow", "copy").status == 0
-    shutil.rmtree(sessions_folder())
-
-    assert flow("store", "copy", "copy", ".flow").status == 0
-
-    assert findings(session) == []
-
-
 def test_a_session_of_another_user_is_reported_until_it_is_accepted(session: str) -> None:
     shutil.rmtree(Path(os.environ["HOME"]) / ".local/state/flowrail")
 
