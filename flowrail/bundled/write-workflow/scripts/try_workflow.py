@@ -93,7 +93,7 @@ def fakes(name: str, notes: Path) -> list[str]:
     demanding = [step["id"] for each in workflows for step in each["steps"] if step.get("evidence")]
     events = [event for session in sessions_of(name, scratch) for event in session["events"]]
     refused = {event["step"] for event in events if event["kind"] == "refused"}
-    unreached = " ".join(line for line in section_of(notes, "## Fakes") if line.startswith("Not reached"))
+    unreached = " ".join(line for line in section_of(notes, "## Fakes") if "Not reached" in line)
     print(
         f"Refused a fake: {sum(step in refused for step in demanding)} of {len(demanding)} steps with evidence"
     )
