@@ -101,6 +101,7 @@ def test_a_drafted_workflow_is_clean_only_if_it_has_what_the_notes_demand(
 
 
 def test_fakes_count_only_if_a_step_refused_them(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tried("fakes", notes) == "", "no copy of the project"
     scratch = copied(notes)
     assert tried("fakes", notes) == "", "no session in the copy"
     with monkeypatch.context() as copy:

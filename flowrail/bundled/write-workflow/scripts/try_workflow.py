@@ -89,6 +89,8 @@ def check(name: str, notes: Path, count: str) -> list[str]:
 def fakes(name: str, notes: Path) -> list[str]:
     """Return the steps with evidence that refused no report, unless the notes say why they were not reached."""
     scratch = notes.parent / "scratch"
+    if not (scratch / ".flow").is_dir():
+        return [f"`{scratch}` has no folder `.flow`: copy the project there and create it"]
     workflows = workflows_of(name, scratch)
     demanding = [step["id"] for each in workflows for step in each["steps"] if step.get("evidence")]
     events = [event for session in sessions_of(name, scratch) for event in session["events"]]
