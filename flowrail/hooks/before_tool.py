@@ -17,6 +17,7 @@ from flowrail.hooks.first_look import (
     with_ancestors,
     workflow_of,
 )
+from flowrail.hooks.people_commands import refusal_of
 from flowrail.rules.tools import QUESTIONS, WATCHED, ToolUse, forbidding, patterns_in
 
 TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
@@ -82,8 +83,6 @@ def _refusal(call: Call) -> str | None:
     given = f"{call.cwd} {call.tool_input}"
     if not any(part in given for part in ("flow", "journal", os.path.dirname(call.state), ".local")):
         return None
-    from flowrail.hooks.people_commands import refusal_of  # most calls mention none of these
-
     return refusal_of(call)
 
 

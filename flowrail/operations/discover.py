@@ -19,6 +19,7 @@ from flowrail.handoff.source import extra_root, source_of
 from flowrail.machines.frozen import INTERNAL
 from flowrail.machines.session import Session
 from flowrail.operations.environment import Environment
+from flowrail.operations.handoffs.handoff_store import handoffs_of
 from flowrail.operations.handoffs.send import find_targets, foreseen_refusal, source_for
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import SessionId
@@ -77,7 +78,7 @@ def find_skills(
         schema,
         input,
         not autonomous,
-        environment.handoffs.receivers(),
+        handoffs_of(environment).receivers(),
         chain_of(work) if work else (),
         synthesis(work, problem_type),
     )

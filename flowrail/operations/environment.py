@@ -17,6 +17,7 @@ from flowrail.errors import ONLY_A_PERSON, TrustError, UsageError
 from flowrail.hosts.conversation import agent_mark, host_id
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.workflow import Workflow
+from flowrail.storage.backend import Backend, open_backend
 from flowrail.storage.named_store import named_store
 from flowrail.storage.user_folders import state_folder
 from flowrail.storage.user_mark import Owner
@@ -24,10 +25,8 @@ from flowrail.text.phrases import this_moment
 from flowrail.text.safe_text import is_shown
 
 if TYPE_CHECKING:
-    from flowrail.handoff.store import Handoffs
     from flowrail.machines.session_store import Store
     from flowrail.skills.loader import Loader
-    from flowrail.storage.backend import Backend
 
 LONGEST_ACTOR = 200
 BUNDLED_CONVENTIONS = os.path.join("planner", "resources")
@@ -156,8 +155,6 @@ class Environment:
         return same if same.shown == backend.shown else backend
 
     def _backend_at(self, address: str) -> Backend:
-        from flowrail.storage.backend import open_backend  # 10 ms with cattrs; commands about skills use none
-
         return open_backend(address, cwd=self.cwd, folder=self._own_store, owner=Owner(self.state))
 
     @property
@@ -227,13 +224,6 @@ class Environment:
         return Store(
             self.backend, named=self.shown_store, tell=self.tell, conversation=self.conversation or ""
         )
-
-    @property
-    def handoffs(self) -> Handoffs:
-        """The handoffs of the store."""
-        from flowrail.handoff.store import Handoffs  # no step reads handoffs
-
-        return Handoffs(self.store, self.clock, self.by, self.wait)
 
     @cached_property
     def conversation(self) -> str | None:

@@ -15,6 +15,7 @@ from flowrail.handoff.timelines import TRACE_EVENTS, HandoffTimeline, JournalFin
 from flowrail.handoff.timelines import audit as audit_journals
 from flowrail.machines.session_record import Record
 from flowrail.operations.environment import Environment
+from flowrail.operations.handoffs.handoff_store import handoffs_of
 from flowrail.operations.handoffs.send import answer_of
 from flowrail.operations.handoffs.verify import handoff_findings, received_findings, unsent_copies
 from flowrail.operations.operation import Help, operation
@@ -173,7 +174,7 @@ def audit(
     """
     if verify:
         return _verify(environment, id_)
-    found = audit_journals(environment.store, environment.handoffs, wanted=id_)
+    found = audit_journals(environment.store, handoffs_of(environment), wanted=id_)
     return Audit(
         tuple(_handoff(environment, timeline) for timeline in found.handoffs),
         tuple(map(_session, found.sessions)),
@@ -222,7 +223,7 @@ def _problem_line(name: str, problem: str) -> Line:
 def _verify(environment: Environment, wanted: str | None) -> Verification:
     """Read every journal, or that of the *wanted* id, to its end, and compare payloads with what was sent."""
     store = environment.store
-    found = audit_journals(store, environment.handoffs, wanted=wanted)
+    found = audit_journals(store, handoffs_of(environment), wanted=wanted)
     received = [records[-1].session for records in found.sessions if records[-1].session.received]
     findings = [*found.unreadable, *found.foreign]
     for session in received:

@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 
 from flowrail.errors import ConflictError, UsageError
 from flowrail.operations.environment import Environment
+from flowrail.operations.handoffs.handoff_store import handoffs_of
 from flowrail.operations.operation import Help, operation
 from flowrail.storage.backend import examples
 from flowrail.storage.file_store import JOURNAL, LOCK
@@ -84,7 +85,7 @@ def copy(
         for session_id in sessions:
             _copy_files(source.folder(session_id), target.folder(session_id))
     handoffs, known_handoffs = _copy_records(
-        from_environment.handoffs.entries, to_environment.handoffs.entries, at, by
+        handoffs_of(from_environment).entries, handoffs_of(to_environment).entries, at, by
     )
     return CopiedStore(len(sessions), len(handoffs), known + known_handoffs)
 

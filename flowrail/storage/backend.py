@@ -1,18 +1,19 @@
 """Where a store keeps its records: in a folder, or in the database at an address.
 
-Another kind of store is one module with a class like `Backend`, and one line in `BACKENDS`.
+Another kind of store is one module with a class like `Backend`, and one line in `BACKENDS`. The module is imported when a
+store of this kind is opened.
 """
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from flowrail.errors import UsageError, require_extra
-from flowrail.storage.file_store import FileBackend
-from flowrail.storage.record_store import Kind, Lines
-from flowrail.storage.user_mark import Owner
+
+if TYPE_CHECKING:
+    from flowrail.storage.record_store import Kind, Lines
+    from flowrail.storage.user_mark import Owner
 
 
 class Backend(Protocol):
@@ -49,12 +50,14 @@ class Scheme(NamedTuple):
     """What opens the addresses that begin with one word and `://`."""
 
     module: str
-    """Its function ``open_backend`` returns the `Backend` for an address, the current folder and `Backend.folder`."""
+    """Its function ``open_backend`` takes an address, the current folder, `Backend.folder` and the owner of files."""
     example: str
     needs: tuple[str, ...] = ()
     """The extra of flowrail, and the packages in it, that the module imports."""
 
 
+FOLDER = Scheme("flowrail.storage.file_store", ".flow")
+"""The store of an address that is a path."""
 BACKENDS: dict[str, Scheme] = {
     "postgresql": Scheme(
         "flowrail.storage.sql_store", "postgresql://user@host/database", ("sql", "sqlalchemy")
@@ -69,14 +72,12 @@ def open_backend(address: str, *, cwd: str, folder: str, owner: Owner) -> Backen
     *folder* is for the working files of a database; *owner* marks the records in files.
     """
     scheme, is_address, _ = address.partition("://")
-    if not is_address:
-        return FileBackend(os.path.abspath(os.path.join(cwd, address)), owner)
-    known = BACKENDS.get(scheme)
+    known = BACKENDS.get(scheme) if is_address else FOLDER
     if known is None:
         raise UsageError(f"databases of kind `{scheme}` are not supported", hint=f"use {examples()}")
     if known.needs:
         require_extra(*known.needs)
-    backend: Backend = import_module(known.module).open_backend(address, cwd, folder)
+    backend: Backend = import_module(known.module).open_backend(address, cwd, folder, owner)
     return backend
 
 

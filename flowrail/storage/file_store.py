@@ -177,6 +177,12 @@ class FileBackend:
         return FileLines(self.folder, kind, self._owner)
 
 
+def open_backend(address: str, cwd: str, folder: str, owner: Owner) -> FileBackend:
+    """Return the store at the path *address*, which may be relative to *cwd*."""
+    del folder
+    return FileBackend(os.path.abspath(os.path.join(cwd, address)), owner)
+
+
 def prepare_folder(store: str, folder: str) -> None:
     """Make the *folder* of a session or handoff below *store*, private and ignored by git."""
     folders = os.path.dirname(folder)

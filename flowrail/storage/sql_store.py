@@ -17,6 +17,7 @@ from flowrail.storage.database import WAIT_SECONDS, Database, open_database
 from flowrail.storage.journal import DamagedError
 from flowrail.storage.record_store import HeldLines, Kind, Lines, Stamp
 from flowrail.storage.schema import ENTRIES, LABEL_LENGTH, LABELS, RECORDS
+from flowrail.storage.user_mark import Owner
 
 _BATCH = 500
 
@@ -157,6 +158,7 @@ class SqlBackend:
         return SqlLines(self.database, kind)
 
 
-def open_backend(address: str, cwd: str, folder: str) -> SqlBackend:
+def open_backend(address: str, cwd: str, folder: str, owner: Owner) -> SqlBackend:
     """Return the store in the database at *address*; the path of an SQLite file is relative to *cwd*."""
+    del owner  # a database trusts every account that may write to it
     return SqlBackend(open_database(address, folder=cwd), folder)

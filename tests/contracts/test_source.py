@@ -10,7 +10,7 @@ import flowrail
 
 PACKAGE = Path(flowrail.__file__).parent
 MOST_ANY = 300
-MOST_LATE_IMPORTS = 15
+MOST_LATE_IMPORTS = 10
 """Of our own modules, inside functions. Commands are imported by the table in `cli/main.py`."""
 
 

@@ -81,7 +81,7 @@ class OneFileBackend:
     has_password = False
     fleet_database = ""
 
-    def __init__(self, address: str, cwd: str, folder: str) -> None:
+    def __init__(self, address: str, cwd: str, folder: str, _owner: object) -> None:
         self.path = os.path.join(cwd, address.partition("://")[2])
         self.shown = f"lines://{self.path}"
         self.folder = folder

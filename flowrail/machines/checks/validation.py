@@ -19,6 +19,7 @@ from flowrail.machines.findings import (
     raise_errors,
     step_index,
 )
+from flowrail.machines.reader import type_findings
 
 if TYPE_CHECKING:
     from flowrail.machines.workflow import Workflow
@@ -42,8 +43,6 @@ def raw_findings(workflow: Workflow) -> list[UnplacedFinding]:
     try:
         findings = findings_of(workflow, ERRORS, GRAPH_ERRORS)
     except (AttributeError, TypeError, ValueError, KeyError):
-        from flowrail.machines.reader import type_findings  # takes as long as a step
-
         findings = type_findings(workflow)
         if not findings:
             raise

@@ -25,6 +25,7 @@ from flowrail.machines.loading import python_file
 from flowrail.machines.loading.skill_folder import WorkflowFile
 from flowrail.machines.loading.step_texts import SkillTexts
 from flowrail.machines.loading.written_workflow import WrittenWorkflow
+from flowrail.machines.loading.yaml_file import read_yaml
 from flowrail.machines.workflow import Workflow
 from flowrail.storage.files import sha256_hex
 
@@ -75,7 +76,7 @@ def read(
     quoted text that is not in the folder.
     """
     texts = SkillTexts(file, contents, convention)
-    written = (_run_python if file.is_python else _read_yaml)(texts.data(file.path), file)
+    written = (_run_python if file.is_python else read_yaml)(texts.data(file.path), file)
     workflow = texts.complete(written.workflow or Workflow(file.address, validate=False))
 
     def locate(path: Path) -> Place:
@@ -121,9 +122,3 @@ def _run_python(data: bytes, file: WorkflowFile) -> WrittenWorkflow:
         return place_of(step_id, part_of(workflow)(path).part)
 
     return WrittenWorkflow([], place, workflow)
-
-
-def _read_yaml(data: bytes, file: WorkflowFile) -> WrittenWorkflow:
-    from flowrail.machines.loading.yaml_file import read_yaml  # pydantic takes as long as a step
-
-    return read_yaml(data, file)

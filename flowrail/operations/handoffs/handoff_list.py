@@ -8,6 +8,7 @@ from typing import Annotated
 from flowrail.formatters.reports.handoff import HandoffAnswer, list_report
 from flowrail.machines.frozen import INTERNAL
 from flowrail.operations.environment import Environment
+from flowrail.operations.handoffs.handoff_store import handoffs_of
 from flowrail.operations.handoffs.send import answer_of
 from flowrail.operations.operation import Help, operation
 from flowrail.text.phrases import count
@@ -38,7 +39,7 @@ def show_status(
 
     Changes nothing.
     """
-    handoffs = environment.handoffs
+    handoffs = handoffs_of(environment)
     if handoff is not None:
         return answer_of(environment, handoffs.read(handoff))
     unreadable: list[str] = []

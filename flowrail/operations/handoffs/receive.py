@@ -50,6 +50,7 @@ from flowrail.machines.reported_values import ValuesError, check_params, read_va
 from flowrail.machines.session_store import check_size
 from flowrail.machines.values import Arg
 from flowrail.operations.environment import Environment
+from flowrail.operations.handoffs.handoff_store import handoffs_of
 from flowrail.operations.handoffs.send import (
     answer_of,
     find_targets,
@@ -172,7 +173,7 @@ class _Receipt:
     @contextmanager
     def held(self) -> Iterator[HandoffChange]:
         """Yield the handoff of the payload under its lock. One from elsewhere is new, and recorded with its receipt."""
-        handoffs = self.environment.handoffs
+        handoffs = handoffs_of(self.environment)
         known = self._known(handoffs)
         if known is None:
             handoff = self._arrived(handoffs)

@@ -59,6 +59,7 @@ from flowrail.handoff.store import HandoffChange, Handoffs, missing_parts, paylo
 from flowrail.machines.reported_values import refuse_left_open
 from flowrail.machines.session import Session
 from flowrail.operations.environment import Confirmation, Environment
+from flowrail.operations.handoffs.handoff_store import handoffs_of
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import NO_VALUES, Facts, Reason
 from flowrail.operations.steps.session_choice import own_session
@@ -147,7 +148,7 @@ def cancel_handoff(environment: Environment, handoff: HandoffId, *, reason: Reas
 
     A written payload stays, but it can no longer be received.
     """
-    with environment.handoffs.change(handoff) as change:
+    with handoffs_of(environment).change(handoff) as change:
         known = change.handoff
         if known.phase in ENDED:
             state = f"cancelled: {known.cancelled}" if known.cancelled else known.status
@@ -216,7 +217,7 @@ def source_for(
     return skill_source(
         skill,
         discovery,
-        environment.handoffs,
+        handoffs_of(environment),
         skills=skill_names(discovery),
         project=environment.cwd,
         now=environment.moment,
@@ -246,7 +247,7 @@ def send(environment: Environment, request: HandoffRequest) -> HandoffAnswer:
 
     The same request again returns the earlier answer, or continues a handoff that was interrupted or failed.
     """
-    discovery, handoffs = find_targets(environment), environment.handoffs
+    discovery, handoffs = find_targets(environment), handoffs_of(environment)
     with _source(environment, discovery, request) as source:
         target = choose_target(discovery, request.target)
         sending = _Sending.of(environment, discovery, request, source, target)
@@ -281,7 +282,7 @@ class _Sending:
         target: Candidate,
     ) -> _Sending:
         """Return the sending of a request; refused if the chain may not grow by the target."""
-        handoffs, received, session = environment.handoffs, source.received, source.session
+        handoffs, received, session = handoffs_of(environment), source.received, source.session
         hops = [known.hops for known in handoffs.own_ones() if received and known.id == received.handoff]
         facts = {**({} if session else source.facts), **request.facts}
         schema = request.schema or normal_version(target.schema_version)
@@ -425,7 +426,7 @@ def _source(
     """Yield the source of a request under its lock, so that two equal requests make one handoff."""
     store = environment.store
     if request.skill:
-        with environment.handoffs.locked(request.skill):
+        with handoffs_of(environment).locked(request.skill):
             yield source_for(environment, discovery, request.skill, request.payload, new=request.new)
         return
     store.read(request.session)  # refuses an unknown session

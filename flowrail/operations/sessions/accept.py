@@ -10,6 +10,7 @@ from flowrail.machines.checks.validation import raw_findings
 from flowrail.machines.session import Session
 from flowrail.machines.stored_definition import StoredDefinition
 from flowrail.operations.environment import Environment
+from flowrail.operations.handoffs.handoff_store import handoffs_of
 from flowrail.operations.steps import step_checks, working_files
 from flowrail.operations.steps.held_session import hold
 from flowrail.text.report import Report
@@ -59,7 +60,7 @@ def accept(environment: Environment, session_id: str) -> AcceptedSession:
                 session=session_id,
             )
         store.accept(session_id, at=environment.now, by=environment.by)
-        environment.handoffs.accept_of(session_id)
+        handoffs_of(environment).accept_of(session_id)
         working_files.forget_offered(environment, session_id)
         _take_baseline(environment, newest)
     resume = environment.command("resume", session_id) if newest.is_open else None

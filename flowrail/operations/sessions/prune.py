@@ -17,6 +17,7 @@ from flowrail.handoff.store import open_handoffs
 from flowrail.machines.session_store import Store, UnknownSessionError
 from flowrail.operations.board import FOREIGN, Board, ListedSession
 from flowrail.operations.environment import Environment
+from flowrail.operations.handoffs.handoff_store import handoffs_of
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import DryRun
 from flowrail.operations.steps.dispatched_work import lost_dispatch
@@ -95,7 +96,7 @@ def prune_sessions(environment: Environment, *, older_than: float, dry_run: bool
         _sweep(environment.store, environment.state, now)
     found: list[OldSession] = []
     for old in _old_sessions(
-        environment.store, environment.now, older_than, open_handoffs(environment.handoffs)
+        environment.store, environment.now, older_than, open_handoffs(handoffs_of(environment))
     ):
         why = old.why
         if not why and not dry_run:
@@ -152,7 +153,7 @@ def _remove(environment: Environment, old: OldSession) -> str:
             session = change.kept.session
             if session.is_open and not (old.status == LOST and lost_dispatch(store, session)):
                 return "it was opened again"
-            environment.handoffs.record_pruned(old.session)
+            handoffs_of(environment).record_pruned(old.session)
             store.delete(old.session)
     except UnknownSessionError as error:
         return error.message
