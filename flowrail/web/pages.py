@@ -19,7 +19,7 @@ from flowrail.handoff.timelines import audit
 from flowrail.machines.asked_questions import NEEDS_REASON, NOT_YET, OWN
 from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.guidance.agent_work import QuestionToUser
-from flowrail.machines.session import WAYS
+from flowrail.machines.session import RELAYED, WAYS
 from flowrail.machines.session_store import UnknownSessionError
 from flowrail.machines.walks import coverage
 from flowrail.machines.walks.coverage import SessionCoverage
@@ -28,7 +28,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.sessions.notifications import Notifications
 from flowrail.operations.skills.taken_transitions import drawn, histories
 from flowrail.operations.steps import evidence_decisions, working_files
-from flowrail.operations.steps.decisions import awaited, decision
+from flowrail.operations.steps.decisions import awaited, decision, made_decisions, suspect_checks
 from flowrail.session_status import OPEN
 from flowrail.text.phrases import ago, count, duration, in_words, moment_after
 from flowrail.text.report import plain_text
@@ -37,6 +37,7 @@ from flowrail.web import markdown
 from flowrail.web.access import Keys
 from flowrail.web.session_page import SessionPage, view
 
+_SEVERITIES = {"MUST": "must be fixed", "SHOULD": "should be fixed", "COULD": "could be better"}
 MOST_ENDED = 50
 """Ended sessions on the board; the others are found by `flow sessions --all`."""
 
@@ -68,6 +69,7 @@ class Pages:
             not_yet=NOT_YET,
             own=OWN,
             ways=WAYS,
+            relayed=RELAYED,
         )
         self._templates.filters.update(
             ago=lambda at: ago(at, self.environment.now),
@@ -75,6 +77,8 @@ class Pages:
             counted=count,
             words=in_words,
             facts=_facts_text,
+            severity=lambda word: _SEVERITIES.get(word, word),
+            shortened=shortened,
             md=markdown.block,
             mdline=markdown.inline,
         )
@@ -103,7 +107,15 @@ class Pages:
         if entry is None:
             raise UnknownSessionError(f"unknown session `{session_id}`", hint="go back to the board")
         results, problem = self._evidence(shown)
-        values = {"view": shown, "entry": entry, "evidence": results, "titles": shown.titles}
+        values = {
+            "view": shown,
+            "entry": entry,
+            "evidence": results,
+            "titles": shown.titles,
+            "me": self.environment.by,
+            "made": made_decisions(self.environment, session_id) if shown.is_newest else (),
+            "suspects": self._suspects(shown, results),
+        }
         asked = self._awaited(shown)
         if asked and seq is None:
             found = decision(self.environment, session_id, asked)
@@ -172,6 +184,19 @@ class Pages:
             return evidence_decisions.judged(self.environment, shown.now.id)[1], ""
         except FlowError as error:
             return (), f"{error.message}. {error.hint}"
+
+    def _suspects(
+        self, shown: SessionPage, results: Sequence[EvidenceResult]
+    ) -> Mapping[tuple[str, str], str]:
+        """Return the checks of an open session whose file has no content now, although they may have passed."""
+        if not shown.now.is_open:
+            return {}
+        checks = [(step, result.check) for step, result in shown.checks]
+        current = [(str(shown.now.step), result.check) for result in results]
+        try:
+            return suspect_checks(self.environment, shown.workflow, shown.now, [*checks, *current])
+        except FlowError:  # the project's folder cannot be read
+            return {}
 
     def error(self, error: FlowError) -> str:
         """Return the page of an error: what happened, and what to do next."""

@@ -163,7 +163,7 @@ def migration(rollback: str = "\n") -> str:
     put_skill("migrate", MIGRATE)
     Path("db").mkdir()
     Path("db/schema.sql").write_text("create table orders (id int, note text);\n")
-    Path("tests.sh").write_text("echo '2 passed in 0.4s: the migration applies to an empty database'\n")
+    Path("tests.sh").write_text("echo '2 tests passed: the migration applies to an empty database'\n")
     Path("migrate.sh").write_text("echo migrated\n")
     git("add", "-A")
     git("commit", "-qm", "before")

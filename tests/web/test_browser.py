@@ -108,7 +108,14 @@ def test_a_decision_with_what_it_is_about_fits_one_screen_of_a_laptop(chromium: 
         visit(chromium, f"/sessions/{session}")
 
         assert chromium.run("document.documentElement.scrollHeight <= innerHeight")
-        for text in ("Run it", "Not yet", "This file is empty", "No backup of", "2 passed in 0.4s"):
+        for text in (
+            "Run it",
+            "Not yet",
+            "Another answer",
+            "This file is empty",
+            "should be fixed",
+            "2 tests passed",
+        ):
             found = f"[...document.querySelectorAll('#main *')].findLast(part => part.innerText?.includes('{text}'))"
             assert chromium.run(f"{found}.getBoundingClientRect().bottom <= innerHeight"), text
 
@@ -137,8 +144,12 @@ def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) 
         chromium.run("document.querySelector('input[name=reason]').focus()")
         for letter in "fine":
             chromium.press(letter)
-        chromium.press("Tab", number=9, shift=True)
+        chromium.press("Tab", number=9)
         chromium.press("Enter", number=13)
-        chromium.wait_for("document.getElementById('main').innerText.includes('✓ pass')")
+        chromium.wait_for("document.querySelector('.made') === document.activeElement")
+        confirmation = chromium.run("document.activeElement.innerText")
+        assert chromium.run("document.getElementById('main').innerText.includes('✓ pass')")
+
+    assert confirmation.startswith("You confirmed package, because: fine. The agent reads it when it runs")
 
     assert told("step", "publish", "ok", "--session", session)["status"] == "completed"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.dispatching_skill import REVIEW, put_lead
 from support.forged import disown
 from support.handoffs import ours, receive, send, session, target
 from support.hooks import A, B, conversation, within
@@ -70,17 +71,21 @@ def test_the_page_of_a_decision_shows_what_it_is_about(site: Website) -> None:
     question, _, about = page.partition('class="material"')
     assert "Run the migration <em>drop orders.note</em> on the production database?" in question
     assert (
-        "Then: Run the migration, which runs <code>sh migrate.sh</code> once "
+        "Then the work continues with Run the migration, which runs <code>sh migrate.sh</code> once "
         "and may run <code>psql production*</code>." in question
     )
-    assert "Then: back to Write the migration." in question
+    assert "Then the work goes back to Write the migration." in question
+    assert question.index('name="reason"') < question.index("data-option") < question.index("<details>")
+    assert question.index("<details>") < question.index('name="other"') < question.index("</details>")
     assert "The migration and its rollback are ready." in question
     assert "Write the migration <b" in question
     empty, _, others = about.partition("db/0042_drop_column.sql</code> <b")
     assert "This file is empty: nothing is written in it." in empty
     assert "alter table orders drop column note;" in others
-    assert "No backup of <code>orders.note</code> is taken" in about
-    assert "2 passed in 0.4s: the migration applies to an empty database" in about
+    assert "should be fixed</span> No backup of <code>orders.note</code> is taken" in about
+    assert f"recorded in this session (account {told('sessions', session)['history'][0]['by']})" in about
+    assert "recorded in this session" in about.partition("a submitted review")[2]
+    assert "2 tests passed: the migration applies to an empty database" in about
     assert "data-option" not in before
     assert "This session waits for your decision." in before
 
@@ -128,7 +133,117 @@ def test_the_page_names_the_fact_the_finding_and_the_answer_for_which_a_session_
         why.index(text) for text in ("Go on? No", "No rollback", "confidence=low")
     )
     assert "The user wants <strong>more</strong>" in why
-    assert "MUST</span> No rollback <code>db/x.sql:3</code>" in why
+    assert "must be fixed</span> No rollback <code>db/x.sql:3</code>" in why
+
+
+PROVE = """\
+name: NAME
+steps:
+  - {id: write, title: Write, actions: [Write.], evidence: {ok: [{id: plan, file: plan.md}]}, next: {ok: null}}
+"""
+"""A step whose file nobody writes."""
+
+
+def test_a_check_whose_file_is_empty_has_no_green_tick(site: Website) -> None:
+    session = migration()
+
+    rows = site.request(f"/sessions/{session}?at=5").text.partition('id="evidence-title"')[2].split("<tr>")
+
+    verdicts = {
+        name: "✓" in row for row in rows for name in ("migration", "rollback") if f"<td>{name}<" in row
+    }
+    assert verdicts == {"migration": True, "rollback": False}
+    assert '<b class="fail">its file is empty now</b>' in next(row for row in rows if "<td>rollback<" in row)
+
+
+def test_a_finding_of_a_sub_agent_names_its_session(site: Website) -> None:
+    ask = (
+        "  - {id: ask, title: Ask, actions: [Ask.], questions: [{id: go, header: Go, text: Go?, "
+        "options: [{label: A, outcome: ok}, {label: B, outcome: fail}]}], next: {ok: null, fail: work}}\n"
+    )
+    put_lead(text=REVIEW.replace("{ok: null, fail: work}", "{ok: null, fail: ask}") + ask)
+    lead = str(told("step", "lead", "--new")["session"])
+    reviewing = told("step", "lead", "ok", "--session", lead)
+    child = told(*reviewing["dispatches"][0]["command"].split()[1:])["session"]
+    told("finding", "add", child, "--severity", "MUST", "--text", "No rollback")
+    told("step", "lead/one", "ok", "--session", child)
+    told("step", "lead/one", "ok", "--session", child, "-s", "found=1")
+    told("step", "lead", "ok", "--session", lead)
+    told("step", "lead", "done", "--session", lead)
+
+    page = site.request(f"/sessions/{lead}").text
+
+    assert "must be fixed</span> No rollback" in page
+    assert f'recorded by sub-agent <a href="/sessions/{child}">{child}</a>' in page
+
+
+def test_the_board_shows_the_first_words_of_an_open_finding(site: Website) -> None:
+    migration()
+
+    assert "1 open finding: No backup of <code>orders.note</code> is taken" in site.request("/").text
+
+
+def test_after_an_answer_the_page_says_who_answered_and_what_comes_next(site: Website) -> None:
+    session = migration()
+    body = {"revision": 2, "answers": {"run": ["Not yet"]}, "reason": "no rollback"}
+
+    assert site.change(f"/sessions/{session}/answer", body).status == 200
+    page = site.request(f"/sessions/{session}").text
+    earlier = site.request(f"/sessions/{session}?at=5").text
+    told("step", "migrate", "done", "--session", session)
+
+    assert "<b>You answered <em>Not yet</em></b>, because: no rollback." in page
+    assert (
+        f"The agent reads it when it runs <code>flow resume {session}</code>. "
+        "Then the work goes back to Write the migration.</p>" in page
+    )
+    assert "You answered" not in earlier
+    assert "You answered" not in site.request(f"/sessions/{session}").text
+
+
+def test_a_relayed_answer_is_confirmed_as_relayed(site: Website) -> None:
+    session = started()
+    report(session, "ok")
+    told("answer", session, "go=other:only on **Monday**")
+
+    page = site.request(f"/sessions/{session}").text
+
+    assert "<b>The agent relayed the answer <em>only on **Monday**</em></b>." in page
+    assert "You answered" not in page
+    assert "Then the work goes back to Test 1.4.0." in page
+
+
+def test_an_answer_that_stops_a_session_says_so(site: Website) -> None:
+    put_skill("prove", PROVE)
+    stopped, retried = (str(told("step", "prove", "--new")["session"]) for _ in range(2))
+    for waiting in (stopped, retried):
+        for _ in range(3):
+            assert flow("step", "prove", "ok", "--session", waiting).status == 4
+
+    site.change(f"/sessions/{stopped}/answer", {"revision": 0, "answers": {"evidence": ["Stop"]}})
+    site.change(f"/sessions/{retried}/answer", {"revision": 0, "answers": {"evidence": ["Try again"]}})
+
+    assert "<em>Stop</em></b>.\nThe session has ended.</p>" in site.request(f"/sessions/{stopped}").text
+    assert "Provide the evidence, then report again.</p>" in site.request(f"/sessions/{retried}").text
+
+
+def test_an_answer_to_a_sub_agent_is_confirmed_on_the_page_of_the_leading_session(site: Website) -> None:
+    put_lead()
+    lead = told("step", "lead", "--new")
+    child = str(lead["dispatches"][0]["child"])
+    told(*lead["dispatches"][0]["command"].split()[1:])
+    told("ask", child, json.dumps({"text": "Which?", "options": [{"label": "A"}, {"label": "B"}]}))
+    page = site.request(f"/sessions/{lead['session']}").text
+    (question,) = told("sessions", child)["questions"]
+
+    answered = site.change(f"/sessions/{child}/answer", {"revision": 0, "answers": {question["id"]: ["B"]}})
+
+    assert answered.status == 200
+    assert f'data-session="{child}"' in page
+    confirmed = site.request(f"/sessions/{lead['session']}").text
+    assert (
+        f"<em>B</em></b>.\nThe agent reads it when it runs <code>flow resume {child}</code>.</p>" in confirmed
+    )
 
 
 def test_the_step_names_the_open_page_without_its_token(site: Website) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 
 from flowrail import git
 from flowrail.errors import FlowError
@@ -13,10 +15,14 @@ from flowrail.evidence import project_files
 from flowrail.evidence.file_evidence import paths_of
 from flowrail.evidence.project_files import UnreadableError
 from flowrail.evidence.shell_history import ShellCommand, last
+from flowrail.machines import asked_questions
 from flowrail.machines.asked_questions import CONFIRM
+from flowrail.machines.demanded_evidence import Evidence
 from flowrail.machines.guidance.agent_work import QuestionToUser
 from flowrail.machines.outcome_decision import names_at
-from flowrail.machines.session import Move, RecordedFinding, Session
+from flowrail.machines.question import OWN_WORDS
+from flowrail.machines.session import BY_STEP, Move, RecordedFinding, Session
+from flowrail.machines.session_record import Record
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition_table import transitions
 from flowrail.machines.workflow import Workflow
@@ -30,6 +36,10 @@ from flowrail.text.placeholders import fill
 MOST_FILES = 12
 LONGEST_FILE = 20_000
 """Characters of a file that are shown."""
+EMPTY, MISSING = "empty", "missing"
+"""The states of a file without anything to read: a text of white space is empty, too."""
+_MADE = {"answer": "answered", "approve": "confirmed", "waive": "waived"}
+"""How a decision was made, by the kind of its record."""
 _DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "-U6", "HEAD", "--")
 
 
@@ -46,7 +56,7 @@ class ShownFile:
     @property
     def is_suspect(self) -> bool:
         """Whether there is nothing to read in it."""
-        return self.state in {"missing", "empty"}
+        return self.state in {EMPTY, MISSING}
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,8 @@ class Decision:
     """The revisions of the sessions that ask."""
     targets: Mapping[str, str]
     """Where each outcome leads, in words."""
+    reviewers: Mapping[str, Sequence[str]]
+    """Who recorded the findings at each step, or that there are none: actors, or the ids of agents' sessions."""
     files: Sequence[ShownFile]
     """The files that the evidence of this and the previous step names; those without content first."""
     findings: Sequence[RecordedFinding]
@@ -78,6 +90,25 @@ class Decision:
     shell: Sequence[ShellCommand]
     """What the agent ran itself in this and the previous step, if a hook saw it."""
     path: Sequence[PassedStep]
+
+
+@dataclass(frozen=True)
+class MadeDecision:
+    """A decision after which the agent has not reported yet."""
+
+    session: str
+    """The session whose agent reads it."""
+    verb: str
+    """`answered`, `confirmed` or `waived`."""
+    words: Sequence[str]
+    """The answers, or the checks."""
+    by: str
+    way: str
+    reason: str
+    then: str
+    """What follows, in sentences; empty if it depends on the agent's report."""
+    is_open: bool
+    """Whether its session has not ended."""
 
 
 def awaited(environment: Environment, session_id: str) -> tuple[QuestionToUser, ...]:
@@ -119,7 +150,6 @@ def decision(environment: Environment, session_id: str, asked: Sequence[Question
     records = list(environment.store.records(session_id))
     session = records[-1].session
     workflow = environment.store.workflow(session)
-    step = workflow.step(str(session.step))
     moves = [record.session.last for record in records if record.kind == "move" and record.session.last]
     entered = [record.at for record in records if record.kind == "move" or not record.seq]
     newest_runs = {run.command: run for run in session.runs if run.ended_at}.values()
@@ -129,7 +159,8 @@ def decision(environment: Environment, session_id: str, asked: Sequence[Question
         revisions={
             question.session: environment.store.read(question.session).session.revision for question in asked
         },
-        targets={outcome: _target(workflow, session, step, Outcome(outcome)) for outcome in step.transitions},
+        targets=_targets(workflow, session),
+        reviewers=_reviewers(records),
         files=_files(environment, workflow, session, [move.step for move in reversed(moves)]),
         findings=session.open_findings,
         runs=[
@@ -144,6 +175,60 @@ def decision(environment: Environment, session_id: str, asked: Sequence[Question
     )
 
 
+def made_decisions(environment: Environment, session_id: str) -> list[MadeDecision]:
+    """Return what was decided in a session and its agents' sessions after their last reports, the newest first."""
+    session = environment.store.read(session_id).session
+    made: list[MadeDecision] = []
+    for name in (session_id, *(dispatch.child for dispatch in session.dispatches)):
+        try:
+            is_newest = environment.store.read(name).kind in _MADE
+            if is_newest:
+                made += _made_last(environment, list(environment.store.records(name)))
+        except FlowError:  # an agent's session that has not started, or cannot be read
+            continue
+    return made
+
+
+def _made_last(environment: Environment, records: Sequence[Record]) -> Iterator[MadeDecision]:
+    now = records[-1].session
+    targets = _targets(environment.store.workflow(now), now) if now.is_open else {}
+    for before, record in reversed(list(pairwise(records))):
+        if record.kind not in _MADE:
+            return
+        answers = record.note.get("answers") or {record.note.get("check"): [record.note.get("check")]}
+        asked = {question.id: question for question in before.session.questions}
+        for name, words in answers.items():
+            question, then = asked.get(name), ""
+            if question is not None and question.source in asked_questions.OWN:
+                then = " ".join(option.description for option in question.options if option.label in words)
+            elif question is not None and question.source == BY_STEP and not now.open_questions:
+                target = targets.get(asked_questions.decided_by_answers(now.questions))
+                then = f"Then {target}." if target else ""
+            yield MadeDecision(
+                session=now.id,
+                verb=_MADE[record.kind],
+                words=[str(word).removeprefix(OWN_WORDS) for word in words],
+                by=record.by,
+                way=str(record.note.get("way") or ""),
+                reason=str(record.note.get("reason") or ""),
+                then=then,
+                is_open=now.is_open,
+            )
+
+
+def _reviewers(records: Sequence[Record]) -> dict[str, list[str]]:
+    """Return who reviewed at each step when the session was there last."""
+    visits: dict[str, tuple[int, dict[str, None]]] = {}
+    for record in records:
+        if record.kind == "finding":
+            step, revision = str(record.session.step), record.session.revision
+            found = {finding.id: finding.by for finding in record.session.findings}
+            by = record.note.get("finder") or found.get(str(record.note.get("finding"))) or record.by
+            known = visits.get(step, (revision, {}))
+            visits[step] = (revision, {**(known[1] if known[0] == revision else {}), str(by): None})
+    return {step: list(finders) for step, (_, finders) in visits.items()}
+
+
 def _path(workflow: Workflow, session: Session, moves: Sequence[Move]) -> Iterator[PassedStep]:
     for step_id in dict.fromkeys(move.step for move in moves):
         left = [move for move in moves if move.step == step_id]
@@ -153,6 +238,11 @@ def _path(workflow: Workflow, session: Session, moves: Sequence[Move]) -> Iterat
 def _title(workflow: Workflow, session: Session, step_id: str) -> str:
     step = workflow.get(step_id)
     return fill(step.name, names_at(workflow, session, step)) if step is not None else step_id
+
+
+def _targets(workflow: Workflow, session: Session) -> dict[str, str]:
+    step = workflow.step(str(session.step))
+    return {outcome: _target(workflow, session, step, Outcome(outcome)) for outcome in step.transitions}
 
 
 def _target(workflow: Workflow, session: Session, step: StepDef, outcome: Outcome) -> str:
@@ -165,8 +255,10 @@ def _target(workflow: Workflow, session: Session, step: StepDef, outcome: Outcom
             end = "the session ends as failed" if possible.fails else "the session ends"
             texts.append("you are asked how to continue" if possible.asks_user else end)
         else:
-            back = "back to " if session.visits.get(possible.to) else ""
-            texts.append(f"{back}{_title(workflow, session, possible.to)}{_effects(workflow, possible.to)}")
+            moves = "goes back to" if session.visits.get(possible.to) else "continues with"
+            texts.append(
+                f"the work {moves} {_title(workflow, session, possible.to)}{_effects(workflow, possible.to)}"
+            )
     return " or ".join(dict.fromkeys(texts))
 
 
@@ -183,6 +275,23 @@ def _effects(workflow: Workflow, step_id: str) -> str:
 
 
 # --- files
+
+
+def suspect_checks(
+    environment: Environment, workflow: Workflow, session: Session, checks: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    """Return those of *checks*, each a step and the id of a check, that name a file without content now, with its state."""
+    folder, states = working_files.work_tree(environment, session), {}
+    for step_id, name in dict.fromkeys(checks):
+        step = workflow.get(step_id)
+        if step is None or name not in step.checks:
+            continue
+        values = names_at(workflow, session, step)
+        for path in list(_paths_of(step.checks[name], folder, values))[:MOST_FILES]:
+            state, _ = _read(folder, path)
+            if state:
+                states[step_id, name] = state
+    return states
 
 
 def _files(
@@ -205,11 +314,23 @@ def _files(
 def _named_paths(step: StepDef, workflow: Workflow, session: Session, folder: str) -> Iterator[str]:
     values = names_at(workflow, session, step)
     for check in step.checks.values():
-        if check.file is not None or check.files is not None:
-            try:
-                yield from paths_of(check, folder, values)
-            except UnreadableError:
-                continue
+        yield from _paths_of(check, folder, values)
+
+
+def _paths_of(check: Evidence, folder: str, values: Mapping[str, object]) -> Iterator[str]:
+    if check.file is not None or check.files is not None:
+        with suppress(UnreadableError):
+            yield from paths_of(check, folder, values)
+
+
+def _read(folder: str, path: str) -> tuple[str, str]:
+    """Return the state of a file without content, otherwise nothing; and its text, or why it cannot be read."""
+    try:
+        data = project_files.read(folder, path)
+    except UnreadableError as error:
+        return MISSING, str(error)
+    text = (data or b"").decode("utf-8", "replace")
+    return "" if text.strip() else MISSING if data is None else EMPTY, text
 
 
 def _tracked(environment: Environment, folder: str, paths: Sequence[str]) -> frozenset[str] | None:
@@ -222,14 +343,8 @@ def _tracked(environment: Environment, folder: str, paths: Sequence[str]) -> fro
 
 
 def _file(environment: Environment, folder: str, path: str, tracked: frozenset[str] | None) -> ShownFile:
-    try:
-        data = project_files.read(folder, path)
-    except UnreadableError as error:
-        return ShownFile(path, "missing", str(error))
-    text, state = (data or b"").decode("utf-8", "replace"), ""
-    if not text.strip():
-        state = "missing" if data is None else "empty"
-    elif tracked is not None:
+    state, text = _read(folder, path)
+    if not state and tracked is not None:
         state = "unchanged" if path in tracked else "new"
         changed = git.ended(folder, [*_DIFF, path], environment.environ).output if path in tracked else b""
         if changed:

@@ -149,7 +149,7 @@ async function send(address, body) {
   });
   if (response.ok) {
     await load(location.pathname, { push: true });
-    main().focus();
+    (main().querySelector(".made") || main()).focus();
     return;
   }
   const error = await response.json().catch(() => ({ message: "the answer could not be recorded", hint: "" }));
