@@ -41,15 +41,6 @@ def edges(workflow: Workflow) -> Iterator[Edge]:
             yield Edge(step.id, outcome, target)
 
 
-def possible_edges(workflow: Workflow) -> Iterator[Edge]:
-    """Yield the transitions that can be taken: without those that a step's own rules never choose."""
-    for step in workflow.steps:
-        chosen = chosen_outcomes(step)
-        for outcome, target in step.transitions.items():
-            if outcome in chosen:
-                yield Edge(step.id, outcome, target)
-
-
 def decided_outcomes(step: StepDef, holds: Callable[[str], bool | None] = lambda _: None) -> set[str]:
     """Return the outcomes that a report, rules, a gate or answers can decide.
 
@@ -68,20 +59,6 @@ def decided_outcomes(step: StepDef, holds: Callable[[str], bool | None] = lambda
         if is_met:
             break
     return decided
-
-
-def chosen_outcomes(step: StepDef) -> set[str]:
-    """Return the outcomes whose transitions a step can take, at its limit included."""
-    decided = decided_outcomes(step)
-    return decided | ({outcome_at_limit(step, outcome) for outcome in decided} if step.limit else set())
-
-
-def outcome_at_limit(step: StepDef, outcome: str) -> str:
-    """Return the outcome whose transitions are taken once the limit is reached: `ok` for `iterate`.
-
-    The answer of a person is never changed: if questions decide, the limit raises a question instead.
-    """
-    return Outcome.OK if outcome == Outcome.ITERATE and not step.questions else outcome
 
 
 def answered_outcomes(step: StepDef) -> set[str]:
@@ -177,30 +154,3 @@ def _postorder(nodes: Iterable[str], after: Neighbours) -> list[str]:
             stack.append((node, True))
             stack += [(step, False) for step in after.get(node, ())]
     return order
-
-
-def skip_outcome(step: StepDef) -> Outcome | None:
-    """Return the outcome whose transition is taken if *step* does not apply, or `None` if it has none."""
-    if Outcome.SKIP in step.next:
-        return Outcome.SKIP
-    return Outcome.OK if Outcome.OK in step.transitions else None
-
-
-def skippable(workflow: Workflow, step_id: str | None, known: dict[str, int | None]) -> int | None:
-    """Return how many steps from *step_id* on may be skipped one after the other; `None` if no step follows them.
-
-    *known* holds earlier answers, so that a chain is followed once, even if this is called for each of its steps.
-    """
-    chain: list[str] = []
-    step = workflow.get(step_id)
-    while step is not None and step.when is not None and step.id not in known:
-        known[step.id] = None  # the answer if the chain leads back to this step
-        chain.append(step.id)
-        outcome = skip_outcome(step)
-        if outcome is None:
-            break
-        step = workflow.get(step.next_step(outcome))
-    count = 0 if step is None or step.when is None else known[step.id]
-    for skipped in reversed(chain):
-        count = known[skipped] = None if count is None else count + 1
-    return count

@@ -1,7 +1,7 @@
 """The transitions of each outcome, with limits, skipped steps and the user's choice.
 
 No other module decides which transition is taken. `statechart` compiles one transition for each that `transitions` returns;
-guidance, checks and diagrams call the functions below.
+guidance, checks, walks and diagrams call the functions below.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from flowrail.machines.graph import leads_back, outcome_at_limit, possible_edges, skip_outcome
+from flowrail.machines.graph import Edge, decided_outcomes, leads_back
 from flowrail.machines.limits import GOVERNED
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
@@ -58,6 +58,14 @@ def is_limited(workflow: Workflow, step: StepDef, outcome: Outcome) -> bool:
 def is_limit_reached(step: StepDef, visits: int, granted: int) -> bool:
     """Return whether *step* was entered as often as its limit and the user's grants allow."""
     return step.bound is not None and visits >= step.bound + granted
+
+
+def outcome_at_limit(step: StepDef, outcome: str) -> str:
+    """Return the outcome whose transitions are taken once the limit is reached: `ok` for `iterate`.
+
+    The answer of a person is never changed: if questions decide, the limit raises a question instead.
+    """
+    return Outcome.OK if outcome == Outcome.ITERATE and not step.questions else outcome
 
 
 def transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> tuple[Transition, ...]:
@@ -113,6 +121,21 @@ def effective_outcome(workflow: Workflow, step: StepDef, session: Session, outco
     return Outcome.OK if is_capped else outcome
 
 
+def chosen_outcomes(step: StepDef) -> set[str]:
+    """Return the outcomes whose transitions a step can take, at its limit included."""
+    decided = decided_outcomes(step)
+    return decided | ({outcome_at_limit(step, outcome) for outcome in decided} if step.limit else set())
+
+
+def possible_edges(workflow: Workflow) -> Iterator[Edge]:
+    """Yield the transitions that can be taken: without those that a step's own rules never choose."""
+    for step in workflow.steps:
+        chosen = chosen_outcomes(step)
+        for outcome, target in step.transitions.items():
+            if outcome in chosen:
+                yield Edge(step.id, outcome, target)
+
+
 def declared_transitions(workflow: Workflow) -> Iterator[TransitionKey]:
     """Yield every transition of the definition that can be taken; those that skip a step come first."""
     for step in workflow.steps:
@@ -155,3 +178,30 @@ def landings(workflow: Workflow, target: str | None) -> Iterator[tuple[str | Non
             failed.add(when)
         passed.append(step.id)
         target = step.next_step(over)
+
+
+def skip_outcome(step: StepDef) -> Outcome | None:
+    """Return the outcome whose transition is taken if *step* does not apply, or `None` if it has none."""
+    if Outcome.SKIP in step.next:
+        return Outcome.SKIP
+    return Outcome.OK if Outcome.OK in step.transitions else None
+
+
+def skippable(workflow: Workflow, step_id: str | None, known: dict[str, int | None]) -> int | None:
+    """Return how many steps from *step_id* on may be skipped one after the other; `None` if no step follows them.
+
+    *known* holds earlier answers, so that a chain is followed once, even if this is called for each of its steps.
+    """
+    chain: list[str] = []
+    step = workflow.get(step_id)
+    while step is not None and step.when is not None and step.id not in known:
+        known[step.id] = None  # the answer if the chain leads back to this step
+        chain.append(step.id)
+        outcome = skip_outcome(step)
+        if outcome is None:
+            break
+        step = workflow.get(step.next_step(outcome))
+    count = 0 if step is None or step.when is None else known[step.id]
+    for skipped in reversed(chain):
+        count = known[skipped] = None if count is None else count + 1
+    return count

@@ -31,6 +31,7 @@ from flowrail.machines.step import (
     StepDef,
     handler_signature,
 )
+from flowrail.machines.transition_table import skippable
 from flowrail.machines.values import Arg, kind_of, misfit, same
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import REPORTABLE, Outcome
@@ -119,7 +120,7 @@ def _position(part: Part, scope: Scope) -> Rows:
         yield "FR108", "", f"no path leads from step `{step.id}` to an end"
     if step.when is not None and step.id == scope.workflow.entry:
         yield "FR116", "when", f"step `{step.id}` is the first step and may not apply"
-    if graph.skippable(scope.workflow, step.id, scope.skips) is None:
+    if skippable(scope.workflow, step.id, scope.skips) is None:
         message = f"if step `{step.id}` does not apply, no step follows it"
         yield "FR116", "when", message, "add a `skip` transition to a step without `when`"
 
@@ -160,7 +161,7 @@ def _compiled_size(scope: Scope) -> Iterator[UnplacedFinding]:
     total = 0
     for index, step in enumerate(scope.workflow.steps):
         targets = step.transitions.values()
-        total += sum(graph.skippable(scope.workflow, target, scope.skips) or 0 for target in targets)
+        total += sum(skippable(scope.workflow, target, scope.skips) or 0 for target in targets)
         if total > MOST_TRANSITIONS:
             message = (
                 f"up to step `{step.id}`, the machine would have more than {MOST_TRANSITIONS} transitions, because "

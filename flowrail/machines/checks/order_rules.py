@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowrail.machines import graph
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.findings import Path, UnplacedFinding
 from flowrail.machines.step import StepDef
+from flowrail.machines.transition_table import chosen_outcomes
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
 from flowrail.rules import tools
@@ -153,6 +153,6 @@ def _can_happen(scope: Scope, side: Side) -> bool:
     if not side.outcome:
         return True
     step = scope.workflow.step(side.step)
-    chosen = graph.chosen_outcomes(step)
+    chosen = chosen_outcomes(step)
     accepted_risk = side.outcome == Outcome.OK and step.bound is not None and Outcome.FAIL in chosen
     return side.outcome in step.transitions and (side.outcome in chosen or accepted_risk)

@@ -19,7 +19,7 @@ from flowrail.machines.limits import GOVERNED
 from flowrail.machines.parts import Part, texts_of
 from flowrail.machines.question import Option, Question
 from flowrail.machines.step import StepDef
-from flowrail.machines.transition_table import is_limited
+from flowrail.machines.transition_table import is_limited, possible_edges
 from flowrail.outcome import Outcome
 from flowrail.rules.tools import ToolUse, forbidding
 from flowrail.text.placeholders import fences
@@ -50,7 +50,7 @@ def _unbounded(scope: Scope) -> Iterator[UnplacedFinding]:
     workflow = scope.workflow
     unlimited = [
         edge
-        for edge in graph.possible_edges(workflow)
+        for edge in possible_edges(workflow)
         if not is_limited(workflow, workflow.step(edge.source), edge.outcome)
     ]
     for loop in scope.loops(graph.adjacency(unlimited).after):
