@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from flowrail import git
-from flowrail.discovery.git_root import ancestors, is_repository, owners_of
+from flowrail.discovery.git_root import ancestors, find_git_root
 from flowrail.hosts.host import CLAUDE_CODE, HOSTS
 from flowrail.storage.user_folders import expand
 
@@ -96,7 +96,7 @@ def look(cwd: str, home: str, environ: Mapping[str, str], extra: Iterable[str] =
     Outside a git repository, only *cwd* belongs to the project. Folders above it may belong to other users.
     """
     folder = os.path.realpath(cwd)
-    work_tree = _repository(folder)
+    work_tree = find_git_root(folder)
     superproject = _superproject(work_tree, environ) if work_tree else None
     top = superproject or work_tree
     project = [
@@ -157,16 +157,10 @@ def _look_at(path: str) -> tuple[object, str]:
     return ((status.st_dev, status.st_ino), "") if stat.S_ISDIR(status.st_mode) else (path, "not a folder")
 
 
-def _repository(start: str) -> str | None:
-    """Return the nearest folder that contains `.git`: a folder, or the file of a worktree or submodule."""
-    owners = owners_of(start)
-    return next((folder for folder in ancestors(start) if is_repository(folder, owners)), None)
-
-
 def _superproject(work_tree: str, environ: Mapping[str, str]) -> str | None:
     """Return the repository that *work_tree* is a submodule of; `None` if it is not one, or git does not say."""
     parent = os.path.dirname(work_tree)
-    if parent == work_tree or _repository(parent) is None:
+    if parent == work_tree or find_git_root(parent) is None:
         return None
     words = ("rev-parse", "--show-superproject-working-tree")
     try:

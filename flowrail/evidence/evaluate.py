@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from flowrail.command import Command
+from flowrail.evidence.command_evidence import check_command
 from flowrail.evidence.context import Context, Found
 from flowrail.evidence.file_evidence import check_file, check_files
 from flowrail.evidence.project_files import UnreadableError, relative
@@ -54,25 +55,6 @@ def _shown(path: str, context: Context) -> str:
         return path
 
 
-def _command(check: Evidence, context: Context) -> Found:
-    name = str(check.command)
-    run, changed = context.run_of(name)
-    to_run = f"run: {Command('run', name, session=context.session, store=context.store)}"
-    if run is None:
-        return Found(Verdict.MISSING, "it did not run", to_run)
-    if not run.ended_at:
-        return Found(Verdict.MISSING, "it is running", f"wait for it; {to_run}")
-    if run.verdict == Verdict.UNKNOWN:
-        return Found(Verdict.UNKNOWN, run.result, to_run)
-    if not run.passed:
-        return Found(Verdict.FAIL, run.result, f"fix the cause; {to_run}")
-    if run.changed:
-        return Found(Verdict.STALE, f"{run.changed} changed while it ran", to_run)
-    if changed:
-        return Found(Verdict.STALE, f"{changed} changed since it passed", to_run)
-    return Found(Verdict.PASS, run.result)
-
-
 def _review(check: Evidence, context: Context) -> Found:
     if check.review == "submitted" and not context.is_reviewed:
         add, none = (
@@ -95,7 +77,7 @@ def _person(check: Evidence, context: Context) -> Found:
 _KINDS: Mapping[str, Callable[[Evidence, Context], Found]] = {
     "file": check_file,
     "files": check_files,
-    "command": _command,
+    "command": check_command,
     "review": _review,
     "person": _person,
 }

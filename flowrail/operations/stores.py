@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from flowrail.errors import ConflictError, UsageError
 from flowrail.operations.environment import Environment
@@ -14,11 +14,10 @@ from flowrail.operations.handoffs.handoff_store import handoffs_of
 from flowrail.operations.operation import Help, operation
 from flowrail.storage.backend import examples
 from flowrail.storage.file_store import JOURNAL, LOCK
-from flowrail.storage.record_store import Chained, RecordStore
+from flowrail.storage.hash_chain import T
+from flowrail.storage.record_store import RecordStore
 from flowrail.text.phrases import count
 from flowrail.text.report import Report
-
-T = TypeVar("T", bound=Chained)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
-"""An append-only file of lines: one record in JSON each, hash-chained, flushed before its answer is printed.
+"""An append-only file of lines: one record in JSON each, with the hash of the one before it, flushed at once.
 
     {"seq":1, …, "prev":"<hash of the line before>", "mark":"<of the user>", "hash":"<SHA-256 of all the text before>"}
 
-Accidental changes, lost lines and moved lines are noticed. Reading the first and the last line takes the same time in a
-long journal as in a short one. A line without a line feed was left by an interrupted write: readers ignore it and the
-next record replaces it.
+`flowrail.storage.hash_chain` notices accidental changes, lost lines and moved lines. Reading the first and the last
+line takes the same time in a long journal as in a short one. A line without a line feed was left by an interrupted
+write: readers ignore it and the next record replaces it.
 """
 
 from __future__ import annotations

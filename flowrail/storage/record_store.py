@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial, reduce
 from itertools import islice
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol
 
 from flowrail.errors import FlowError, StorageError
-from flowrail.storage import journal
+from flowrail.storage import hash_chain, journal
 from flowrail.storage.converter import RecordError, from_plain, to_plain
+from flowrail.storage.hash_chain import T
 from flowrail.storage.journal import DamagedError, TooLargeError
 from flowrail.storage.user_mark import Owner
 from flowrail.text import json as strict_json
@@ -35,27 +36,6 @@ class JournalFullError(TooLargeError):
     """The journal has no room for another record."""
 
     code = "JOURNAL_FULL"
-
-
-class Chained(Protocol):
-    """A record, a dataclass. The first of a chain has ``seq`` 0 and an empty ``prev``."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def seq(self) -> int:
-        """The number of the record, counted from 0."""
-
-    @property
-    def prev(self) -> str:
-        """The hash of the record before it."""
-
-    @property
-    def hash(self) -> str:
-        """The hash of its line; empty until it is written."""
-
-
-T = TypeVar("T", bound=Chained)
 
 
 @dataclass(frozen=True)
@@ -113,26 +93,9 @@ class Kind(Generic[T]):
             raise DamagedError(place, number, f"the record belongs to `{owner}`")
         return record
 
-    def chained(self, lines: Iterable[bytes], key: str, place: str) -> Iterator[T]:
-        """Yield the records in *lines*, oldest first, each checked against the one before it."""
-        before = ""
-        for number, text in enumerate(lines, start=1):
-            record = self.decode(journal.parse(text, place, number), key, place, number)
-            if record.prev != before or record.seq != number - 1:
-                raise DamagedError(place, number, "the record does not follow the one before it")
-            before = record.hash
-            yield record
-
-    def chained_backwards(self, newest: T, older: Iterable[bytes], key: str, place: str) -> Iterator[T]:
-        """Yield *newest* and the records in the lines before it, each checked against the one after it."""
-        yield newest
-        after = newest
-        for text in older:
-            record = self.decode(journal.parse(text, place, after.seq), key, place, after.seq)
-            if (record.seq, record.hash) != (after.seq - 1, after.prev):
-                raise DamagedError(place, after.seq + 1, "the record does not follow the one before it")
-            yield record
-            after = record
+    def decoder(self, key: str, place: str) -> Callable[[bytes, int], T]:
+        """Return a function that reads a whole line of *key*, given its number."""
+        return lambda text, number: self.decode(journal.parse(text, place, number), key, place, number)
 
 
 @dataclass
@@ -273,7 +236,7 @@ class RecordStore(Generic[T]):
 
         In files, a record that accepts them follows. A database trusts every account that may write to it.
         """
-        records = list(self._kind.chained(lines, key, key))
+        records = list(hash_chain.forwards(lines, self._kind.decoder(key, key), key))
         newest = records[-1]
         if self._lines.owner is not None:
             text, newest = self._encode(key, self._kind.accepted(records, at, by))
@@ -292,13 +255,15 @@ class RecordStore(Generic[T]):
         """Yield all records, oldest first, each checked against the one before it. *foreign* ones are only shown."""
         if not foreign and self.is_foreign(key):
             raise self._kind.foreign(key)
-        yield from self._kind.chained(self._lines.lines(key), key, self._lines.place(key))
+        place = self._lines.place(key)
+        yield from hash_chain.forwards(self._lines.lines(key), self._kind.decoder(key, place), place)
 
     def newest_first(self, key: str) -> Iterator[T]:
         """Yield all records, newest first, each checked against the one after it."""
         lines = self._lines.lines_backwards(key)
         newest = self._newest(key, next(lines))
-        yield from self._kind.chained_backwards(newest, lines, key, self._lines.place(key))
+        place = self._lines.place(key)
+        yield from hash_chain.backwards(newest, lines, self._kind.decoder(key, place), place)
 
     def lines(self, key: str) -> list[bytes]:
         """Return all records as they were written, oldest first."""

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowrail.errors import UsageError
-from flowrail.storage import journal
+from flowrail.storage import hash_chain, journal
 from flowrail.storage.files import WriteFailedError
 from flowrail.storage.journal import DamagedError, Journal
 from flowrail.storage.record_store import Kind
@@ -65,7 +65,9 @@ def written(folder: Path, *texts: str) -> bytes:
 
 def texts_of(folder: Path) -> list[str]:
     with opened(folder) as made:
-        return [note.text for note in KIND.chained(made.lines(), "x", made.path)]
+        return [
+            note.text for note in hash_chain.forwards(made.lines(), KIND.decoder("x", made.path), made.path)
+        ]
 
 
 def newest(made: Journal) -> Note:
@@ -85,7 +87,7 @@ def test_written_records_are_read_in_both_directions(
         assert (last.seq, last.text, made.torn) == (len(texts) - 1, texts[-1], 0)
         older = made.lines_backwards()
         assert next(older) == made.last_line()
-        back = KIND.chained_backwards(last, older, "x", made.path)
+        back = hash_chain.backwards(last, older, KIND.decoder("x", made.path), made.path)
         assert [note.text for note in back] == texts[::-1]
     assert texts_of(folder) == texts
     assert data.count(b"\n") == len(texts)
