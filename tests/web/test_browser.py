@@ -78,6 +78,10 @@ def test_no_page_scrolls_sideways_or_has_an_accessibility_problem(chromium: Tab)
     axe = Path(os.environ.get("AXE") or ROOT / "node_modules" / "axe-core" / "axe.min.js")
     sessions = [f"/sessions/{session}" for session in one_of_each_kind()]
     sessions.append(f"/sessions/{migration()}")
+    answered = started()
+    told("step", "release", "ok", "--session", answered)
+    told("answer", answered, "go=No")
+    sessions.append(f"/sessions/{answered}")
     pages = ["/", *sessions, f"{sessions[0]}?at=2", "/skills", "/skills/release", "/skills/lead"]
 
     with website() as running:
@@ -153,3 +157,20 @@ def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) 
     assert confirmation.startswith("You confirmed package, because: fine. The agent reads it when it runs")
 
     assert told("step", "publish", "ok", "--session", session)["status"] == "completed"
+
+
+def test_another_answer_is_apart_from_the_reason(tab: Tab) -> None:
+    session = started()
+    told("step", "release", "ok", "--session", session)
+    visit(tab, f"/sessions/{session}")
+
+    assert not tab.run("document.querySelector('input[name=other]').checkVisibility()")
+    tab.run("document.querySelector('form summary').click()")
+    tab.run("document.querySelector('input[name=other]').value = 'Only on Monday'")
+    tab.run("document.querySelector('input[name=reason]').value = 'a holiday'")
+    tab.run("document.querySelector('[data-other]').click()")
+    tab.wait_for("document.querySelector('.made')")
+
+    assert tab.run("document.querySelector('.made').innerText").startswith(
+        "You answered Only on Monday, because: a holiday. The agent reads it"
+    )
