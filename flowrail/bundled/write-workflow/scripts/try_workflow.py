@@ -76,13 +76,18 @@ def check(name: str, notes: Path, count: str) -> list[str]:
             f"`## Irreversible` has {len(set(patterns))} patterns such as `Bash(git push*)`, not {count}"
         )
     checked = {step["id"] for each in workflows for step in each["steps"] if CHECKED & {*step}}
-    for line in section_of(notes, "## Mapping"):
-        demand = re.match(r"\W*(P\d+)\b", line)
-        named = set(re.findall(r"[\w-]+", line))
-        if demand and "not checkable" not in line and not named & checked:
-            faults.append(
-                f'`## Mapping` names no step with a check for {demand[1]}, nor "not checkable: why"'
-            )
+    unmapped = [
+        found[1]
+        for line in section_of(notes, "## Mapping")
+        if (found := re.match(r"\W*(P\d+)\b", line))
+        and "not checkable" not in line
+        and not checked & set(re.findall(r"[\w-]+", line))
+    ]
+    if unmapped:
+        faults.append(
+            f"`## Mapping` must name for {', '.join(unmapped)} a step that flowrail checks "
+            f'({", ".join(sorted(checked))}), or say "not checkable: why"'
+        )
     return faults
 
 
