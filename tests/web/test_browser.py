@@ -154,7 +154,7 @@ def test_a_person_approves_with_the_keyboard_and_sees_the_result(chromium: Tab) 
         confirmation = chromium.run("document.activeElement.innerText")
         assert chromium.run("document.getElementById('main').innerText.includes('✓ pass')")
 
-    assert confirmation.startswith("You confirmed package, because: fine. The agent reads it when it runs")
+    assert confirmation.startswith("You confirmed package, because: fine. You need not do more")
 
     assert told("step", "publish", "ok", "--session", session)["status"] == "completed"
 
@@ -172,5 +172,5 @@ def test_another_answer_is_apart_from_the_reason(tab: Tab) -> None:
     tab.wait_for("document.querySelector('.made')")
 
     assert tab.run("document.querySelector('.made').innerText").startswith(
-        "You answered Only on Monday, because: a holiday. The agent reads it"
+        "You answered Only on Monday, because: a holiday. You need not do more"
     )

@@ -194,7 +194,7 @@ def test_after_an_answer_the_page_says_who_answered_and_what_comes_next(site: We
 
     assert "<b>You answered <em>Not yet</em></b>, because: no rollback." in page
     assert (
-        f"The agent reads it when it runs <code>flow resume {session}</code>. "
+        f"You need not do more: the agent reads it with <code>flow resume {session}</code>. "
         "Then the work goes back to Write the migration.</p>" in page
     )
     assert "You answered" not in earlier
@@ -242,7 +242,8 @@ def test_an_answer_to_a_sub_agent_is_confirmed_on_the_page_of_the_leading_sessio
     assert f'data-session="{child}"' in page
     confirmed = site.request(f"/sessions/{lead['session']}").text
     assert (
-        f"<em>B</em></b>.\nThe agent reads it when it runs <code>flow resume {child}</code>.</p>" in confirmed
+        f"<em>B</em></b>.\nYou need not do more: the agent reads it with <code>flow resume {child}</code>.</p>"
+        in confirmed
     )
 
 
