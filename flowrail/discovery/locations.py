@@ -13,7 +13,6 @@ import logging
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -53,8 +52,7 @@ class Scope(StrEnum):
 _PRIORITY = {scope.value: number for number, scope in enumerate(Scope, 1)}
 
 
-@dataclass(frozen=True)
-class Root:
+class Root(NamedTuple):
     """A folder whose subfolders are skills."""
 
     path: str

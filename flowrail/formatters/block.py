@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 from xml.etree import ElementTree as ET
 
 from flowrail.command import Command, Hint
@@ -27,8 +26,7 @@ Show: TypeAlias = Callable[[Command], str]
 """How an interface shows a command: as a shell line (`str`), or as the call of a tool."""
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """An element of an answer."""
 
     tag: str

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 from flowrail.command import Command, Hint
 from flowrail.errors import ConflictError, UsageError
@@ -48,8 +48,7 @@ class DispatchGoneError(ConflictError):
     code = "DISPATCH_GONE"
 
 
-@dataclass(frozen=True)
-class Join:
+class Join(NamedTuple):
     """The progress of a step's dispatches."""
 
     needed: int

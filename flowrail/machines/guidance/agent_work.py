@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from flowrail.command import Command
 from flowrail.machines import agents, asked_questions
@@ -51,8 +52,7 @@ class AgentWork(Dispatched):
     """Reports for an agent that works from a prompt and only returned text; `None` for other agents."""
 
 
-@dataclass(frozen=True)
-class AgentCount:
+class AgentCount(NamedTuple):
     """The sub-agents of a step, counted by the status of their sessions."""
 
     done: int = 0
@@ -97,8 +97,7 @@ class QuestionToUser(AskedQuestion):
     """One command for each option that has one; empty in a preview."""
 
 
-@dataclass(frozen=True)
-class WorkResult:
+class WorkResult(NamedTuple):
     """The answer of an agent whose child session has ended."""
 
     of: str

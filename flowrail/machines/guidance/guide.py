@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from flowrail.command import Command
 from flowrail.machines.agents import Children, Join
@@ -36,8 +36,7 @@ from flowrail.session_status import COMPLETED, FAILED
 from flowrail.text.placeholders import BLOCK_PREFIX, fill
 
 
-@dataclass(frozen=True)
-class CurrentStep:
+class CurrentStep(NamedTuple):
     """The current step with its placeholders filled."""
 
     id: str

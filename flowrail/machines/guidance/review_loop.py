@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from flowrail.machines.gate_verdict import (
     GateVerdict,
@@ -22,8 +22,7 @@ from flowrail.outcome import Outcome
 REVIEW, PASSED, FAILED, ASK_USER, REVERIFY, FIX = "review", "passed", "failed", "ask-user", "re-verify", "fix"
 
 
-@dataclass(frozen=True)
-class ReviewLoop:
+class ReviewLoop(NamedTuple):
     """The state of a review loop, at its gate, at its review, or at the step that it sent back to."""
 
     gate: str

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from flowrail.command import Command
 from flowrail.machines.asked_questions import confirmation_question
@@ -34,8 +35,7 @@ class DemandedCheck(EvidenceResult):
     """The question in which a person confirms it, as long as nobody has."""
 
 
-@dataclass(frozen=True)
-class DeclaredCommand:
+class DeclaredCommand(NamedTuple):
     """A command that the current step declares."""
 
     name: str

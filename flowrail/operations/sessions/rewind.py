@@ -6,11 +6,14 @@ dispatches and questions start again.
 
 from __future__ import annotations
 
+import shutil
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated
 
 from flowrail.command import Hint
 from flowrail.errors import ChangedError, ConflictError, StorageError, UsageError
+from flowrail.machines.guidance.received_work import now_at
 from flowrail.machines.session import Session
 from flowrail.machines.session_record import Record, RecordNote
 from flowrail.machines.session_store import ForeignSessionError
@@ -106,7 +109,7 @@ def rewind_as_new(environment: Environment, session_id: str, revision: int, *, r
     shown = store_new(environment, opened, after, at=now, kind=AS_NEW, note=note)
     notes = (
         *_recorded(environment, session_id, new_id, revision, now),
-        *working_files.copy(environment, source, after),
+        *_copy_files(environment, source, after),
     )
     return replace(shown, notes=notes)
 
@@ -179,3 +182,22 @@ def _recorded(
     except (StorageError, LockTimeoutError, ForeignSessionError) as error:
         return (f"the journal of `{session_id}` does not record the new session: {error.message}",)
     return (f"the journal of `{session_id}` is full, so it is abandoned",) if closes else ()
+
+
+def _copy_files(environment: Environment, source: Session, target: Session) -> tuple[str, ...]:
+    """Copy working files and the received payload to a fork; return notes about what could not be copied."""
+    try:
+        with suppress(FileNotFoundError):
+            shutil.copytree(
+                working_files.path_of(environment, source),
+                working_files.path_of(environment, target),
+                symlinks=True,
+                dirs_exist_ok=True,
+            )
+        if source.received is not None:
+            payload = now_at(source.received.payload, environment.store.folder(source.id))
+            with suppress(FileNotFoundError):
+                shutil.copy2(payload, environment.store.folder(target.id), follow_symlinks=False)
+    except OSError as error:
+        return (f"the files of `{source.id}` were not all copied: {error}",)
+    return ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +12,6 @@ from stat import S_ISREG
 
 from flowrail.discovery.git_root import find_project_root
 from flowrail.discovery.locations import OFFERED
-from flowrail.machines.guidance.received_work import now_at
 from flowrail.machines.session import Session, WorkingFile
 from flowrail.machines.work_folder import WORK
 from flowrail.operations.environment import Environment
@@ -130,22 +128,6 @@ def forget_offered(environment: Environment, session_id: str) -> None:
     """Delete the skills that were offered to a session, because it is not where it was: they are searched again."""
     with suppress(OSError):
         os.unlink(os.path.join(environment.store.folder(session_id), OFFERED))
-
-
-def copy(environment: Environment, source: Session, target: Session) -> tuple[str, ...]:
-    """Copy working files and the received payload to a fork; return notes about what could not be copied."""
-    try:
-        with suppress(FileNotFoundError):
-            shutil.copytree(
-                path_of(environment, source), path_of(environment, target), symlinks=True, dirs_exist_ok=True
-            )
-        if source.received is not None:
-            payload = now_at(source.received.payload, environment.store.folder(source.id))
-            with suppress(FileNotFoundError):
-                shutil.copy2(payload, environment.store.folder(target.id), follow_symlinks=False)
-    except (OSError, shutil.Error) as error:
-        return (f"the files of `{source.id}` were not all copied: {error}",)
-    return ()
 
 
 def _paths(folder: str) -> Iterator[str]:
