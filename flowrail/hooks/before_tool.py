@@ -18,7 +18,7 @@ from flowrail.hooks.first_look import (
     workflow_of,
 )
 from flowrail.hooks.people_commands import refusal_of
-from flowrail.rules.tools import QUESTIONS, WATCHED, ToolUse, forbidding, patterns_in
+from flowrail.rules.tools import QUESTIONS, WATCHED, ToolUse, denied_by, forbidding, patterns_in
 
 TYPE_CHECKING = False  # not from `typing`, which would take a tenth of a hook
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _may_deny(found: FoundSession, step: Mapping[str, Any], call: Call) -> bool:
         "$" in program or os.path.basename(program) in call.shell_line for program in programs
     ):
         return True
-    return forbidding(step.get("forbids", ()), use_in(found, call)) is not None
+    return denied_by(step, use_in(found, call)) is not None
 
 
 def _counts(found: FoundSession, workflow: Mapping[str, Any], call: Call) -> bool:

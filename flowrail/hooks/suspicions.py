@@ -12,7 +12,7 @@ from flowrail.hooks import guards
 from flowrail.hooks.before_tool import Circumstances, use_in
 from flowrail.hooks.call import Call
 from flowrail.hooks.first_look import FoundSession, GuardedCall, is_in_database, project_of
-from flowrail.rules.tools import ToolUse, forbidding
+from flowrail.rules.tools import ToolUse, denied_by
 from flowrail.text.safe_text import in_quotes, quotable
 
 
@@ -74,7 +74,7 @@ def _suspicions(call: Call, known: Circumstances) -> Iterator[Suspicion]:
 
 def _forbidden(found: FoundSession, step: Mapping[str, Any], call: Call) -> str | None:
     """Return why the step forbids the tool."""
-    rule = forbidding(step.get("forbids", ()), use_in(found, call))
+    rule = denied_by(step, use_in(found, call))
     if rule is None:
         return None
     resume = in_quotes(str(Command("resume", found.id, store=found.store.path)))

@@ -16,6 +16,8 @@ from flowrail.hosts.host import HOSTS
 from flowrail.rules.shell import ShellCommand, simple_commands, spellings, without_prefixes, written_by
 
 LONGEST = 200
+STEP_KEYS = ("forbids",)
+"""The keys of a step whose values are patterns. `denied_by` and `denies_all` decide what each of them denies."""
 WATCHED = "watched"
 """The file in a session's folder that says that hooks see the tool calls of its conversation."""
 _LONGEST_LINE = 20_000
@@ -116,6 +118,21 @@ def forbidding(rules: Iterable[object], used: ToolUse) -> str | None:
         if isinstance(rule, str) and _matches(rule, used):
             return None if _is_own(used) else rule
     return None
+
+
+def denied_by(step: object, used: ToolUse) -> str | None:
+    """Return the rule of *step*, a `StepDef` or its plain form, that denies *used*."""
+    return forbidding(step_patterns(step)["forbids"], used)
+
+
+def denies_all(step: object, pattern: str) -> bool:
+    """Return whether *step* denies every call that *pattern* matches; no if that is not certain."""
+    return any(covers(rule, pattern) for rule in step_patterns(step)["forbids"])
+
+
+def step_patterns(step: object) -> dict[str, Sequence[str]]:
+    """Return the patterns of tool calls of *step*, a `StepDef` or its plain form, by the key that has them."""
+    return {key: step.get(key, ()) if isinstance(step, Mapping) else getattr(step, key) for key in STEP_KEYS}
 
 
 def written_files(used: ToolUse) -> list[str]:

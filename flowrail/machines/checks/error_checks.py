@@ -105,11 +105,12 @@ def _step(part: Part, _: Scope) -> Rows:
         yield "FR111", f"next/{Outcome.DEFAULT}", message
     if step.limit is not None and Outcome.ITERATE in accepted and Outcome.OK not in accepted:
         yield "FR117", "limit", f"step `{step.id}` has no `ok` transition to take when its limit is reached"
-    for rule, count in Counter(step.forbids).items():
+    found = [(key, rule) for key, rules in tools.step_patterns(step).items() for rule in rules]
+    for (key, rule), count in Counter(found).items():
         problem = tools.problem(rule) or ("is listed twice" if count > 1 else None)
         if problem is not None:
-            message = f"step `{step.id}` has an invalid rule in `forbids`: `{rule[:60]}` {problem}"
-            yield "FR156", "forbids", message
+            message = f"step `{step.id}` has an invalid rule in `{key}`: `{rule[:60]}` {problem}"
+            yield "FR156", key, message
 
 
 def _position(part: Part, scope: Scope) -> Rows:

@@ -15,11 +15,11 @@ from flowrail.rules.order_rule import Form, OrderRule, OrderSyntaxError, Side, p
 
 
 def allows_call(workflow: Workflow, step: StepDef, pattern: str) -> bool:
-    """Return whether calls that *pattern* matches are possible at *step*, as far as `forbids` and guards say it."""
+    """Return whether calls that *pattern* matches are possible at *step*, as far as the step and guards say it."""
     is_guarded = any(
         step.id not in steps and tools.covers(guard, pattern) for guard, steps in workflow.guards.items()
     )
-    return not is_guarded and not any(tools.covers(rule, pattern) for rule in step.forbids)
+    return not is_guarded and not tools.denies_all(step, pattern)
 
 
 def guards(scope: Scope) -> Iterator[UnplacedFinding]:
@@ -63,9 +63,10 @@ def misspelt_tools(scope: Scope) -> Iterator[UnplacedFinding]:
     """Find patterns that name a tool of no known host, if such a tool has a similar name. Other tools are custom ones."""
     workflow = scope.workflow
     patterns: list[tuple[str, Path, str, str]] = [
-        ("FR156", ("steps", index, "forbids"), f"the rule `{rule[:60]}` in `forbids`", rule)
+        ("FR156", ("steps", index, key), f"the rule `{rule[:60]}` in `{key}`", rule)
         for index, step in enumerate(workflow.steps)
-        for rule in step.forbids
+        for key, rules in tools.step_patterns(step).items()
+        for rule in rules
     ]
     patterns += (
         ("FR158", ("guards", guard), f"the guard `{guard[:60]}`", guard) for guard in workflow.guards

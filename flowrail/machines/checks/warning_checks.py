@@ -21,7 +21,7 @@ from flowrail.machines.question import Option, Question
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition_table import is_limited, possible_edges
 from flowrail.outcome import Outcome
-from flowrail.rules.tools import ToolUse, forbidding
+from flowrail.rules.tools import ToolUse, denied_by
 from flowrail.text.placeholders import fences
 
 _ALWAYS = frozenset({"true", ":", "echo", "printf", "exit", "test", "pwd", "ls", "sleep", "cat"})
@@ -124,8 +124,8 @@ def _check(part: Part, scope: Scope) -> Rows:
     path = check.file or check.files or ""
     if check.changed and not path.startswith("$"):  # a session's own files may always change
         edit = ToolUse("Edit", {"file_path": path}, cwd="/project", project="/project", home="/home")
-        if rule := forbidding(part.step.forbids, edit):
-            message = f"{part.full} requires a change to `{path}`, but `forbids` has `{rule}`"
+        if rule := denied_by(part.step, edit):
+            message = f"{part.full} requires a change to `{path}`, but its step forbids `{rule}`"
             yield "FR186", "", message
     if check.file is not None or check.files is not None:
         if not _has_condition(check):

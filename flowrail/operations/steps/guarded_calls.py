@@ -18,7 +18,7 @@ from flowrail.operations.environment import Environment
 from flowrail.operations.steps.held_session import HeldSession
 from flowrail.operations.steps.order_rules import broken_rule
 from flowrail.operations.steps.people import require_person
-from flowrail.rules.tools import ToolUse, forbidding
+from flowrail.rules.tools import ToolUse, denied_by
 from flowrail.skills.guard_index import Guard, lift, matching, take_lift
 from flowrail.skills.guard_scan import guards_of
 from flowrail.text.phrases import listed
@@ -70,7 +70,7 @@ def lift_guard(environment: Environment, pattern: str) -> LiftedGuard:
 
 def _check_allowed(environment: Environment, session: Session, step: StepDef, use: ToolUse) -> None:
     """Refuse a command that the step forbids, or that a guard denies at the step and at those above it."""
-    rule = forbidding(step.forbids, use)
+    rule = denied_by(step, use)
     if rule is not None:
         raise ConflictError(
             f"step `{step.id}` forbids `{rule}`",
