@@ -26,6 +26,7 @@ from typing import Any, get_args, get_type_hints
 
 import click
 import plugin
+from cattrs.cols import is_namedtuple
 
 import flowrail
 import flowrail.formatters
@@ -360,9 +361,10 @@ def json_answers() -> None:
     rows: list[tuple[object, ...]] = []
     for kind in sorted(known, key=lambda kind: kind.__name__):
         documented: dict[str, str] = {}
-        for parent in filter(is_dataclass, reversed(kind.__mro__)):
+        for parent in filter(_is_part, reversed(kind.__mro__)):
             documented |= _fields_documented(parent)
-        internal = {each.name for each in dataclass_fields(kind) if "internal" in each.metadata}
+        own_fields = dataclass_fields(kind) if is_dataclass(kind) else ()
+        internal = {each.name for each in own_fields if "internal" in each.metadata}
         keys = [
             f"`{name}` {_type(hint)}{': ' if name in documented else ''}{documented.get(name, '')}"
             for name, hint in get_type_hints(kind).items()
@@ -386,11 +388,15 @@ def _operations() -> Iterator[Operation[..., object]]:
 
 
 def _classes_in(hint: Any) -> Iterator[type[Any]]:
-    """Yield the dataclasses in a type."""
-    if is_dataclass(hint):
-        yield hint  # type: ignore[misc]
+    """Yield the dataclasses and named tuples in a type."""
+    if _is_part(hint):
+        yield hint
     for part in get_args(hint):
         yield from _classes_in(part)
+
+
+def _is_part(kind: Any) -> bool:
+    return is_dataclass(kind) or is_namedtuple(kind)
 
 
 # --- workflow.yaml
