@@ -14,9 +14,10 @@ from flowrail.command import Command
 from flowrail.errors import FlowError, UsageError
 from flowrail.fleet import folders
 from flowrail.fleet.fleet import Fleet, has_fleet
-from flowrail.fleet.programs import CLAUDE, check_program
+from flowrail.fleet.programs import PROGRAMS, check_program
 from flowrail.fleet.status import FleetStatus, status_of
 from flowrail.fleet.worker import LOST_SECONDS, Worker
+from flowrail.hosts.host import CLAUDE_CODE
 from flowrail.operations.environment import Environment
 from flowrail.operations.operation import Help, operation
 from flowrail.operations.parameters import OptionalSkill, Params
@@ -25,7 +26,9 @@ from flowrail.text.phrases import count
 from flowrail.text.report import Report
 from flowrail.text.safe_text import one_line
 
-Program = Annotated[str, Help("The program: claude, codex, or one from your configuration.", metavar="NAME")]
+Program = Annotated[
+    str, Help(f"The program: {', '.join(PROGRAMS)}, or one from your configuration.", metavar="NAME")
+]
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def run(
     *,
     param: Params = {},  # noqa: B006 - never changed
     session: Annotated[str | None, Help("Run an open session instead of a new one.", metavar="ID")] = None,
-    program: Program = CLAUDE,
+    program: Program = CLAUDE_CODE.program,
 ) -> QueuedSession:
     """Start a session that workers run
 
@@ -75,7 +78,7 @@ def run(
 def worker(
     environment: Environment,
     *,
-    program: Program = CLAUDE,
+    program: Program = CLAUDE_CODE.program,
     slots: Annotated[int | None, Help("How many agents this worker runs at once.", metavar="N")] = None,
     time_limit: Annotated[float | None, Help("The longest time of one run.", metavar="MINUTES")] = None,
     attempts: Annotated[

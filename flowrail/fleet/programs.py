@@ -11,13 +11,12 @@ from contextlib import suppress
 from typing import Any
 
 from flowrail.errors import UsageError
-from flowrail.hosts.host import CLAUDE_CODE
+from flowrail.hosts.host import HOSTS
 from flowrail.hosts.settings import PERMISSIONS, hooks
 from flowrail.storage.configuration import FleetLimits
 
-CLAUDE, CODEX = "claude", "codex"
-ARGUMENTS = {CLAUDE: ["--permission-mode", "acceptEdits"], CODEX: ["--sandbox", "workspace-write"]}
-"""Arguments that let an agent change files without asking."""
+PROGRAMS = {host.program: host for host in HOSTS if host.headless}
+"""The hosts that the fleet can run without a configuration, by their programs."""
 
 QUOTA_SECONDS = 15 * 60
 """How long a worker waits if the message about a quota has no time in seconds since 1970. Then it tries again."""
@@ -33,13 +32,13 @@ _QUOTA = re.compile(
 
 def check_program(name: str, limits: FleetLimits, environ: Mapping[str, str]) -> None:
     """Refuse a program that is not known or not installed."""
-    if name not in ARGUMENTS and name not in limits.programs:
-        known = ", ".join(sorted({*ARGUMENTS, *limits.programs}))
+    if name not in PROGRAMS and name not in limits.programs:
+        known = ", ".join(sorted({*PROGRAMS, *limits.programs}))
         raise UsageError(
             f"unknown program `{name[:40]}`",
             hint=f'use one of {known}, or add it to config.toml: [fleet.programs] {name[:40]} = ["my-agent"]',
         )
-    word = name if name in ARGUMENTS else limits.programs[name][0]
+    word = name if name in PROGRAMS else limits.programs[name][0]
     if shutil.which(word, path=environ.get("PATH")) is None:
         raise UsageError(
             f"the program `{word}` is not installed", hint="install it, or configure another one"
@@ -47,20 +46,21 @@ def check_program(name: str, limits: FleetLimits, environ: Mapping[str, str]) ->
 
 
 def command_of(program: str, limits: FleetLimits, *, conversation: str, model: str | None) -> list[str]:
-    """Return the command that runs an agent of *program*; its prompt comes from standard input.
-
-    *conversation* is the id that Claude Code gives its session, so that the hooks know whose session it is.
-    """
-    arguments = limits.programs.get(program, ARGUMENTS.get(program, []))
-    if program == CLAUDE:
-        settings = {
-            "permissions": {"allow": list(PERMISSIONS)},
-            "hooks": {name: [entry] for name, entry in hooks(CLAUDE_CODE).items()},
-        }
-        words = ["claude", "-p", "--session-id", conversation, "--output-format", "stream-json", "--verbose"]
-        words += ["--settings", json.dumps(settings), *(["--model", model] if model else [])]
-        return [*words, *arguments]
-    return ["codex", "exec", "--json", *arguments, "-"] if program == CODEX else arguments
+    """Return the command that runs an agent of *program*; its prompt comes from standard input."""
+    host = PROGRAMS.get(program)
+    if host is None:
+        return limits.programs[program]
+    settings = {
+        "permissions": {"allow": PERMISSIONS},
+        "hooks": {name: [entry] for name, entry in hooks(host).items()},
+    }
+    replaced = {
+        "$conversation": [conversation],
+        "$settings": [json.dumps(settings)],
+        "$model": ["--model", model] if model else [],
+        "$arguments": limits.programs.get(program, host.fleet_arguments),
+    }
+    return [part for word in host.headless for part in replaced.get(word, [word])]
 
 
 def quota_until(log: str) -> float | None:

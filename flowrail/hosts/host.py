@@ -125,6 +125,14 @@ class Host:
     """The variable of hooks with a file whose lines run in the agent's shells."""
     after_setup: str = ""
     """What the user does after the hooks were written."""
+    headless: tuple[str, ...] = ()
+    """The command that runs an agent of the fleet; its prompt comes from standard input.
+
+    The fleet replaces `$conversation` by the conversation's id, `$settings` by our permissions and hooks as JSON,
+    `$model` by an option, and `$arguments` by `fleet_arguments` or those that the user configured.
+    """
+    fleet_arguments: tuple[str, ...] = ()
+    """Arguments that let an agent of the fleet change files without asking."""
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -189,6 +197,11 @@ class ClaudeCode(Host):
     project = "CLAUDE_PROJECT_DIR"
     shell_file = "CLAUDE_ENV_FILE"
     after_setup = "Restart Claude Code: a running conversation keeps the hooks that it started with."
+    headless = (
+        *("claude", "-p", "--session-id", "$conversation", "--output-format", "stream-json", "--verbose"),
+        *("--settings", "$settings", "$model", "$arguments"),
+    )
+    fleet_arguments = ("--permission-mode", "acceptEdits")
 
     def is_agents_shell(self, environ: Mapping[str, str]) -> bool:
         """Return whether an environment is that of an agent's shell, and not that of a hook.
@@ -220,6 +233,8 @@ class Codex(Host):
     other_marks = ("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED")
     variable_prefix = "CODEX"
     after_setup = "Restart Codex and type /hooks: Codex runs hooks only after you have reviewed them."
+    headless = ("codex", "exec", "--json", "$arguments", "-")
+    fleet_arguments = ("--sandbox", "workspace-write")
 
 
 class OtherHosts(Host):

@@ -32,7 +32,7 @@ class FleetLimits:
     retry_seconds: Annotated[float, Bounds(ge=0)] = 10.0
     """The pause before the second attempt. It doubles each time."""
     programs: dict[str, Annotated[list[str], Bounds(min_length=1)]] = field(default_factory=dict)
-    """Commands that run agents, by name. For `claude` and `codex`, the list replaces the default arguments."""
+    """Commands that run agents, by name. For `claude` or another host, the list replaces its default arguments."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.fleets import (
+    AGENT,
     PROGRAM,
     configure,
     ended,
@@ -34,6 +35,20 @@ steps:
     questions:
       - {id: go, header: Go, text: "Go on?", options: [{label: "Yes"}, {label: "No"}]}
     next: {ok: null}
+"""
+
+ANOTHER_HOST = f"""
+import os
+from flowrail.hosts import host
+
+class Other(host.Host):
+    name = title = "other"
+    skills = ".other/skills"
+    program = "python3"
+    headless = ("python3", "{AGENT}", "$arguments")
+    fleet_arguments = (os.path.join(os.environ["HOME"], "memory"),)
+
+host.HOSTS += (Other(),)
 """
 
 
@@ -109,6 +124,17 @@ def test_claude_code_and_codex_are_started_as_they_expect(program: str) -> None:
     session = run_session("small", program=program)
 
     with worker(program=program):
+        status = until(ended(session))
+
+    assert outcomes(status, session) == ["finished"]
+
+
+def test_a_host_that_is_only_a_class_is_started_by_its_headless_command() -> None:
+    put_skill("small")
+    configure()
+    session = run_session("small", program="python3")
+
+    with worker(program="python3", before=ANOTHER_HOST):
         status = until(ended(session))
 
     assert outcomes(status, session) == ["finished"]

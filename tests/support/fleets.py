@@ -97,10 +97,10 @@ def approve_folder() -> None:
 
 
 @contextmanager
-def worker(*words: str, program: str = PROGRAM) -> Iterator[subprocess.Popen[str]]:
-    """Run a worker as a process, and stop it at the end."""
+def worker(*words: str, program: str = PROGRAM, before: str = "") -> Iterator[subprocess.Popen[str]]:
+    """Run a worker as a process, and stop it at the end. *before* is Python that runs first."""
     process = subprocess.Popen(
-        [sys.executable, "-c", ENTRY, "fleet", "worker", "--program", program, *words],
+        [sys.executable, "-c", f"{before}\n{ENTRY}", "fleet", "worker", "--program", program, *words],
         env={
             **os.environ,
             "PATH": f"{PROGRAMS}:{Path(sys.executable).parent}:{os.environ['PATH']}",
