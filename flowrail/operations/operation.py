@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from types import NoneType, UnionType
@@ -99,13 +98,15 @@ class Parameter(NamedTuple):
         return self.default is inspect.Parameter.empty
 
 
-@dataclass(frozen=True)
 class Operation(Generic[P, R_co]):
     """A function as a command and, if agents use it, as an MCP tool. Calling it calls the function."""
 
-    name: str
-    function: Callable[Concatenate[Environment, P], R_co]
-    examples: Sequence[str] = ()
+    def __init__(
+        self, name: str, function: Callable[Concatenate[Environment, P], R_co], examples: Sequence[str] = ()
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.examples = examples
 
     def __call__(self, environment: Environment, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the function."""

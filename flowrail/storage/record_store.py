@@ -9,10 +9,11 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial, reduce
 from itertools import islice
-from typing import Any, Generic, Protocol
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, Protocol
 
 from flowrail.errors import FlowError, StorageError
 from flowrail.storage import hash_chain, journal
@@ -38,8 +39,7 @@ class JournalFullError(TooLargeError):
     code = "JOURNAL_FULL"
 
 
-@dataclass(frozen=True)
-class Kind(Generic[T]):
+class Kind(NamedTuple, Generic[T]):
     """What differs between sessions and handoffs."""
 
     noun: str
@@ -54,7 +54,7 @@ class Kind(Generic[T]):
     """Return the error for an id whose records another user wrote."""
     accepted: Callable[[Sequence[T], str, str], T]
     """Return the record that accepts records of another user as one's own, given these, its time and its author."""
-    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    labels: Mapping[str, Sequence[str]] = MappingProxyType({})
     """The labels by which a database finds a session or handoff: the path to each one's field in a record."""
 
     def labels_of(self, record: T) -> dict[str, str]:

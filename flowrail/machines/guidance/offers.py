@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -31,26 +31,14 @@ MOST_CHOICES, MOST_CASES = 3, 12
 """A required fact with at most this many choices gives a command for each; all facts together at most 12 commands."""
 
 
-@dataclass(frozen=True)
-class Destination:
-    """Where an outcome leads."""
+class OfferedTransition(NamedTuple):
+    """An outcome that can be reported, and where that leads."""
 
     to: str | None = None
     """The next step. Without `ends`, `None` means that the report decides it, or at the limit (`capped`) the user."""
     ends: bool = False
     capped: bool = False
     """Whether the limit is reached and changes where it leads."""
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it is known where the report leads, or that the user decides."""
-        return self.to is not None or self.ends or self.capped
-
-
-@dataclass(frozen=True)
-class OfferedTransition(Destination):
-    """An outcome that can be reported, and where that leads."""
-
     outcome: str = ""
     facts: Mapping[str, Any] = Frozen()
     """The facts that the command reports."""
@@ -60,6 +48,11 @@ class OfferedTransition(Destination):
     """What must happen before it can be reported."""
     command: Command | None = None
     """Reports this outcome; `None` in a preview."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known where the report leads, or that the user decides."""
+        return self.to is not None or self.ends or self.capped
 
 
 def offers(
@@ -91,8 +84,7 @@ def offers(
             waits_for = [f"the user's answer to {listed(answers)}"] if answers else []
             if join is not None and join.open and not (join.met or at_limit):
                 waits_for.append(_agents_to_wait_for(join, decided))
-            yield OfferedTransition(
-                **vars(report.destination(decided)),
+            yield report.transition(decided)._replace(
                 outcome=outcome,
                 facts=facts,
                 wants=wants,
@@ -182,17 +174,17 @@ class _Report(NamedTuple):
         decided = decided_outcomes(step, self._holds)
         return Outcome(*decided) if len(decided) == 1 else None
 
-    def destination(self, outcome: Outcome | None) -> Destination:
-        """Return where *outcome* leads. A limit that asks the user leads nowhere yet."""
+    def transition(self, outcome: Outcome | None) -> OfferedTransition:
+        """Return where *outcome* leads, without how to report it. A limit that asks the user leads nowhere yet."""
         if outcome is None:
-            return Destination()
+            return OfferedTransition()
         try:
             transition = find_transition(self.workflow, self.step, self.session, outcome, self._applies)
         except (_UndecidedError, HandlerError):  # the engine decides when the outcome is reported
-            return Destination()
+            return OfferedTransition()
         if transition.asks_user:
-            return Destination(capped=True)
-        return Destination(transition.to, transition.to is None, transition.capped)
+            return OfferedTransition(capped=True)
+        return OfferedTransition(transition.to, transition.to is None, transition.capped)
 
     def _applies(self, target: StepDef, path: Sequence[str]) -> bool:
         condition = target.when
