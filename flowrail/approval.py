@@ -227,7 +227,16 @@ def approved_program(
         raise TrustError(
             f"skill `{skill}` {problem}", hint=how_to_approve(skill, root), skill=skill, folder=content.folder
         )
-    return approved.programs[run[0]].path
+    return _own_script(run[0], content, project) or approved.programs[run[0]].path
+
+
+def _own_script(word: str, content: FolderContent, project: str) -> str:
+    """Return the path of the file of a skill's own folder that a word of its command names; empty for other words.
+
+    It is approved with the folder, whose later edits may be approved, too.
+    """
+    path = os.path.realpath(os.path.join(project, word))
+    return path if os.path.relpath(path, content.folder) in content.files else ""
 
 
 def _why_not(run: Sequence[str], approved: Approval | None, content: FolderContent, project: str) -> str:
@@ -237,6 +246,8 @@ def _why_not(run: Sequence[str], approved: Approval | None, content: FolderConte
     if not approved.covers(content):
         return "changed since its commands were approved"
     for word in (run[0], *_script(run, project)):
+        if _own_script(word, content, project):
+            continue
         program = approved.programs.get(word, Program("", ""))
         if not program.path:
             return f"may not run `{word}`, which was not found when it was approved: install it, then approve again"

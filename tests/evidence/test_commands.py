@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.evidence import allow_commands, begin, demand, report, repository, write
 from support.forked import RecordedChild, start_recorded
-from support.sandbox import decided, flow, process, project_skills, put_skill, refused, told
+from support.sandbox import as_user, decided, flow, process, project_skills, put_skill, refused, told
 
 from flowrail.evidence.arguments import is_typed_by_hand
 
@@ -495,6 +495,24 @@ def test_a_changed_script_is_refused_until_a_person_approves_it(words: list[str]
     allow_commands()
 
     assert flow("run", "tests", "--session", session).status != 7
+
+
+def test_with_edits_the_owner_may_change_and_add_scripts_of_the_skill_and_no_others() -> None:
+    own, project = project_skills() / "built/scripts/count.py", write("tools/book.py", "print(1)")
+    words = {"own": ["python3", str(own.relative_to(Path.cwd()))], "book": ["python3", "tools/book.py"]}
+    demand(
+        CHECK, commands={"tests": {"run": ["true"]}, **{name: {"run": run} for name, run in words.items()}}
+    )
+    as_user("trust", "built", "--edits")
+    session = begin()
+    own.parent.mkdir()
+
+    own.write_text("print(1)")
+    assert flow("run", "own", "--session", session).status == 0
+    own.write_text("print(2)")
+    assert flow("run", "own", "--session", session).status == 0
+    project.write_text("print(2)")
+    assert flow("run", "book", "--session", session).status == 7
 
 
 def test_a_script_of_an_unchanged_copy_of_a_bundled_skill_needs_no_approval() -> None:
