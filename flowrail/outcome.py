@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 
 class Outcome(StrEnum):
@@ -21,7 +21,28 @@ class Outcome(StrEnum):
 
 Reportable: TypeAlias = Literal["ok", "fail", "skip", "iterate"]
 """An outcome that a step can have."""
-REPORTABLE: tuple[Outcome, ...] = tuple(outcome for outcome in Outcome if outcome is not Outcome.DEFAULT)
+
+
+class OutcomeMeaning(NamedTuple):
+    """What an outcome means."""
+
+    style: str = ""
+    """The style in which reports, pages and drawings show it: a value of `flowrail.text.report.Style`."""
+    at_limit: Literal["", "ok", "ask"] = ""
+    """What happens at the limit of the step if the outcome leads back: take `ok`, ask the user, or, if empty, nothing."""
+
+
+OUTCOMES: dict[Outcome, OutcomeMeaning] = {
+    Outcome.OK: OutcomeMeaning("good"),
+    Outcome.FAIL: OutcomeMeaning("bad", at_limit="ask"),
+    Outcome.SKIP: OutcomeMeaning(),
+    Outcome.ITERATE: OutcomeMeaning("warning", at_limit="ok"),
+}
+REPORTABLE: tuple[Outcome, ...] = tuple(OUTCOMES)
+STYLES = {str(outcome): meaning.style for outcome, meaning in OUTCOMES.items() if meaning.style}
+GOVERNED = tuple(outcome for outcome, meaning in OUTCOMES.items() if meaning.at_limit)
+"""The outcomes that a limit governs if they lead back to its step."""
+OK_AT_LIMIT = frozenset(outcome for outcome, meaning in OUTCOMES.items() if meaning.at_limit == "ok")
 DONE = "done"
 """The word that an agent reports if the step itself decides the outcome."""
 

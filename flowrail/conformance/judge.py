@@ -16,7 +16,7 @@ from flowrail.conformance.transcripts import Call
 from flowrail.machines.transition import REPORTED, VERDICTS
 from flowrail.machines.transition_table import transitions
 from flowrail.machines.workflow import Workflow
-from flowrail.outcome import REPORTABLE, Outcome
+from flowrail.outcome import GOVERNED, REPORTABLE, Outcome
 from flowrail.rules.order_rule import Event, Form, OrderRule
 from flowrail.rules.tools import SHELLS, forbidding
 from flowrail.session_status import COMPLETED, OPEN
@@ -281,11 +281,8 @@ def _signals(workflow: Workflow) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     for step in workflow.steps:
         for command in step.commands.values():
             words = " ".join(re.sub(r"\$\w+", "*", word) for word in command.run)
-            yield (
-                f"Bash({words}*)",
-                step.id,
-                ("ok", "fail" if Outcome.FAIL in step.transitions else "iterate"),
-            )
+            failed = next((outcome for outcome in GOVERNED if outcome in step.transitions), Outcome.FAIL)
+            yield f"Bash({words}*)", step.id, ("ok", str(failed))
         for outcome, checks in step.evidence.items():
             for check in checks:
                 if check.file:

@@ -44,7 +44,7 @@ FR113 | error | A transition has an unknown outcome. The keys of `next` are the 
 FR114 | error | The workflow has no steps. There is nothing to run. | Add at least one step.
 FR115 | error | A step has no title or no instructions. An agent without instructions invents some. | Add a title of a few words, or instructions.
 FR116 | error | A conditional step has no transition to take if it does not apply. If the step does not apply, the session must continue elsewhere. | Start with a step that always applies, or add a `skip` transition.
-FR117 | error | A limit cannot work. After the last attempt a session must continue, and at least one attempt must be allowed. | Add `ok` to `next`; the last `iterate` follows it.
+FR117 | error | A limit cannot work. After the last attempt a session must continue, and at least one attempt must be allowed. | Add `ok` to `next`; the last attempt takes it.
 FR118 | error | A rule is never tried, or possibly no rule matches. The first matching rule decides. Without a final rule for all other cases, a report could be refused. | Put the rule without `if` at the end.
 FR119 | error | An expression is invalid. Expressions consist of `and`, `or`, `not`, comparisons, `in`, parentheses, literals and names. | Compare names and literals, such as `mode == 'full' and visit > 1`.
 FR120 | error | An expression uses an undeclared name. The expression would be always true or never true. Usually a name is misspelt. | Declare the name in `params` or in the `reports` of a step.

@@ -13,10 +13,7 @@ from itertools import pairwise
 
 from flowrail.machines.graph import adjacency, edges, reach
 from flowrail.machines.workflow import Workflow
-from flowrail.outcome import Outcome
-
-GOVERNED = (Outcome.ITERATE, Outcome.FAIL)
-"""The outcomes that a limit governs if they lead back to its step."""
+from flowrail.outcome import GOVERNED
 
 
 def loops_around(workflow: Workflow, step_id: str) -> Iterator[tuple[str, frozenset[str]]]:

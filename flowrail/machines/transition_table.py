@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from flowrail.machines.graph import Edge, decided_outcomes, leads_back
-from flowrail.machines.limits import GOVERNED
 from flowrail.machines.step import StepDef
 from flowrail.machines.workflow import Workflow
-from flowrail.outcome import Outcome
+from flowrail.outcome import GOVERNED, OK_AT_LIMIT, Outcome
 
 if TYPE_CHECKING:
     from flowrail.machines.session import Move, Session  # checks need no session
@@ -65,7 +64,7 @@ def outcome_at_limit(step: StepDef, outcome: str) -> str:
 
     The answer of a person is never changed: if questions decide, the limit raises a question instead.
     """
-    return Outcome.OK if outcome == Outcome.ITERATE and not step.questions else outcome
+    return Outcome.OK if outcome in OK_AT_LIMIT and not step.questions else outcome
 
 
 def transitions(workflow: Workflow, step: StepDef, outcome: Outcome) -> tuple[Transition, ...]:

@@ -17,12 +17,10 @@ from flowrail.machines.session_record import Record
 from flowrail.machines.session_store import Store
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.steps.dispatched_work import children_of
-from flowrail.outcome import Outcome
+from flowrail.outcome import GOVERNED
 from flowrail.text.phrases import in_words
 from flowrail.text.safe_text import shortened
 
-_BACK = frozenset({Outcome.FAIL, Outcome.ITERATE})
-"""The outcomes that lead back. After them a session goes the same way again, which needs no reason."""
 COMPUTED = "This workflow computes its texts when it runs, so this text cannot be shown again."
 
 
@@ -127,7 +125,7 @@ def _loops(workflow: Workflow, records: Sequence[Record]) -> Iterator[Loop]:
         if record.kind != "move" or move is None:
             continue
         passed.add(move.step)
-        if move.outcome not in _BACK or move.to not in passed:
+        if move.outcome not in GOVERNED or move.to not in passed:
             continue
         gate = gates(workflow).get(move.step)
         verdict = judge(move.step, gate, session) if gate is not None else GateVerdict(())

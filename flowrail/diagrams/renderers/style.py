@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from flowrail.outcome import STYLES
+
 LIGHT = (
     "--ground:#ffffff;--band:#f4f6fa;--rim:#dde3ec;--ink:#1b2430;--soft:#566173;--line:#76839a;--pill:#ffffff;"
     "--step:#f3f6fb;--step-line:#7b8aa3;--decide:#fff5dc;--decide-line:#b98112;--ask:#f3ecff;--ask-line:#8257c9;"
     "--gate:#ffeae5;--gate-line:#c9573b;--agent:#e2f4f2;--agent-line:#22857c;--good:#1b8046;--good-soft:#d9f2e2;"
-    "--bad:#c0392b;--bad-soft:#fbdedb;--warn:#9a6a00;--here:#1f64e0;--here-soft:#dbe8ff"
+    "--bad:#c0392b;--bad-soft:#fbdedb;--warning:#9a6a00;--here:#1f64e0;--here-soft:#dbe8ff"
 )
 DARK = (
     "--ground:#12161d;--band:#191f29;--rim:#2a3342;--ink:#e8edf5;--soft:#a3afc0;--line:#76839a;--pill:#1a212c;"
     "--step:#202938;--step-line:#7f90ac;--decide:#332b17;--decide-line:#d3a13c;--ask:#2b2440;--ask-line:#a98be0;"
     "--gate:#3a231e;--gate-line:#e58a70;--agent:#173230;--agent-line:#4fb3a8;--good:#4cc282;--good-soft:#17352a;"
-    "--bad:#f08578;--bad-soft:#40201d;--warn:#e0b45a;--here:#6ea3ff;--here-soft:#1c2f52"
+    "--bad:#f08578;--bad-soft:#40201d;--warning:#e0b45a;--here:#6ea3ff;--here-soft:#1c2f52"
 )
 _RULES = """\
 ROOT{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"DejaVu Sans",sans-serif}
@@ -28,12 +30,6 @@ ROOT .tip{fill:var(--line)}
 ROOT .labels rect{fill:var(--pill);stroke:var(--line)}
 ROOT .labels text{font-size:11.5px;fill:var(--soft)}
 ROOT .labels .taken rect{stroke-width:2}
-ROOT .lines .ok,ROOT .labels .ok rect{stroke:var(--good)}
-ROOT .lines .fail,ROOT .labels .fail rect{stroke:var(--bad)}
-ROOT .lines .iterate,ROOT .labels .iterate rect{stroke:var(--warn)}
-ROOT .tip.ok,ROOT .labels .ok text{fill:var(--good)}
-ROOT .tip.fail,ROOT .labels .fail text{fill:var(--bad)}
-ROOT .tip.iterate,ROOT .labels .iterate text{fill:var(--warn)}
 ROOT .node .shape{fill:var(--step);stroke:var(--step-line);stroke-width:1.5;stroke-linejoin:round}
 ROOT .decide .shape{fill:var(--decide);stroke:var(--decide-line)}
 ROOT .ask .shape{fill:var(--ask);stroke:var(--ask-line)}
@@ -55,10 +51,17 @@ ROOT .off .shape{fill:var(--ground);stroke:var(--line)}
 ROOT .off .core{fill:var(--line)}
 ROOT .off text{fill:var(--soft)}"""
 
+_OUTCOMES = "".join(
+    f"\nROOT .lines .{outcome},ROOT .labels .{outcome} rect{{stroke:var(--{colour})}}"
+    f"\nROOT .tip.{outcome},ROOT .labels .{outcome} text{{fill:var(--{colour})}}"
+    for outcome, colour in STYLES.items()
+)
+
 
 def page_colours() -> str:
-    """Return the colours for a page, as CSS variables that follow the reader's system."""
-    return f":root{{color-scheme:light dark;{LIGHT}}}\n@media(prefers-color-scheme:dark){{:root{{{DARK}}}}}"
+    """Return the colours for a page, as CSS variables that follow the reader's system, and those of outcomes."""
+    outcomes = "".join(f"\nb.{outcome}{{color:var(--{colour})}}" for outcome, colour in STYLES.items())
+    return f":root{{color-scheme:light dark;{LIGHT}}}\n@media(prefers-color-scheme:dark){{:root{{{DARK}}}}}{outcomes}"
 
 
 def style(root: str, *, own_colours: bool = True) -> str:
@@ -67,7 +70,7 @@ def style(root: str, *, own_colours: bool = True) -> str:
     Its colours follow the reader's system, and the ``data-theme`` of the page. Without *own_colours*, they are those of
     the page.
     """
-    rules = _RULES.replace("ROOT", root)
+    rules = f"{_RULES}{_OUTCOMES}".replace("ROOT", root)
     if not own_colours:
         return f"\n{rules}\n"
     scheme = (

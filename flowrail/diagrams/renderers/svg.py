@@ -14,13 +14,13 @@ from flowrail.diagrams.layout.lines import decimal
 from flowrail.diagrams.model import ENDS, MEANING, Arrow, Node, Picture
 from flowrail.diagrams.renderers.shapes import rectangle, shape
 from flowrail.diagrams.renderers.style import style
-from flowrail.outcome import REPORTABLE
+from flowrail.outcome import REPORTABLE, STYLES
 from flowrail.text.phrases import count
 from flowrail.text.safe_text import xml_text
 
 LABEL_HALF = 9.0
 _ID = re.compile(r"[A-Za-z][\w-]*")
-TIPS = ("plain", "ok", "fail", "iterate")
+TIPS = ("plain", *STYLES)
 
 
 def render(picture: Picture, *, name: str = "flow", own_colours: bool = True) -> str:

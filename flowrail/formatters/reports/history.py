@@ -11,6 +11,7 @@ from flowrail.machines.evidence_results import EvidenceResult, tally
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.session import WAYS
 from flowrail.machines.session_record import Record
+from flowrail.outcome import STYLES
 from flowrail.text.phrases import duration, in_words, seconds_between
 from flowrail.text.report import Moment, Part, Span, Style, Table, columns
 from flowrail.text.safe_text import LONGEST_LINE, shortened
@@ -143,7 +144,7 @@ def checks_report(history: Sequence[HistoryEntry]) -> Iterator[Table]:
         yield Table(columns("rev", "step", "check", "verdict", "found", wraps=("found",)), rows)
 
 
-_STYLES = {"ok": Style.GOOD, "fail": Style.BAD, "iterate": Style.WARNING, "refused": Style.WARNING}
+_STYLES = {**STYLES, "refused": Style.WARNING}
 
 
 def _outcome_part(entry: HistoryEntry) -> Part:
@@ -155,7 +156,7 @@ def _outcome_part(entry: HistoryEntry) -> Part:
     ]
     text = shortened("; ".join(filter(None, texts)), LONGEST_LINE)
     style = _STYLES.get(entry.outcome or entry.kind)
-    return Span(text, style) if style is not None else text
+    return Span(text, Style(style)) if style is not None else text
 
 
 def _move_text(entry: HistoryEntry) -> str:

@@ -34,7 +34,7 @@ from flowrail.machines.step import (
 from flowrail.machines.transition_table import skippable
 from flowrail.machines.values import Arg, kind_of, misfit, same
 from flowrail.machines.workflow import Workflow
-from flowrail.outcome import REPORTABLE, Outcome
+from flowrail.outcome import OK_AT_LIMIT, REPORTABLE, Outcome
 from flowrail.rules import tools
 from flowrail.text import phrases, placeholders
 from flowrail.text.safe_text import in_quotes
@@ -103,7 +103,7 @@ def _step(part: Part, _: Scope) -> Rows:
     if all(outcome in step.next for outcome in Outcome):
         message = f"step `{step.id}` names every outcome, so its default transition is never taken"
         yield "FR111", f"next/{Outcome.DEFAULT}", message
-    if step.limit is not None and Outcome.ITERATE in accepted and Outcome.OK not in accepted:
+    if step.limit is not None and OK_AT_LIMIT & accepted.keys() and Outcome.OK not in accepted:
         yield "FR117", "limit", f"step `{step.id}` has no `ok` transition to take when its limit is reached"
     found = [(key, rule) for key, rules in tools.step_patterns(step).items() for rule in rules]
     for (key, rule), count in Counter(found).items():

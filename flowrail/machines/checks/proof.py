@@ -25,7 +25,7 @@ from flowrail.machines.step import StepDef
 from flowrail.machines.transition_table import is_limited, transitions
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
-from flowrail.outcome import Outcome
+from flowrail.outcome import OK_AT_LIMIT, Outcome
 from flowrail.rules import tools
 from flowrail.rules.order_rule import Event, Matched, OrderRule
 
@@ -159,7 +159,7 @@ def _exits(workflow: Workflow, step: StepDef, truth: Truth) -> Iterator[_Exit]:
         decided.add(Outcome.OK)  # the user accepts the risk
     for outcome in (outcome for outcome in step.transitions if outcome in decided):
         for transition in transitions(workflow, step, outcome):
-            is_capped = outcome is Outcome.ITERATE and not step.questions  # at a limit, it takes `ok`
+            is_capped = outcome in OK_AT_LIMIT and not step.questions  # at a limit, it takes `ok`
             never_back = step.bound == 1 and is_capped and transition.at_limit is False
             target = workflow.get(transition.to)
             holds = None if target is None or not isinstance(target.when, str) else truth.get(target.when)

@@ -17,7 +17,7 @@ from flowrail.machines.outcome_decision import HandlerError, applies
 from flowrail.machines.step import StepContext, StepDef, fact_args
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
-from flowrail.outcome import Outcome
+from flowrail.outcome import OK_AT_LIMIT
 
 STEP, TOTAL, ITERATION = "step", "total_steps", "iteration"
 RESERVED = frozenset({STEP, TOTAL, ITERATION})
@@ -105,7 +105,7 @@ def _values(workflow: Workflow, step: StepDef, reported: Mapping[str, Arg]) -> d
 
 
 def _rounds(step: StepDef) -> dict[str, Domain]:
-    repeats = Outcome.ITERATE in step.transitions or step.bound is not None
+    repeats = bool(OK_AT_LIMIT & step.transitions.keys()) or step.bound is not None
     limit = step.bound if isinstance(step.bound, int) and step.bound > 0 else None
     return {ITERATION: BoundedInt(1, limit or ROUNDS)} if repeats else {}
 

@@ -82,9 +82,9 @@ def step(
     """Show the current step, or report its outcome and show the next
 
     Without OUTCOME, shows the step of this conversation's open session again; nothing changes. If it has none,
-    starts one (-p sets its parameters). With --session, SKILL can be left out. OUTCOME is ok, fail, skip or iterate,
-    or done if the step itself decides; a reviewer may report pass for ok. Every answer prints the commands that can
-    come next. A sub-agent names the session that its prompt names.
+    starts one (-p sets its parameters). With --session, SKILL can be left out. A reviewer may report pass as the
+    OUTCOME, for ok. Every answer prints the commands that can come next. A sub-agent names the session that its prompt
+    names.
     """
     if session and skill and outcome is None and skill in REPORTED:
         skill, outcome = None, skill

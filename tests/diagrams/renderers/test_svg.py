@@ -51,7 +51,7 @@ def test_every_line_has_a_contrast_of_three_to_one(colours: str) -> None:
         if contrast(values[line], values[ground]) < 3
     }
 
-    assert {"--line", "--good", "--bad", "--warn"} <= strokes
+    assert {"--line", "--good", "--bad", "--warning"} <= strokes
     assert low == set()
     assert "opacity" not in style("#flow", own_colours=False)
 
