@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from flowrail.approval import approval_of
 from flowrail.discovery.locations import BUNDLED, look
@@ -35,7 +36,7 @@ def guards_of(project: str, *, state: str, environ: Mapping[str, str], home: str
         found, has_errors = _guards(skill, file, loader, known)
         guards += found
         broken += [file.address] if has_errors else []
-    files = (file for skill in skills for file in _files(skill))
+    files = (file for root in locations.roots for folder in _folders(root.path) for file in _files(folder))
     paths = [*(root.path for root in locations.roots), *files, os.path.join(state, "trust")]
     index = GuardIndex(guards, broken)
     write_index(index, paths, project, state=state, environ=environ, home=home)
@@ -76,8 +77,14 @@ def _hidden(skill: Skill, address: str, loader: Loader) -> list[Guard]:
     return [guard for file in files for guard in _guards(skill, file, loader, [])[0]]
 
 
-def _files(skill: Skill) -> Iterator[str]:
-    """Yield the folders of a skill, and the files in them that may define a workflow."""
-    for folder in (skill.folder, *(os.path.join(skill.folder, name) for name in ("workflows", "scripts"))):
+def _folders(location: str) -> Iterator[str]:
+    """Yield the folders in a location of skills, also those that have no workflow yet."""
+    with suppress(OSError), os.scandir(location) as entries:
+        yield from (entry.path for entry in entries if entry.is_dir())
+
+
+def _files(skill: str) -> Iterator[str]:
+    """Yield the folder of a skill with those in it, and the files in them that may define a workflow."""
+    for folder in (skill, *(os.path.join(skill, name) for name in ("workflows", "scripts"))):
         yield folder
         yield from (os.path.join(folder, name) for name in list_names(folder, ".yaml", ".py"))

@@ -125,6 +125,9 @@ def test_a_changed_skill_guards_at_once() -> None:
     (skill / "workflow.yaml").unlink()
     assert push(line="tools/ship now") == ""
 
+    (skill / "workflow.yaml").write_text(RELEASE.replace("NAME", "release"))
+    assert push(), "also if the folder had no workflow at the call before"
+
 
 def test_a_bundled_skill_guards_from_its_set_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     bundled = tmp_path / "bundled"
