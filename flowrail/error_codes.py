@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flowrail.outcome import DONE, list_outcomes
+from flowrail.outcome import DONE, LISTED
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ UNKNOWN_FINDING | 2 | The session has no such finding. | List the findings: `flo
 UNKNOWN_HANDOFF | 2 | The store has no handoff with that id. | List the handoffs: `flow handoff status`.
 """
     f"""\
-UNKNOWN_OUTCOME | 2 | The reported word is not an outcome. | Report {list_outcomes()}, or `{DONE}` if the step decides.
+UNKNOWN_OUTCOME | 2 | The reported word is not an outcome. | Report {LISTED}, or `{DONE}` if the step decides.
 """
     """\
 UNKNOWN_RESOURCE | 2 | No resource, convention, workflow or step has that name. | Fix the name, or write the file.

@@ -39,15 +39,11 @@ OUTCOMES: dict[Outcome, OutcomeMeaning] = {
     Outcome.ITERATE: OutcomeMeaning("warning", at_limit="ok"),
 }
 REPORTABLE: tuple[Outcome, ...] = tuple(OUTCOMES)
+LISTED = ", ".join(f"`{outcome}`" for outcome in REPORTABLE)
+"""The outcomes that a step can have, as a text lists them."""
 STYLES = {str(outcome): meaning.style for outcome, meaning in OUTCOMES.items() if meaning.style}
 GOVERNED = tuple(outcome for outcome, meaning in OUTCOMES.items() if meaning.at_limit)
 """The outcomes that a limit governs if they lead back to its step."""
 OK_AT_LIMIT = frozenset(outcome for outcome, meaning in OUTCOMES.items() if meaning.at_limit == "ok")
 DONE = "done"
 """The word that an agent reports if the step itself decides the outcome."""
-
-
-def list_outcomes(before_last: str = ", ", *, quote: str = "`") -> str:
-    """Return the outcomes that a step can have, as a text lists them; *before_last* precedes the last one."""
-    *others, last = (f"{quote}{outcome}{quote}" for outcome in REPORTABLE)
-    return f"{', '.join(others)}{before_last}{last}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from flowrail.errors import UsageError
 from flowrail.hosts.host import HOSTS
-from flowrail.hosts.settings import PERMISSIONS, hooks
+from flowrail.hosts.settings import with_ours
 from flowrail.storage.configuration import FleetLimits
 
 PROGRAMS = {host.program: host for host in HOSTS if host.headless}
@@ -50,13 +50,9 @@ def command_of(program: str, limits: FleetLimits, *, conversation: str, model: s
     host = PROGRAMS.get(program)
     if host is None:
         return limits.programs[program]
-    settings = {
-        "permissions": {"allow": PERMISSIONS},
-        "hooks": {name: [entry] for name, entry in hooks(host).items()},
-    }
     replaced = {
         "$conversation": [conversation],
-        "$settings": [json.dumps(settings)],
+        "$settings": [json.dumps(with_ours({}, host))],
         "$model": ["--model", model] if model else [],
         "$arguments": limits.programs.get(program, host.fleet_arguments),
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flowrail.outcome import Outcome, list_outcomes
+from flowrail.outcome import LISTED, Outcome
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ FR111 | error | The default transition is never taken. All outcomes already have
 FR112 | error | A step has no transition. Nothing could be reported at this step. An end must be declared with `null`. | Say where it leads, `next: {ok: STEP}`, or that it ends the run, `next: {ok: null}`.
 """
     f"""\
-FR113 | error | A transition has an unknown outcome. The keys of `next` are the outcomes {list_outcomes(" and ")}, and `{Outcome.DEFAULT}` for any other. | Use one of {list_outcomes()}, or `{Outcome.DEFAULT}` for all others.
+FR113 | error | A transition has an unknown outcome. The keys of `next` are the outcomes {LISTED}, and `{Outcome.DEFAULT}` for any other. | Use one of {LISTED}, or `{Outcome.DEFAULT}` for all others.
 """
     """\
 FR114 | error | The workflow has no steps. There is nothing to run. | Add at least one step.

@@ -36,6 +36,7 @@ from typing import (
 from flowrail.command import Command, value_text
 from flowrail.errors import UsageError
 from flowrail.operations.environment import Environment
+from flowrail.outcome import REPORTABLE
 from flowrail.text.report import Report
 
 P = ParamSpec("P")
@@ -119,8 +120,8 @@ class Operation(Generic[P, R_co]):
 
     @property
     def help(self) -> str:
-        """The complete help."""
-        return inspect.cleandoc(self.function.__doc__ or "")
+        """The complete help. `$OUTCOMES` in it is replaced by the outcomes that a step can have."""
+        return inspect.cleandoc(self.function.__doc__ or "").replace("$OUTCOMES", ", ".join(REPORTABLE))
 
     @cached_property
     def parameters(self) -> list[Parameter]:

@@ -34,7 +34,7 @@ from flowrail.machines.step import (
 from flowrail.machines.transition_table import skippable
 from flowrail.machines.values import Arg, kind_of, misfit, same
 from flowrail.machines.workflow import Workflow
-from flowrail.outcome import OK_AT_LIMIT, REPORTABLE, Outcome
+from flowrail.outcome import LISTED, OK_AT_LIMIT, REPORTABLE, Outcome
 from flowrail.rules import tools
 from flowrail.text import phrases, placeholders
 from flowrail.text.safe_text import in_quotes
@@ -83,7 +83,7 @@ def _workflow(part: Part, scope: Scope) -> Rows:
 def _transition(part: Part, scope: Scope) -> Rows:
     source, outcome, target = part.step.id, part.name, part.value
     if outcome not in set(Outcome):
-        hint = f"use one of {phrases.listed(REPORTABLE)}, or `{Outcome.DEFAULT}` for all others"
+        hint = f"use one of {LISTED}, or `{Outcome.DEFAULT}` for all others"
         hint = phrases.did_you_mean(outcome, map(str, REPORTABLE), hint)
         yield "FR113", "", f"unknown outcome `{outcome}`", hint
     edges = scope.unknown_targets.get(target, ())

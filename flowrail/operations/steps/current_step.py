@@ -45,7 +45,7 @@ from flowrail.operations.steps.new_session import begin
 from flowrail.operations.steps.order_rules import check_move
 from flowrail.operations.steps.revision_conflict import check_expected, has_raised_limit_question, is_repeated
 from flowrail.operations.steps.shown_step import ShownStep, commit_shown, show_record, show_step
-from flowrail.outcome import DONE, list_outcomes
+from flowrail.outcome import DONE, REPORTABLE
 from flowrail.text.safe_text import one_line, shortened
 
 
@@ -61,7 +61,7 @@ def step(
     skill: OptionalSkill = None,
     outcome: Annotated[
         str | None,
-        Help(f"{list_outcomes(' or ', quote='')}; {DONE} if the step itself decides."),
+        Help(f"{', '.join(REPORTABLE)}, or {DONE} if the step itself decides."),
     ] = None,
     *,
     session: Annotated[str | None, Help("The session, if several are open.", metavar="ID")] = None,
@@ -82,9 +82,9 @@ def step(
     """Show the current step, or report its outcome and show the next
 
     Without OUTCOME, shows the step of this conversation's open session again; nothing changes. If it has none,
-    starts one (-p sets its parameters). With --session, SKILL can be left out. A reviewer may report pass as the
-    OUTCOME, for ok. Every answer prints the commands that can come next. A sub-agent names the session that its prompt
-    names.
+    starts one (-p sets its parameters). With --session, SKILL can be left out. OUTCOME is $OUTCOMES, or done
+    if the step itself decides; a reviewer may report pass for ok. Every answer prints the commands that can come next.
+    A sub-agent names the session that its prompt names.
     """
     if session and skill and outcome is None and skill in REPORTED:
         skill, outcome = None, skill
