@@ -236,7 +236,15 @@ def skills() -> None:
         _parameters_and_checks(workflow)
         if name in PRICES:
             out(PRICES[name], "")
-        out("```text", shown[name], "```", "")
+        recorded = HERE / "runs" / f"{name}.txt"
+        is_recorded = recorded.exists()
+        out("A coding agent's run, recorded:" if is_recorded else "A scripted agent's run:", "")
+        out(
+            "```text",
+            recorded.read_text(encoding="utf-8").rstrip() if is_recorded else shown[name],
+            "```",
+            "",
+        )
         for address in item.workflows:
             workflow = Loader().load(address).definition
             steps = " → ".join(
