@@ -108,7 +108,7 @@ OUTCOME_NOT_OPEN | 4 | The current step does not accept the reported outcome. | 
 PERSON_NEEDED | 4 | Only a person can make this decision. | The user decides at a terminal of their own, or on the `flow ui` page.
 PHASE_NOT_OPEN | 4 | The event is not allowed in the handoff's current phase. | Look at the handoff: `flow handoff status ID`.
 PLACE_ELSEWHERE | 4 | The project's skills folder is a link to a folder outside the project. | Replace the link with a folder.
-QUESTION_OPEN | 4 | The user must answer the step's question first. | Ask the user, then run `flow answer`.
+QUESTION_OPEN | 4 | The user must answer the step's question first. | Ask the user, then run `flow answer`. If the user is away, end your turn: the question waits, and `flow resume` prints it again.
 REGISTRY_CHANGED | 4 | The registry changed while a sync was planned. | Run `flow registry sync` again.
 REVIEW_PENDING | 4 | The gate's review has not ended, so the gate cannot decide. | End the review first.
 REVISION_CONFLICT | 4 | The session advanced after the command was printed. | Print the current step: `flow resume`.

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from flowrail.evidence import project_files
 from flowrail.evidence.project_files import UnreadableError
+from flowrail.text.safe_text import shortened
 
 _CITATION = (  # compiled when it is first used, which few steps do
     r"(?<![\w/.:@-])(?P<file>/?(?:[\w.@+~-]+/)*[\w.@+~-]*[A-Za-z_]):(?P<first>\d+)(?:-(?P<last>\d+))?(?!\w|:\d)"
@@ -69,7 +70,7 @@ def problems_of(folder: str, cited: Iterable[Citation], *, beside: str = "") -> 
         elif not 1 <= citation.first <= citation.last <= len(lines):
             problems.append(f"{citation} (the file has {len(lines)} lines)")
         elif _plain(citation.words) not in _plain(" ".join(lines[citation.first - 1 : citation.last])):
-            problems.append(f"{citation} (it does not contain `{citation.words[:60]}`)")
+            problems.append(f"{citation} (it does not contain `{shortened(citation.words, 60)}`)")
     return problems
 
 

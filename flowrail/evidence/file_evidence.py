@@ -14,6 +14,7 @@ from flowrail.machines.demanded_evidence import Evidence, Verdict
 from flowrail.storage.files import sha256_hex
 from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill
+from flowrail.text.safe_text import shortened
 
 MOST_SHOWN = 10
 """Wrong files or citations that a result names."""
@@ -147,7 +148,8 @@ def _problems_of_citations(check: Evidence, path: str, text: str, folder: str) -
         yield found, f'cite lines in {path}, with their words: FILE:LINE "words"'
     wrong = citations.problems_of(folder, citations.citations_in(text), beside=path)
     if wrong:
-        yield f"{path} has wrong citations: {joined(_first(wrong))}", f"correct them in {path}"
+        named = ", ".join(map(shortened, _first(wrong)))
+        yield f"{path} has wrong citations: {named}", f"correct them in {path}"
 
 
 def _first(texts: Sequence[str]) -> list[str]:

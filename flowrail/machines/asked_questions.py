@@ -180,7 +180,7 @@ def check_answered(session: Session, step: StepDef) -> None:
         first = next(iter(waiting.values()))
         options = phrases.listed(option.label for option in first.options) or "in free text"
         hint = Hint(
-            f"ask the user ({options}), then: ",
+            f"ask the user ({options}; if they are away, end your turn: the question waits), then: ",
             Command("answer", session.id, answers={first.id: first.placeholder}),
         )
         if first.person:

@@ -40,7 +40,8 @@ _SHOWN = ("check", "verdict", "expected", "found", "remedy")
 class EvidenceMissingError(ConflictError):
     """The evidence that an outcome needs is missing; `results` are those of all checks of the step.
 
-    ``is_decided`` says that the step decided the outcome and the agent did not report it.
+    ``is_decided`` says that the step decided the outcome and the agent did not report it; *target* is the step that
+    the outcome leads to, `None` if it ends the session.
     """
 
     code = "EVIDENCE_MISSING"
@@ -53,6 +54,7 @@ class EvidenceMissingError(ConflictError):
         outcome: str,
         results: Sequence[EvidenceResult],
         is_decided: bool = False,
+        target: str | None = None,
     ) -> None:
         demanded = [result for result in results if result.is_demanded]
         missing = [result for result in demanded if result.is_missing]
@@ -61,7 +63,8 @@ class EvidenceMissingError(ConflictError):
             + (f"; {result.remedy}" if result.remedy else "")
             for result in missing
         ]
-        reported = f"this report, which leads to `{outcome}`," if is_decided else f"`{outcome}`"
+        leads = f"leads to step `{target}`" if target else "ends the session"
+        reported = f"this report, which {leads}," if is_decided else f"`{outcome}`"
         passed = f"{len(demanded) - len(missing)} of {len(demanded)} evidence checks passed"
         again = f"provide it, then report {'' if is_decided else 'the same outcome '}again"
         super().__init__(

@@ -330,6 +330,7 @@ def _demanded(
             outcome=str(outcome),
             results=marked,
             is_decided=step.decides or _limit_answer(session) is not None,
+            target=step.transitions.get(outcome),
         )
     return marked
 

@@ -68,7 +68,7 @@ CONTENTS: list[tuple[dict[str, object], str, str]] = [
 @pytest.mark.parametrize(
     ("check", "ids"),
     [
-        (COVERS, "each id such as A1 that begins a line of ## Questions"),
+        (COVERS, "each id (a letter and a number) that begins a line of ## Questions"),
         ({**COVERS, "covers": "plan.md", "items": "D"}, "each D1, D2, … that begins a line of plan.md"),
     ],
 )

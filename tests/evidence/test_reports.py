@@ -63,9 +63,9 @@ def test_after_several_refusals_a_person_is_asked() -> None:
     assert [option["person"] for option in question["options"]] == [False, True, False]
     error = refused("step", "built", "ok", "--session", session)[1]
     assert error["code"] == "QUESTION_OPEN"
-    assert (
-        error["hint"]
-        == f"ask the user (`Try again`, `Waive`, `Stop`), then: flow answer {session} evidence=OPTION"
+    assert error["hint"] == (
+        "ask the user (`Try again`, `Waive`, `Stop`; if they are away, end your turn: the question waits), "
+        f"then: flow answer {session} evidence=OPTION"
     )
     assert told("answer", session, "evidence=Try again")["status"] == "active"
     for _ in range(3):

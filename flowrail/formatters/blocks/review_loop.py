@@ -26,7 +26,7 @@ def loop_pieces(loop: ReviewLoop) -> tuple[list[str | Markup], list[str | Markup
     match loop.mode:
         case "passed":
             texts = [
-                f"The gate passes: no finding of this round blocks ({severities} would). No further review is needed."
+                f"The gate passes: no finding of this round blocks (only {severities} do). No further review is needed."
             ]
             forbidden = ("Reviewing again what has passed",)
         case "failed":

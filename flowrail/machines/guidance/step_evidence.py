@@ -136,7 +136,7 @@ def _conditions(check: Evidence, values: Mapping[str, object]) -> str:
     contains = joined([repr(fill(text, values) or text) for text in check.contains])
     letter = check.items
     citing = f'citing at least {count(check.at_least, "line")} as FILE:LINE "words" {_ROOTS}'
-    ids = f"{letter}1, {letter}2, …" if letter else "id such as A1"
+    ids = f"{letter}1, {letter}2, …" if letter else "id (a letter and a number)"
     items = f"with at least {count(check.at_least, 'item')} {ids}"
     conditions = [
         *([check.section] if check.section else []),
