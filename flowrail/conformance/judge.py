@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from flowrail.conformance.transcripts import Call
+from flowrail.machines.next_step import transitions
 from flowrail.machines.transition import REPORTED, VERDICTS
-from flowrail.machines.transition_table import transitions
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import GOVERNED, REPORTABLE, Outcome
 from flowrail.rules.order_rule import Event, Form, OrderRule

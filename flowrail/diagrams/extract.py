@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from flowrail.diagrams.model import Arrow, Node, NodeKind, Picture
 from flowrail.machines.dispatch import Dispatch
+from flowrail.machines.next_step import is_limited, outcome_at_limit
 from flowrail.machines.step import StepDef
-from flowrail.machines.transition_table import is_limited, outcome_at_limit
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
 from flowrail.text.phrases import count

@@ -24,10 +24,10 @@ from statemachine.factory import StateMachineMetaclass
 from statemachine.transition_list import TransitionList
 
 from flowrail.machines.limits import counted_again
+from flowrail.machines.next_step import Transition, is_limit_reached, path_of, transitions
 from flowrail.machines.outcome_decision import applies, in_context
 from flowrail.machines.reported_values import default_params
 from flowrail.machines.step import StepContext, StepDef
-from flowrail.machines.transition_table import Transition, is_limit_reached, path_of, transitions
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import REPORTABLE, Outcome
 from flowrail.session_status import COMPLETED, FAILED

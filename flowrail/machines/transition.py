@@ -17,6 +17,7 @@ from flowrail.machines.evidence_results import EvidenceResult
 from flowrail.machines.frozen import Frozen
 from flowrail.machines.gate_verdict import decide_gate
 from flowrail.machines.graph import reviews
+from flowrail.machines.next_step import open_transitions
 from flowrail.machines.outcome_decision import Decision, decide, name_of, names_at, session_context
 from flowrail.machines.reported_values import (
     EvidenceMissingError,
@@ -36,7 +37,6 @@ from flowrail.machines.statechart import (
     position,
 )
 from flowrail.machines.step import StepDef
-from flowrail.machines.transition_table import open_transitions
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import DONE, Outcome
 from flowrail.session_status import ACTIVE

@@ -16,7 +16,7 @@ from support.loop_model import counted, loop_of
 from support.sandbox import as_user, told
 from support.simulated_agents import Habit, Team, habits, more_habits
 
-from flowrail.machines.transition_table import possible_edges
+from flowrail.machines.next_step import possible_edges
 from flowrail.machines.workflow import Workflow
 from flowrail.skills.catalog import listing, workflows
 from flowrail.skills.loader import Loader

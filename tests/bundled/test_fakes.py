@@ -16,8 +16,8 @@ from flowrail.evidence.evaluate import evaluate
 from flowrail.evidence.file_evidence import files_of
 from flowrail.machines.demanded_evidence import Evidence
 from flowrail.machines.evidence_results import StepEvidence
+from flowrail.machines.next_step import possible_edges
 from flowrail.machines.step import StepDef
-from flowrail.machines.transition_table import possible_edges
 from flowrail.machines.workflow import Workflow
 from flowrail.skills.catalog import listing, workflows
 from flowrail.skills.loader import Loader

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from support.sandbox import BUNDLED
 
 from flowrail.command import Command
-from flowrail.machines.transition_table import TransitionKey
+from flowrail.machines.next_step import TransitionKey
 from flowrail.machines.walks.plan import Walk
 from flowrail.operations.environment import Environment
 from flowrail.skills.catalog import listing, workflows

@@ -16,6 +16,7 @@ from flowrail.machines.demanded_evidence import KINDS, CommandFact, Evidence, St
 from flowrail.machines.dispatch import MOST_DISPATCHES, Dispatch, needed_by
 from flowrail.machines.findings import UnplacedFinding
 from flowrail.machines.gate_config import GateConfig
+from flowrail.machines.next_step import skippable
 from flowrail.machines.parts import Part
 from flowrail.machines.question import Option, Question, problems_in
 from flowrail.machines.severities import DEFAULT_POLICY, POLICIES
@@ -31,7 +32,6 @@ from flowrail.machines.step import (
     StepDef,
     handler_signature,
 )
-from flowrail.machines.transition_table import skippable
 from flowrail.machines.values import Arg, kind_of, misfit, same
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import LISTED, OK_AT_LIMIT, REPORTABLE, Outcome

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from flowrail.machines.checks.scope import Scope
 from flowrail.machines.findings import Path, UnplacedFinding
+from flowrail.machines.next_step import chosen_outcomes
 from flowrail.machines.step import StepDef
-from flowrail.machines.transition_table import chosen_outcomes
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import Outcome
 from flowrail.rules import tools

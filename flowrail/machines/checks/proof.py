@@ -21,8 +21,8 @@ from flowrail.machines.domains import BoundedInt, ChoiceSet, domain_of
 from flowrail.machines.expressions import RuleError, parse
 from flowrail.machines.findings import UnplacedFinding
 from flowrail.machines.graph import decided_outcomes
+from flowrail.machines.next_step import is_limited, transitions
 from flowrail.machines.step import StepDef
-from flowrail.machines.transition_table import is_limited, transitions
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import OK_AT_LIMIT, Outcome

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from flowrail.machines import graph, transition_table
+from flowrail.machines import graph, next_step
 from flowrail.machines.step import TEXT_NAMES
 from flowrail.machines.values import Arg
 from flowrail.text import phrases, placeholders
@@ -32,7 +32,7 @@ class Scope:
             self.index.setdefault(step.id, index)
         self.did_you_mean = phrases.Suggestions().did_you_mean
         self.skips: dict[str, int | None] = {}
-        """Answers of `transition_table.skippable`."""
+        """Answers of `next_step.skippable`."""
 
     @cached_property
     def all_edges(self) -> graph.Adjacency:
@@ -42,7 +42,7 @@ class Scope:
     @cached_property
     def possible_edges(self) -> graph.Adjacency:
         """The transitions that can be taken."""
-        return graph.adjacency(transition_table.possible_edges(self.workflow))
+        return graph.adjacency(next_step.possible_edges(self.workflow))
 
     @cached_property
     def unknown_targets(self) -> dict[str, list[graph.Edge]]:

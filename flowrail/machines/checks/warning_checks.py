@@ -15,10 +15,10 @@ from flowrail.machines.demanded_evidence import Evidence
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.findings import UnplacedFinding
 from flowrail.machines.gate_config import GateConfig
+from flowrail.machines.next_step import is_limited, possible_edges
 from flowrail.machines.parts import Part, texts_of
 from flowrail.machines.question import Option, Question
 from flowrail.machines.step import StepDef
-from flowrail.machines.transition_table import is_limited, possible_edges
 from flowrail.outcome import GOVERNED, Outcome
 from flowrail.rules.tools import ToolUse, denied_by
 from flowrail.text.placeholders import fences

@@ -15,12 +15,12 @@ from flowrail.machines.frozen import Frozen
 from flowrail.machines.gate_verdict import decide_gate
 from flowrail.machines.graph import decided_outcomes
 from flowrail.machines.limits import counted_again
+from flowrail.machines.next_step import effective_outcome, find_transition
 from flowrail.machines.outcome_decision import HandlerError, applies, names_at, session_context
 from flowrail.machines.reported_values import ReviewPendingError
 from flowrail.machines.session import AskedQuestion, Session
 from flowrail.machines.step import StepDef, fact_args
 from flowrail.machines.transition import reportable_outcomes
-from flowrail.machines.transition_table import effective_outcome, find_transition
 from flowrail.machines.values import Arg
 from flowrail.machines.workflow import Workflow
 from flowrail.outcome import DONE, Outcome

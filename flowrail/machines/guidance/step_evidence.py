@@ -13,9 +13,9 @@ from flowrail.machines.asked_questions import confirmation_question
 from flowrail.machines.demanded_evidence import Evidence, Verdict
 from flowrail.machines.evidence_results import EvidenceResult, StepEvidence
 from flowrail.machines.guidance.agent_work import QuestionToUser
+from flowrail.machines.next_step import effective_outcome
 from flowrail.machines.session import Session
 from flowrail.machines.step import StepDef
-from flowrail.machines.transition_table import effective_outcome
 from flowrail.machines.workflow import Workflow
 from flowrail.text.phrases import count, joined
 from flowrail.text.placeholders import fill

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
+from flowrail.machines.next_step import TransitionKey, declared_transitions, followed_transitions
 from flowrail.machines.session_record import Record
-from flowrail.machines.transition_table import TransitionKey, declared_transitions, followed_transitions
 from flowrail.machines.workflow import Workflow
 
 

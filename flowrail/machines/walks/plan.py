@@ -16,10 +16,10 @@ from typing import Any
 
 from flowrail.errors import FlowError
 from flowrail.machines.frozen import Frozen
+from flowrail.machines.next_step import TransitionKey, followed_transitions
 from flowrail.machines.session import Session
 from flowrail.machines.step import StepDef
 from flowrail.machines.transition import start
-from flowrail.machines.transition_table import TransitionKey, followed_transitions
 from flowrail.machines.walks.actions import Act, acts, perform, read_in, starts
 from flowrail.machines.workflow import Workflow
 

@@ -19,12 +19,12 @@ from flowrail.machines import asked_questions
 from flowrail.machines.asked_questions import CONFIRM
 from flowrail.machines.demanded_evidence import Evidence
 from flowrail.machines.guidance.agent_work import QuestionToUser
+from flowrail.machines.next_step import transitions
 from flowrail.machines.outcome_decision import names_at
 from flowrail.machines.question import OWN_WORDS
 from flowrail.machines.session import BY_STEP, Move, RecordedFinding, Session
 from flowrail.machines.session_record import Record
 from flowrail.machines.step import StepDef
-from flowrail.machines.transition_table import transitions
 from flowrail.machines.workflow import Workflow
 from flowrail.operations.environment import Environment
 from flowrail.operations.steps import command_runs, evidence_decisions, user_questions, working_files

@@ -14,9 +14,9 @@ from support.workflows import step, workflow
 from flowrail.machines.dispatch import Dispatch
 from flowrail.machines.gate_config import GateConfig
 from flowrail.machines.graph import edges
+from flowrail.machines.next_step import TransitionKey
 from flowrail.machines.session import Session
 from flowrail.machines.transition import start
-from flowrail.machines.transition_table import TransitionKey
 from flowrail.machines.walks.actions import perform
 from flowrail.machines.walks.coverage import count
 from flowrail.machines.walks.plan import Walk, plan, transitions_between

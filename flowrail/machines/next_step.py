@@ -1,4 +1,4 @@
-"""The transitions of each outcome, with limits, skipped steps and the user's choice.
+"""Which step comes next: the transitions of each outcome, with limits, skipped steps and the user's choice.
 
 No other module decides which transition is taken. `statechart` compiles one transition for each that `transitions` returns;
 guidance, checks, walks and diagrams call the functions below.
