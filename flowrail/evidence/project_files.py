@@ -109,13 +109,14 @@ def _link(folder: str, path: str) -> str:
 
 
 def _not_ignored(folder: str, environ: Mapping[str, str]) -> list[str] | None:
-    """Return the files that git does not ignore; `None` without a repository."""
+    """Return the files that git does not ignore and that are in no cache folder; `None` without a repository."""
     try:
         words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
         listed = git.output_of(folder, words, environ)
     except git.GitFailedError:
         return None
-    return [os.fsdecode(path) for path in listed.split(b"\0") if path]
+    paths = (os.fsdecode(path) for path in listed.split(b"\0") if path)
+    return [path for path in paths if _SKIPPED.isdisjoint(path.split("/"))]
 
 
 def first_change(before: Mapping[str, str], now: Mapping[str, str]) -> str:

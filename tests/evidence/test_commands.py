@@ -67,6 +67,7 @@ def test_a_new_or_deleted_file_makes_a_pass_stale_and_an_ignored_one_does_not() 
     session = start(reads=["**"])
     run(session)
     write("src/run.log", "noise")
+    write("src/__pycache__/a.pyc", "no file that git ignores here, and no source")
     assert told("resume", session)["evidence"][0]["verdict"] == "pass"
 
     write("src/b.py", "b = 1\n")
