@@ -123,6 +123,18 @@ def test_a_convention_of_the_project_is_found_by_check_doctor_and_pytest() -> No
     assert "Write short sentences." in flow("step", "quoting").out
 
 
+def test_the_documents_scripts_are_found_by_path_as_by_name() -> None:
+    folder = put_python("py")
+    (folder / "scripts").mkdir()
+    (folder / "workflow.py").rename(folder / "scripts/py.py")
+    allow("py")
+
+    assert run_pytest("--flow", "-q")[0] == 0
+    for target in ("py", ".claude/skills/py", ".claude/skills/py/scripts/py.py"):
+        assert flow("check", target).status == 0, target
+        assert flow("test", target).status == 0, target
+
+
 def test_a_free_text_without_an_example_fails_instead_of_being_guessed() -> None:
     put_skill("free", SMALL.replace("steps:", "params: {topic: {type: string}}\nsteps:"))
 

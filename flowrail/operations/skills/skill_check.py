@@ -167,6 +167,12 @@ def _in_skill(path: str) -> Iterator[WorkflowFile | str]:
 
 def _file(path: str) -> WorkflowFile:
     folder, name = os.path.split(path)
+    if os.path.basename(folder) == "scripts":
+        top = os.path.dirname(folder)
+        inside = workflows(Skill(os.path.basename(top), top, "path"))
+        named = next((file for file in inside if file.path == f"scripts/{name}"), None)
+        if named is not None:
+            return named
     if os.path.basename(folder) == "workflows" and name.endswith(".yaml"):
         top, stem = os.path.dirname(folder), name.removesuffix(".yaml")
         return WorkflowFile(f"{os.path.basename(top)}/{stem}", top, f"workflows/{name}", f"steps/{stem}")
