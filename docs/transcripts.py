@@ -99,9 +99,11 @@ def short(line: str, skill: str) -> str:
 
 
 def main() -> None:
-    """Print the transcripts of all bundled skills as JSON."""
+    """Print the transcripts of the bundled skills without a recorded run as JSON."""
     transcripts = {}
     for skill in BUNDLED:
+        if Path(__file__).with_name("runs").joinpath(f"{skill}.txt").exists():
+            continue  # the page shows a recorded run
         card = Path(bundled_folder(), skill, "SKILL.md").read_text(encoding="utf-8").partition("\n---\n")[2]
         command = re.search(r"^flow step .*$", card, re.MULTILINE)
         assert command, skill
