@@ -47,7 +47,7 @@ def _guards(skill: Skill, file: WorkflowFile, loader: Loader, known: list[Guard]
     """Return the guards of a workflow, and whether no session of it can start: then the guards that were *known* hold.
 
     If none were, those hold that can be read, or those of the user's own skill that a project's skill hides without
-    approval. Python that was never approved, or is no longer, guards nothing.
+    approval. Python guards nothing without an approval.
     """
     guards: list[Guard] = []
     try:

@@ -211,4 +211,4 @@ def test_people_read_a_status_and_how_many_of_the_checks_that_ran_passed() -> No
         )
     plain = flow("handoff", "send", "digger", "--from", "closed", *PROMPT).out
     assert len(checked["sent"]) == 8
-    assert "checks    7 of 7 passed\n" in plain  # there is no session that could be read
+    assert "checks    7 of 7 passed\n" in plain  # this handoff has no session
